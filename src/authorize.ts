@@ -1,0 +1,100 @@
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import type { AuthConfig } from './config.ts'
+import { AgentAuthError } from './errors.ts'
+import { redacted } from './redacted.ts'
+
+/** One login on its way: plain and serialisable, to be kept where only this person's browser or session can read it. */
+export interface PendingLogin {
+  readonly v: 1
+  readonly state: string
+  readonly codeVerifier: string
+  readonly clientId: string
+  readonly redirectUri: string
+  readonly tokenEndpoint: string
+  readonly issuer?: string
+  readonly issuerParameter: 'optional' | 'required'
+  /** Path, query and hash on the redirect URI's origin. */
+  readonly returnTo?: string
+  readonly createdAtMs: number
+}
+
+export interface StartLoginOptions {
+  /** Where the person wants to go; anything off the redirect URI's origin becomes `/`. */
+  readonly returnTo?: string | undefined
+  /** Further authorize parameters, for example `prompt`; those of the protocol cannot be set. */
+  readonly params?: Readonly<Record<string, string>> | undefined
+  /** A state of the caller's own: 22 to 512 unreserved characters of at least 128 random bits. */
+  readonly state?: string | undefined
+}
+
+const reserved =
+  /^(response_type|response_mode|client_id|redirect_uri|scope|state|code_challenge|code_challenge_method|request|request_uri)$/
+
+/**
+ * Builds the authorize URL with a fresh state and S256 challenge, for public and confidential clients alike, and the
+ * PendingLogin to keep until the callback. Rejects with `insecure_context` where Web Crypto is missing and with
+ * `config_invalid` for reserved `params` or a weak `state`. Specification section 5.2, RFC 7636 section 4.
+ */
+export async function startLogin(
+  config: AuthConfig,
+  { returnTo, params = {}, state = generateState() }: StartLoginOptions = {},
+): Promise<{ url: URL; pending: PendingLogin }> {
+  const { clientId, redirectUri, scope, issuer, issuerParameter, tokenEndpoint, clock } = config
+  if (!/^[\w.~-]{22,512}$/.test(state) || /^[\da-f]{8}(-[\da-f]{4}){3}-/i.test(state))
+    throw new AgentAuthError('config_invalid', 'state must be 22 to 512 unreserved random characters, and no UUID.')
+  requireWebCrypto()
+  const codeVerifier = generateRandomCodeVerifier()
+  const url = new URL(config.authorizationEndpoint)
+  const query = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    state,
+    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+  }
+  for (const [name, value] of Object.entries(params)) {
+    if (reserved.test(name)) throw new AgentAuthError('config_invalid', `params cannot set ${name}.`)
+    url.searchParams.set(name, value)
+  }
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  const pending: PendingLogin = {
+    v: 1,
+    state,
+    codeVerifier,
+    clientId,
+    redirectUri,
+    tokenEndpoint,
+    ...(issuer !== undefined && { issuer }),
+    issuerParameter,
+    ...(returnTo !== undefined && { returnTo: localPath(returnTo, redirectUri) }),
+    createdAtMs: clock.wallMs(),
+  }
+  return { url, pending: redacted(pending, 'PendingLogin') }
+}
+
+function generateState(): string {
+  requireWebCrypto()
+  return generateRandomState()
+}
+
+function requireWebCrypto(): void {
+  if (!globalThis.crypto?.subtle?.digest || !crypto.getRandomValues)
+    throw new AgentAuthError(
+      'insecure_context',
+      `Web Crypto is missing${globalThis.location ? ` on ${location.origin}` : ''}: serve the page over https or from localhost.`,
+    )
+}
+
+/** Reduces a target to path, query and hash; the reduced path is checked, since the parser turns `/..//e` into `//e`. */
+function localPath(target: string, redirectUri: string): string {
+  try {
+    const { origin } = new URL(redirectUri)
+    const url = new URL(target, origin)
+    if (url.origin === origin && !/^\/[/\\]/.test(url.pathname)) return url.pathname + url.search + url.hash
+  } catch {
+    // Not a URL: the front page is always a safe place.
+  }
+  return '/'
+}

@@ -1,0 +1,101 @@
+import { refusesRetry } from './bearer/challenge.ts'
+import { type Replay, replayable } from './bearer/replay.ts'
+import { allowedTargets, type BearerScope } from './bearer/scope.ts'
+import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import type { AccessTokenSource } from './session.ts'
+import { isTokenText } from './tokens.ts'
+
+export type BearerFetchOptions = BearerScope & {
+  /** Default: the platform's `fetch`, looked up at each call. */
+  readonly fetch?: typeof fetch | undefined
+  /** What happens to a request that must not carry the token: `pass` sends it without, `reject` throws. Default `pass`. */
+  readonly elsewhere?: 'pass' | 'reject' | undefined
+}
+
+/**
+ * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to nothing else. A
+ * 401 is retried once with a newer token and the same bytes. `source` is a session, or the text of a user session token,
+ * which is never renewed. The call rejects as `fetch` does, with what `getAccessToken` rejects with, or with
+ * `origin_forbidden`; creating one throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
+ */
+export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
+  if (typeof source === 'string' && !isTokenText(source))
+    throw new AgentAuthError('config_invalid', 'The token holds characters that cannot stand in a header.')
+  const targetOf = allowedTargets(options)
+  const { elsewhere = 'pass', fetch: injected } = options
+  return async (input, init) => {
+    const send = injected ?? fetch
+    const target = targetOf(input)
+    if (target === undefined) {
+      if (elsewhere === 'pass') return send(input, init)
+      throw new AgentAuthError(
+        'origin_forbidden',
+        'This request is not under the base URL or the origins of this fetch.',
+      )
+    }
+    const request = typeof input === 'object' && 'headers' in input ? input : undefined
+    const headers = new Headers(init?.headers ?? request?.headers)
+    if (headers.has('authorization')) return send(input, init)
+    if (typeof source === 'string') {
+      headers.set('authorization', `Bearer ${source}`)
+      return send(request ?? target, { ...init, headers })
+    }
+    const signal = init?.signal ?? request?.signal
+    const token = await tokenFrom(source, { signal })
+    headers.set('authorization', `Bearer ${token}`)
+    const replay = replayable(request ?? target, init)
+    const response = await send(replay.input, { ...replay.init, headers })
+    if (response.status !== 401 || refusesRetry(response.headers)) {
+      replay.release()
+      return response
+    }
+    return retry(send, source, { token, replay, headers, response, signal })
+  }
+}
+
+interface Refused {
+  readonly token: string
+  readonly replay: Replay
+  readonly headers: Headers
+  readonly response: Response
+  readonly signal: AbortSignal | null | undefined
+}
+
+async function retry(send: typeof fetch, source: AccessTokenSource, refused: Refused): Promise<Response> {
+  const { token, replay, headers, response, signal } = refused
+  const newer = await newerToken(source, token, signal)
+  const again = newer === token ? undefined : await replay.again()
+  if (!again) {
+    replay.release()
+    return response
+  }
+  await response.body?.cancel()
+  headers.set('authorization', `Bearer ${newer}`)
+  return send(again.input, { ...again.init, headers })
+}
+
+/** When nothing can renew the token, the API's own 401 tells the caller more than an error would. */
+async function newerToken(
+  source: AccessTokenSource,
+  rejected: string,
+  signal: AbortSignal | null | undefined,
+): Promise<string> {
+  try {
+    return await tokenFrom(source, { rejected, signal })
+  } catch (error) {
+    if (isAgentAuthError(error) && error.code === 'login_required') return rejected
+    throw error
+  }
+}
+
+/** A caller that aborts a `fetch` expects its own reason back. */
+async function tokenFrom(
+  source: AccessTokenSource,
+  options: { rejected?: string; signal: AbortSignal | null | undefined },
+): Promise<string> {
+  try {
+    return await source.getAccessToken(options)
+  } catch (error) {
+    throw options.signal?.aborted ? options.signal.reason : error
+  }
+}

@@ -1,0 +1,109 @@
+const maxBufferedBytes = 1_048_576
+
+type FetchInput = Parameters<typeof fetch>[0]
+interface Sending {
+  readonly input: FetchInput
+  readonly init: RequestInit | undefined
+}
+
+/** A request that can be sent now and, with the same bytes, once more; `again` gives undefined when it cannot. */
+export interface Replay extends Sending {
+  again(): Promise<Sending | undefined>
+  /** Lets go of what was kept for a second sending. */
+  release(): void
+}
+
+/** Prepares the second sending before the first, without touching the caller's objects. */
+export function replayable(input: FetchInput, init: RequestInit | undefined): Replay {
+  const body = init?.body
+  if (body != null) {
+    if (isStream(body)) return teed(input, { ...init }, body)
+    const kept = snapshot(body)
+    const again = async (): Promise<Sending | undefined> =>
+      kept === undefined ? undefined : { input, init: { ...init, body: kept } }
+    return { input, init, again, release() {} }
+  }
+  if (typeof input === 'object' && 'clone' in input && !/^(GET|HEAD)$/i.test(init?.method ?? input.method))
+    return cloned(input, init)
+  return { input, init, again: async () => ({ input, init }), release() {} }
+}
+
+function teed(input: FetchInput, init: RequestInit, body: ReadableStream<Uint8Array>): Replay {
+  const [first, spare] = body.tee()
+  const copy = bufferWithin(spare)
+  return {
+    input,
+    init: { ...init, body: first },
+    again: async () => {
+      const bytes = await copy.bytes
+      return bytes && { input, init: { ...init, body: bytes } }
+    },
+    release: copy.stop,
+  }
+}
+
+function cloned(input: Request, init: RequestInit | undefined): Replay {
+  const spare = input.clone()
+  const copy = spare.body && bufferWithin(spare.body)
+  return {
+    input,
+    init,
+    again: async () => {
+      if (!copy) return { input: spare, init }
+      const bytes = await copy.bytes
+      return bytes && { input: spare, init: { ...init, body: bytes } }
+    },
+    release: () => copy?.stop(),
+  }
+}
+
+/** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
+function bufferWithin(stream: ReadableStream<Uint8Array>): {
+  bytes: Promise<Uint8Array<ArrayBuffer> | undefined>
+  stop(): void
+} {
+  const reader = stream.getReader()
+  const stop = (): void => {
+    reader.cancel().catch(() => {})
+  }
+  const read = async (): Promise<Uint8Array<ArrayBuffer> | undefined> => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return joined(chunks, size)
+      size += value.byteLength
+      if (size > maxBufferedBytes) break
+      chunks.push(value)
+    }
+    stop()
+    return undefined
+  }
+  return { bytes: read().catch(() => undefined), stop }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
+}
+
+function isStream(body: BodyInit): body is ReadableStream<Uint8Array> {
+  return typeof body === 'object' && 'getReader' in body
+}
+
+/** A copy the caller cannot change between the two sendings; undefined for what can be read only once. */
+function snapshot(body: BodyInit): BodyInit | undefined {
+  if (typeof body === 'string' || body instanceof Blob) return body
+  if (body instanceof URLSearchParams) return new URLSearchParams(body)
+  if (body instanceof ArrayBuffer) return body.slice(0)
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()
+  if (!(body instanceof FormData)) return undefined
+  const copy = new FormData()
+  for (const [name, value] of body) copy.append(name, value)
+  return copy
+}

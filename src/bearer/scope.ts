@@ -1,0 +1,52 @@
+import { checkServiceUrl } from '../config/service-url.ts'
+import { AgentAuthError } from '../errors.ts'
+
+/** Where a token may go: under one base URL, or anywhere on the listed origins. */
+export type BearerScope =
+  | { readonly baseUrl: string; readonly origins?: undefined }
+  | { readonly origins: readonly string[]; readonly baseUrl?: undefined }
+
+type FetchInput = Parameters<typeof fetch>[0]
+
+/**
+ * Returns a function that gives the absolute URL of a request that may carry the token, else undefined. What it gives is
+ * what must be sent, so that both look at the same parse. Relative URLs are resolved against `baseUrl`.
+ */
+export function allowedTargets({ baseUrl, origins }: BearerScope): (input: FetchInput) => string | undefined {
+  const bases = (baseUrl === undefined ? (origins ?? []) : [baseUrl]).map(
+    (url) => new URL(checkServiceUrl('baseUrl or origins', url)),
+  )
+  if (bases.length === 0) throw new AgentAuthError('config_invalid', 'A bearer fetch needs baseUrl or origins.')
+  const [only] = baseUrl === undefined ? [] : bases
+  const prefix = only ? only.pathname.replace(/\/+$/, '') : ''
+  const relativeTo = only && only.origin + prefix + '/'
+  const allowed = new Set(bases.map(({ origin }) => origin))
+  // Requests repeat, and parsing is most of the cost of a call with a good token.
+  let lastText: string | undefined
+  let lastTarget: string | undefined
+  return (input) => {
+    const text = typeof input === 'string' ? input : 'url' in input ? input.url : input.href
+    if (text !== lastText) {
+      lastTarget = judge(parse(text, relativeTo), allowed, prefix)
+      lastText = text
+    }
+    return lastTarget
+  }
+}
+
+function judge(url: URL | undefined, allowed: ReadonlySet<string>, prefix: string): string | undefined {
+  // A blob: URL shows the origin of the page that made it.
+  if (!url || !/^https?:$/.test(url.protocol) || !allowed.has(url.origin) || url.username || url.password)
+    return undefined
+  const inside = !prefix || url.pathname === prefix || url.pathname.startsWith(`${prefix}/`)
+  // Behind a path prefix, an encoded separator may climb out where the server decodes it.
+  return inside && !(prefix && /%2f|%5c/i.test(url.pathname)) ? url.href : undefined
+}
+
+function parse(text: string, base: string | undefined): URL | undefined {
+  try {
+    return new URL(text, base ?? globalThis.location?.href)
+  } catch {
+    return undefined
+  }
+}

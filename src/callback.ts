@@ -1,0 +1,103 @@
+import { validateAuthResponse } from 'oauth4webapi'
+import type { PendingLogin } from './authorize.ts'
+import { systemClock } from './clock.ts'
+import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails } from './errors.ts'
+import { type Grant, sealGrant } from './grant.ts'
+
+/** How long a login may take, from `startLogin` to the callback. */
+export const pendingLifeMs = 600_000
+
+const protocolNames = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'] as const
+type Parameters = Partial<Record<(typeof protocolNames)[number], string>>
+
+export interface ReadCallbackOptions {
+  /** The wall clock in milliseconds. Default: the platform's. */
+  readonly nowMs?: number
+}
+
+/**
+ * Checks the redirect back against its PendingLogin and returns the Grant to exchange; touches neither network nor storage.
+ * A relative URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`,
+ * `state_mismatch`, `issuer_mismatch`, `login_denied` or `login_failed`. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
+ */
+export function readCallback(
+  pending: PendingLogin | null | undefined,
+  url: string | URL,
+  { nowMs = systemClock.wallMs() }: ReadCallbackOptions = {},
+): Grant {
+  if (pending?.v !== 1 || !pending.state || !pending.codeVerifier)
+    throw new AgentAuthError(
+      'flow_not_found',
+      'No login was started here, or its record is gone. Start the login again.',
+    )
+  const parameters = protocolParameters(pending, url)
+  if (parameters.state !== pending.state)
+    throw new AgentAuthError('state_mismatch', 'This callback does not belong to the login. Nothing was changed.')
+  checkIssuer(pending, parameters.iss)
+  if (nowMs - pending.createdAtMs > pendingLifeMs)
+    throw new AgentAuthError('flow_expired', 'The login took more than ten minutes. Start it again.')
+  if (parameters.code && parameters.error) malformed('holds both a code and an error')
+  if (parameters.error) throw refusal(pending, parameters)
+  const { code, state } = parameters
+  if (!code || code.length > 4096) malformed('holds no usable code')
+  const server = { issuer: pending.issuer ?? pending.tokenEndpoint }
+  const checked = validateAuthResponse(
+    server,
+    { client_id: pending.clientId },
+    new URLSearchParams({ code, state }),
+    state,
+  )
+  return sealGrant({ pending, parameters: checked })
+}
+
+function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): Parameters {
+  const expected = new URL(redirectUri)
+  const actual = parse(url, expected)
+  if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
+    malformed('is not at the redirect URI')
+  if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('carries its answer in the fragment')
+  const parameters: Parameters = {}
+  for (const name of protocolNames) {
+    const values = [...actual.searchParams].filter(([key]) => key === name || key.startsWith(`${name}[`))
+    if (values.length > 1 || (values[0] && values[0][0] !== name)) malformed(`repeats ${name}`)
+    if (values[0]?.[1]) parameters[name] = values[0][1]
+  }
+  return parameters
+}
+
+/** The parser's own error quotes the whole URL. */
+function parse(url: string | URL, base: URL): URL | undefined {
+  try {
+    return new URL(url, base)
+  } catch {
+    return undefined
+  }
+}
+
+function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | undefined): void {
+  if (issuer !== undefined && iss !== issuer && (iss !== undefined || issuerParameter === 'required'))
+    throw new AgentAuthError('issuer_mismatch', 'The callback does not come from the configured issuer.')
+}
+
+function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthError {
+  const { error = '', error_description: description, error_uri: uri } = parameters
+  const details: AgentAuthErrorDetails = {
+    error: printable(error, 64),
+    ...(description && { errorDescription: printable(description, 512) }),
+    ...(uri && /^https?:/i.test(uri) && { errorUri: printable(uri, 512) }),
+    ...(returnTo !== undefined && { returnTo }),
+  }
+  const code: AgentAuthErrorCode = error === 'access_denied' ? 'login_denied' : 'login_failed'
+  const what =
+    code === 'login_denied' ? 'The person or the service denied the login.' : 'The service refused the login.'
+  return new AgentAuthError(code, what, { retryable: /^(server_error|temporarily_unavailable)$/.test(error), details })
+}
+
+/** Keeps the characters RFC 6749 section 4.1.2.1 allows: no markup-breaking quotes, controls or direction marks. */
+function printable(text: string, length: number): string {
+  return text.slice(0, length).replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '')
+}
+
+function malformed(what: string): never {
+  throw new AgentAuthError('callback_malformed', `The callback ${what}. Start the login again.`)
+}

@@ -1,0 +1,11 @@
+/** Where the library reads time. Both clocks are in milliseconds; only the monotonic one measures durations. */
+export interface Clock {
+  wallMs(): number
+  monotonicMs(): number
+}
+
+/** The clocks of the platform, looked up at each reading. */
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+}

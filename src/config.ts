@@ -1,0 +1,124 @@
+import type { ClientAuth } from 'oauth4webapi'
+import { type Clock, systemClock } from './clock.ts'
+import { clientSecretBasic, publicClient } from './config/client-authentication.ts'
+import { checkServiceUrl } from './config/service-url.ts'
+import { AgentAuthError } from './errors.ts'
+import type { AuthEvent } from './events.ts'
+
+export interface AuthConfigOptions {
+  /** Authorization host, `{auth_url}` of the specification. https, or http on loopback. A path prefix is kept. */
+  authUrl: string
+  /** API host, `{base_url}` of the specification. Same rules as `authUrl`. */
+  baseUrl: string
+  clientId: string
+  /** Only for confidential clients; refused where there is a browser. */
+  clientSecret?: string | undefined
+  /** How HTTP Basic carries id and secret: `form` escapes as RFC 6749 section 2.3.1 says, `raw` sends them as they are. Default `form`. */
+  basicEncoding?: 'form' | 'raw' | undefined
+  /** One of the registered redirect URIs, sent byte for byte. */
+  redirectUri: string
+  /** Default `api.access`. */
+  scope?: string | undefined
+  /** `service` speaks the Agent Management Service's token dialect, `standard` plain RFC 6749. Default `service`. */
+  dialect?: 'service' | 'standard' | undefined
+  /** Default `{authUrl}/auth/v1/authorize`. */
+  authorizationEndpoint?: string | undefined
+  /** Default `{authUrl}/auth/v1/token`. */
+  tokenEndpoint?: string | undefined
+  /** When set, an `iss` in the callback must equal it (RFC 9207). */
+  issuer?: string | undefined
+  /** Whether the callback must carry `iss`. Default `optional`; needs `issuer`. */
+  issuerParameter?: 'optional' | 'required' | undefined
+  /** Default: the platform's `fetch`, looked up at each call. */
+  fetch?: typeof fetch | undefined
+  /** Deadline of one token request, headers and body together. Milliseconds, 1,000 to 60,000; default 10,000. */
+  timeoutMs?: number | undefined
+  clock?: Clock | undefined
+  /** Receives structured events without any secret. What it throws is ignored. */
+  onEvent?: ((event: AuthEvent) => void) | undefined
+}
+
+/** A checked, frozen configuration. The client secret lives only in the closure of `clientAuthentication`. */
+export interface AuthConfig {
+  readonly authUrl: string
+  readonly baseUrl: string
+  readonly clientId: string
+  readonly clientKind: 'public' | 'confidential'
+  readonly clientAuthentication: ClientAuth
+  readonly redirectUri: string
+  readonly scope: string
+  readonly dialect: 'service' | 'standard'
+  readonly authorizationEndpoint: string
+  readonly tokenEndpoint: string
+  readonly issuer: string | undefined
+  readonly issuerParameter: 'optional' | 'required'
+  readonly timeoutMs: number
+  readonly clock: Clock
+  fetch(input: string, init: RequestInit): Promise<Response>
+  emit(event: AuthEvent): void
+}
+
+/**
+ * Checks the options, fills in the defaults and freezes the result; later changes to the options have no effect.
+ * Throws `config_invalid`. Specification section 5, RFC 6749 section 2.3.1.
+ */
+export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
+  const {
+    clientId,
+    clientSecret,
+    basicEncoding = 'form',
+    issuer,
+    timeoutMs = 10_000,
+    fetch: injected,
+    onEvent,
+  } = options
+  const authUrl = checkServiceUrl('authUrl', options.authUrl).replace(/\/+$/, '')
+  const baseUrl = checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, '')
+  const scope = options.scope ?? 'api.access'
+  const { dialect = 'service', issuerParameter = 'optional' } = options
+  if (!/^[\x20-\x7e]+$/.test(clientId)) invalid('clientId must be printable ASCII')
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope))
+    invalid('scope must be space-separated tokens')
+  if (!(timeoutMs >= 1_000 && timeoutMs <= 60_000)) invalid('timeoutMs must be 1,000 to 60,000')
+  if (!['service', 'standard'].includes(dialect)) invalid('dialect must be service or standard')
+  if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
+  if (clientSecret !== undefined) checkSecret(clientSecret)
+  return Object.freeze<AuthConfig>({
+    authUrl,
+    baseUrl,
+    clientId,
+    clientKind: clientSecret === undefined ? 'public' : 'confidential',
+    clientAuthentication: clientSecret === undefined ? publicClient : clientSecretBasic(clientSecret, basicEncoding),
+    redirectUri: checkServiceUrl('redirectUri', options.redirectUri),
+    scope,
+    dialect,
+    authorizationEndpoint: checkServiceUrl(
+      'authorizationEndpoint',
+      options.authorizationEndpoint ?? `${authUrl}/auth/v1/authorize`,
+    ),
+    tokenEndpoint: checkServiceUrl('tokenEndpoint', options.tokenEndpoint ?? `${authUrl}/auth/v1/token`),
+    issuer,
+    issuerParameter,
+    timeoutMs,
+    clock: options.clock ?? systemClock,
+    // Called bare: some platforms refuse a fetch with another receiver.
+    fetch: (input, init) => (injected ?? fetch)(input, init),
+    emit(event) {
+      try {
+        onEvent?.(event)
+      } catch {
+        // A listener must not be able to end a session.
+      }
+    },
+  })
+}
+
+function checkSecret(clientSecret: unknown): void {
+  if (typeof clientSecret !== 'string' || !clientSecret) invalid('clientSecret must be a string that is not empty')
+  if ('document' in globalThis || 'importScripts' in globalThis)
+    invalid('a client secret cannot be kept in a browser: use a public client, or log in on a backend')
+}
+
+function invalid(what: string): never {
+  throw new AgentAuthError('config_invalid', `Configuration: ${what}.`)
+}

@@ -1,0 +1,49 @@
+import { AgentAuthError } from './errors.ts'
+
+/**
+ * Runs a task that must end by itself when its signal fires, and settles at the deadline even when it does not.
+ * Rejects with `timeout` or, when `signal` fires first, `aborted`.
+ */
+export function withDeadline<T>(
+  timeoutMs: number,
+  task: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const controller = new AbortController()
+  const limit = new Promise<never>((_, reject) => {
+    const timer = setTimeout(
+      () => reject(new AgentAuthError('timeout', `No answer within ${timeoutMs} ms. Try again.`, { retryable: true })),
+      timeoutMs,
+    )
+    controller.signal.addEventListener('abort', () => clearTimeout(timer))
+  })
+  return abortable(Promise.race([limit, task(controller.signal)]), signal).finally(() => controller.abort())
+}
+
+/** Ends only this wait when the signal fires; the work behind the promise goes on. Rejects with `aborted`. */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  if (!signal) return work
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(new AgentAuthError('aborted', 'The caller aborted the call.'))
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+  })
+  // Whoever loses the race must not become an unhandled rejection.
+  aborted.catch(() => {})
+  work.catch(() => {})
+  try {
+    return await Promise.race([aborted, work])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Waits, unless the signal fires first. Rejects with `aborted`. */
+export function sleep(waitMs: number, signal?: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const wait = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(waitMs, 2_147_483_647))
+  })
+  return abortable(wait, signal).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,81 @@
+/** Every way a call can fail. The code is the contract; messages may improve. docs/errors.md has a paragraph for each. */
+export type AgentAuthErrorCode =
+  | 'config_invalid'
+  | 'insecure_context'
+  | 'callback_malformed'
+  | 'state_mismatch'
+  | 'flow_not_found'
+  | 'flow_expired'
+  | 'already_handled'
+  | 'login_denied'
+  | 'login_failed'
+  | 'popup_blocked'
+  | 'popup_closed'
+  | 'issuer_mismatch'
+  | 'exchange_interrupted'
+  | 'grant_rejected'
+  | 'client_rejected'
+  | 'login_required'
+  | 'session_ended'
+  | 'session_changed'
+  | 'temporarily_unavailable'
+  | 'timeout'
+  | 'aborted'
+  | 'response_invalid'
+  | 'response_too_large'
+  | 'storage_failed'
+  | 'storage_degraded'
+  | 'lock_timeout'
+  | 'origin_forbidden'
+  | 'unauthenticated'
+  | 'client_not_approved'
+  | 'permission_missing'
+  | 'validation_failed'
+  | 'request_failed'
+
+/** What a server or callback said, in members that were checked and capped; never a token, code, secret or body. */
+export interface AgentAuthErrorDetails {
+  /** The `error` code of RFC 6749 sections 4.1.2.1 and 5.2, as sent. */
+  readonly error?: string
+  /** Hostile text: show it as text only. At most 512 characters. */
+  readonly errorDescription?: string
+  readonly errorUri?: string
+  /** Where the person wanted to go when the login started. */
+  readonly returnTo?: string
+  /** The class of the outcome at the token endpoint. */
+  readonly outcome?: 'not_sent' | 'busy' | 'ambiguous' | 'terminal' | 'config' | 'foreign'
+  /** How long the server asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number
+}
+
+export interface AgentAuthErrorOptions {
+  readonly retryable?: boolean | undefined
+  readonly status?: number | undefined
+  readonly details?: AgentAuthErrorDetails | undefined
+}
+
+const marker: unique symbol = Symbol.for('agent-auth.error') as never
+
+/** The one error class of this library: `code` says what happened, `retryable` whether the same call may succeed later. */
+export class AgentAuthError extends Error {
+  readonly code: AgentAuthErrorCode
+  readonly retryable: boolean
+  readonly status?: number
+  readonly details?: AgentAuthErrorDetails
+
+  constructor(code: AgentAuthErrorCode, message: string, options: AgentAuthErrorOptions = {}) {
+    super(message)
+    this.code = code
+    this.retryable = options.retryable ?? false
+    if (options.status !== undefined) this.status = options.status
+    if (options.details) this.details = options.details
+    // Not enumerable: printing an error shows what a person needs, nothing of the mechanism.
+    Object.defineProperty(this, 'name', { value: 'AgentAuthError' })
+    Object.defineProperty(this, marker, { value: true })
+  }
+}
+
+/** Tells whether a value is an error of this library, also when it comes from another copy of it or another realm. */
+export function isAgentAuthError(value: unknown): value is AgentAuthError {
+  return typeof value === 'object' && value !== null && marker in value
+}

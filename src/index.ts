@@ -1,0 +1,30 @@
+export { type PendingLogin, type StartLoginOptions, startLogin } from './authorize.ts'
+export type { BearerScope } from './bearer/scope.ts'
+export { type BearerFetchOptions, createBearerFetch } from './bearer.ts'
+export { type ReadCallbackOptions, readCallback } from './callback.ts'
+export type { Clock } from './clock.ts'
+export { type AuthConfig, type AuthConfigOptions, createAuthConfig } from './config.ts'
+export {
+  AgentAuthError,
+  type AgentAuthErrorCode,
+  type AgentAuthErrorDetails,
+  type AgentAuthErrorOptions,
+  isAgentAuthError,
+} from './errors.ts'
+export type { AuthEvent, StorageProblem } from './events.ts'
+export { exchangeCode } from './exchange.ts'
+export type { Grant } from './grant.ts'
+export { refreshTokens } from './refresh.ts'
+export type { SessionEndReason, SessionState } from './session/holder.ts'
+export {
+  type AccessTokenSource,
+  createSession,
+  type GetAccessTokenOptions,
+  type Session,
+  type SessionOptions,
+} from './session.ts'
+export { type EncryptionKey, encryptedStorage } from './storage/encrypted.ts'
+export { memoryStorage } from './storage/memory.ts'
+export { type PendingLogins, pendingLogins } from './storage/pending-logins.ts'
+export type { MaybePromise, TokenStorage } from './storage/token-storage.ts'
+export type { Tokens } from './tokens.ts'

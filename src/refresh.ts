@@ -1,0 +1,28 @@
+import { refreshTokenGrantRequest } from 'oauth4webapi'
+import type { AuthConfig } from './config.ts'
+import { AgentAuthError } from './errors.ts'
+import { requestTokens } from './token-endpoint.ts'
+import type { Tokens } from './tokens.ts'
+
+/**
+ * Sends one refresh by JSON body and returns the new Tokens, which keep the refresh token and scope the answer leaves out.
+ * Rejects with `login_required` when there is no refresh token, `grant_rejected`, `client_rejected`, `config_invalid`,
+ * `response_invalid`, `response_too_large`, `temporarily_unavailable`, `timeout` or `aborted`. A session adds single
+ * flight, replay and storage. Specification section 5.2, RFC 6749 section 6.
+ */
+export async function refreshTokens(
+  config: AuthConfig,
+  tokens: Tokens,
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): Promise<Tokens> {
+  const { refreshToken } = tokens
+  if (!refreshToken)
+    throw new AgentAuthError('login_required', 'There is no refresh token. The person must sign in again.')
+  return requestTokens(config, {
+    grant: 'refresh_token',
+    send: (server, client, options) =>
+      refreshTokenGrantRequest(server, client, config.clientAuthentication, refreshToken, options),
+    previous: tokens,
+    signal,
+  })
+}

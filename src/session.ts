@@ -1,0 +1,180 @@
+import type { AuthConfig } from './config.ts'
+import { abortable } from './deadline.ts'
+import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import { freshness } from './session/held-tokens.ts'
+import { type SessionHolder, type SessionState, sessionHolder } from './session/holder.ts'
+import { isRecord, type SessionRecord, type Stored } from './session/record.ts'
+import { type Renewal, sessionRenewal } from './session/renewal.ts'
+import { isLeftAlone, owedSaving, saveHeld, succeeds } from './session/saving.ts'
+import { isPromise, type SessionStore, sessionStore } from './session/store.ts'
+import { memoryStorage } from './storage/memory.ts'
+import type { TokenStorage } from './storage/token-storage.ts'
+import { createTokens, isTokenText, type Tokens } from './tokens.ts'
+
+export interface GetAccessTokenOptions {
+  /** An access token the API refused with 401. */
+  readonly rejected?: string | undefined
+  /** Asks for a token that is good for this long, as far as the service grants it. Milliseconds, default 0. */
+  readonly minValidMs?: number | undefined
+  /** Renews even a token that seems good. */
+  readonly forceRefresh?: boolean | undefined
+  /** Ends only this caller's wait. */
+  readonly signal?: AbortSignal | null | undefined
+}
+
+/** Whatever can hand out an access token; a session is one. */
+export interface AccessTokenSource {
+  getAccessToken(options?: GetAccessTokenOptions): Promise<string>
+}
+
+/** One person's tokens, kept fresh and stored. */
+export interface Session extends AccessTokenSource {
+  /**
+   * Returns a usable access token, renewed first when needed. Rejects with `login_required`, `session_ended`,
+   * `session_changed`, `temporarily_unavailable`, `timeout`, `lock_timeout`, `response_invalid`, `response_too_large`,
+   * `client_rejected`, `config_invalid`, `storage_failed` or `aborted`.
+   */
+  getAccessToken(options?: GetAccessTokenOptions): Promise<string>
+  /** Replaces whatever session there is by these tokens and saves them. Rejects with `response_invalid`. */
+  signIn(tokens: Tokens): Promise<void>
+  /** Ends the session here at once and in the store; needs no network. Rejects with `storage_failed` if the record is still there. */
+  signOut(): Promise<void>
+  /** Resolves when the store was read. Rejects with `storage_failed`. */
+  ready(): Promise<SessionState>
+  /** The same object until something changes. */
+  readonly state: SessionState
+  /** Calls the listener after each change of `state`; returns how to stop that. */
+  subscribe(listener: () => void): () => void
+}
+
+export interface SessionOptions {
+  /** Default: memory. */
+  readonly storage?: TokenStorage | undefined
+  /** Tells sessions over one storage apart, for example by person. Default `default`. */
+  readonly key?: string | undefined
+}
+
+/** How long after a refresh a 401 is taken as the API's last word, in milliseconds. */
+const refusalPauseMs = 30_000
+
+/** Keeps one person signed in: single flight, guarded commits, sign-out that wins. Specification section 5.2, RFC 6749 section 6. */
+export function createSession(
+  config: AuthConfig,
+  { storage = memoryStorage(), key = 'default' }: SessionOptions = {},
+): Session {
+  const name = ['agent-auth', config.authUrl, config.clientId, key].map(encodeURIComponent).join(':')
+  const store = sessionStore(storage, name)
+  const holder = sessionHolder(config, store)
+  const renewal = sessionRenewal(config, store, holder, storage.withLock ? 'locked' : 'unlocked')
+  const saveOwed = owedSaving(config, store, holder)
+  return {
+    async getAccessToken(options = {}) {
+      const looked = holder.look()
+      if (isPromise(looked)) await abortable(looked, options.signal)
+      saveOwed()
+      return currentToken(config, holder, renewal, options)
+    },
+    signIn: (tokens) => signIn(store, holder, renewal, tokens),
+    signOut: () => signOut(store, holder, renewal),
+    async ready() {
+      await holder.look()
+      return holder.state
+    },
+    get state() {
+      return holder.state
+    },
+    subscribe: holder.subscribe,
+  }
+}
+
+async function currentToken(
+  { clock }: AuthConfig,
+  holder: SessionHolder,
+  renewal: Renewal,
+  { rejected, minValidMs, forceRefresh, signal }: GetAccessTokenOptions,
+): Promise<string> {
+  if (signal?.aborted) throw new AgentAuthError('aborted', 'The caller aborted the call.')
+  const { held } = holder
+  if (!held) throw loginRequired()
+  if (rejected !== undefined && holder.isFromAnotherSession(rejected))
+    throw new AgentAuthError(
+      'session_changed',
+      'The refused token belongs to an earlier session. Nothing was sent again.',
+    )
+  const { accessToken, refreshToken } = held.record.tokens
+  const nowMs = clock.monotonicMs()
+  const state = freshness(held, nowMs, minValidMs)
+  const refused = rejected === accessToken
+  if (refused && state !== 'spent' && held.record.rev > 1 && nowMs - held.bornMs < refusalPauseMs) return accessToken
+  const needed = state === 'spent' || refused || forceRefresh
+  if (!needed && state === 'good') return accessToken
+  if (!refreshToken) {
+    if (state === 'spent') holder.end('expired')
+    holder.flush()
+    if (!needed) return accessToken
+    throw loginRequired()
+  }
+  try {
+    await renewal.renew(held, { urgency: needed ? 'needed' : 'early', signal: signal ?? undefined })
+  } catch (error) {
+    const usable = !needed && holder.held === held && isAgentAuthError(error) && error.code !== 'aborted'
+    if (usable) return accessToken
+    throw error
+  }
+  const renewed = holder.held
+  if (!renewed) throw loginRequired()
+  return renewed.record.tokens.accessToken
+}
+
+async function signIn(store: SessionStore, holder: SessionHolder, renewal: Renewal, tokens: Tokens): Promise<void> {
+  const { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = tokens
+  if (!isTokenText(accessToken) || !Number.isFinite(obtainedAtMs))
+    throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
+  renewal.cancel()
+  const record: SessionRecord = {
+    id: crypto.randomUUID(),
+    rev: 1,
+    tokens: createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope }),
+  }
+  holder.hold(record, Number.POSITIVE_INFINITY)
+  holder.expected = 'any'
+  await saveHeld(store, holder)
+  holder.flush()
+}
+
+async function signOut(store: SessionStore, holder: SessionHolder, renewal: Renewal): Promise<void> {
+  renewal.cancel()
+  const ids = new Set([holder.held?.record.id])
+  holder.end('signed_out')
+  holder.flush()
+  const first = await succeeds(
+    sweep(store, (stored) => {
+      if (isRecord(stored)) {
+        ids.add(stored.id)
+        holder.end('signed_out', stored.id)
+      }
+      return true
+    }),
+  )
+  // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
+  const second = await succeeds(store.locked(() => sweep(store, (stored) => !isRecord(stored) || ids.has(stored.id))))
+  if (first || second) return
+  holder.report('remove_failed')
+  throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {
+    retryable: true,
+  })
+}
+
+async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<void> {
+  let stored: Stored = 'unreadable'
+  try {
+    stored = await store.read()
+  } catch {
+    // What cannot be read can still be removed.
+  }
+  if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
+}
+
+function loginRequired(): AgentAuthError {
+  return new AgentAuthError('login_required', 'Nobody is signed in. The person must sign in.')
+}

@@ -1,0 +1,55 @@
+import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
+
+/** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */
+export interface SessionRecord {
+  readonly id: string
+  readonly rev: number
+  readonly tokens: Tokens
+}
+
+/** What a store holds: a record, nothing, or something that must be left alone or removed. */
+export type Stored = SessionRecord | 'absent' | 'unreadable' | 'newer' | 'foreign'
+
+export function isRecord(stored: Stored): stored is SessionRecord {
+  return typeof stored === 'object'
+}
+
+/** One JSON string; `owner` is the key it is stored under, so that a record copied from elsewhere is noticed. */
+export function encodeRecord(owner: string, { id, rev, tokens }: SessionRecord): string {
+  return JSON.stringify({ v: 1, owner, id, rev, ...tokens })
+}
+
+/** Reads what a store returned, which some have parsed already. Never throws. */
+export function decodeRecord(owner: string, raw: unknown): Stored {
+  if (raw == null) return 'absent'
+  const value = parse(raw)
+  if (typeof value !== 'object' || !value || !Number.isInteger(value.v)) return 'unreadable'
+  if ((value.v as number) > 1) return 'newer'
+  const { v, id, rev, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value
+  const valid =
+    v === 1 &&
+    typeof id === 'string' &&
+    Number.isSafeInteger(rev) &&
+    isTokenText(accessToken) &&
+    isOptional('string', refreshToken) &&
+    isOptional('number', expiresAtMs) &&
+    isOptional('string', scope) &&
+    typeof obtainedAtMs === 'number'
+  if (!valid) return 'unreadable'
+  if (value.owner !== owner) return 'foreign'
+  const tokens = { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens
+  return { id, rev: rev as number, tokens: createTokens(tokens as Required<Tokens>) }
+}
+
+function parse(raw: unknown): Record<string, unknown> | undefined {
+  if (typeof raw !== 'string') return raw as Record<string, unknown>
+  try {
+    return JSON.parse(raw)
+  } catch {
+    return undefined
+  }
+}
+
+function isOptional(type: 'string' | 'number', value: unknown): boolean {
+  return value === undefined || typeof value === type
+}

@@ -1,0 +1,103 @@
+import { withDeadline } from '../deadline.ts'
+import { AgentAuthError } from '../errors.ts'
+import { inProcessLock } from '../storage/in-process-lock.ts'
+import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
+import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
+
+const operationLimitMs = 5_000
+const lockWaitMs = 20_000
+
+/** The one record of a session in its storage. Every operation is bounded and rejects with `storage_failed` only. */
+export interface SessionStore {
+  /** Answers at once when the storage does. */
+  read(): MaybePromise<Stored>
+  write(record: SessionRecord): Promise<void>
+  remove(): Promise<void>
+  /** Rejects with `lock_timeout` when the lock was not had within 20 seconds. */
+  locked<T>(task: () => Promise<T>): Promise<T>
+}
+
+export function sessionStore(storage: TokenStorage, key: string): SessionStore {
+  let lastRaw: unknown
+  let last: Stored = 'absent'
+  const decode = (raw: unknown): Stored => {
+    // Strings compare by value, so an unchanged record is not parsed again at each call.
+    if (typeof raw !== 'string' || raw !== lastRaw) last = decodeRecord(key, raw)
+    lastRaw = raw
+    return last
+  }
+  return {
+    read() {
+      const raw = attempt(() => storage.getItem(key))
+      return isPromise(raw) ? bounded(raw).then(decode) : decode(raw)
+    },
+    write: async (record) => bounded(attempt(() => storage.setItem(key, encodeRecord(key, record)))),
+    remove: async () => bounded(attempt(() => storage.removeItem(key))),
+    locked: (task) => lockWithin(storage, key, task),
+  }
+}
+
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof (value as Promise<T> | undefined)?.then === 'function'
+}
+
+function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<T>): Promise<T> {
+  const waiting = new AbortController()
+  return new Promise<T>((resolve, reject) => {
+    let settle = (): void => reject(failed())
+    const timer = setTimeout(() => {
+      reject(
+        new AgentAuthError('lock_timeout', 'Another holder kept the session locked. Try again.', { retryable: true }),
+      )
+      waiting.abort()
+    }, lockWaitMs)
+    const guarded = async (): Promise<void> => {
+      clearTimeout(timer)
+      // A storage that ignores the signal must not start work nobody waits for.
+      if (waiting.signal.aborted) return
+      await task().then(
+        (value) => {
+          settle = () => resolve(value)
+        },
+        (error) => {
+          settle = () => reject(error)
+        },
+      )
+    }
+    const take = storage.withLock?.bind(storage) ?? inProcessLock.bind(null, storage)
+    // Settled once the lock is released, however the release went.
+    withLockOrReject(() => take(name, guarded, { signal: waiting.signal }))
+      .finally(() => clearTimeout(timer))
+      .then(
+        () => settle(),
+        () => settle(),
+      )
+  })
+}
+
+async function withLockOrReject(take: () => Promise<unknown>): Promise<void> {
+  await take()
+}
+
+function attempt<T>(operation: () => T): T {
+  try {
+    return operation()
+  } catch {
+    throw failed()
+  }
+}
+
+function bounded<T>(result: MaybePromise<T>): Promise<T> {
+  return withDeadline(operationLimitMs, async () => result).catch(() => {
+    throw failed()
+  })
+}
+
+/** The storage's own error is dropped: it may quote the record. */
+function failed(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The storage could not be read, written or locked. The session was not changed.',
+    { retryable: true },
+  )
+}

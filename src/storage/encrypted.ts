@@ -1,0 +1,76 @@
+import { base64url, CompactEncrypt, compactDecrypt } from 'jose'
+import { AgentAuthError } from '../errors.ts'
+import type { TokenStorage } from './token-storage.ts'
+
+export interface EncryptionKey {
+  /** Travels with each record; change it together with the key. */
+  readonly id: string
+  /** 32 bytes, or their base64url text. */
+  readonly key: Uint8Array | string
+}
+
+/**
+ * Seals the records of any storage with AES-256-GCM, bound to the key they are stored under. The first key seals, all of
+ * them open, so a new key goes to the front and an old one may go when its records are gone. Reading rejects with
+ * `storage_failed`, and leaves the record alone, when no key opens it; throws `config_invalid` for unfit keys. RFC 7516.
+ */
+export function encryptedStorage(inner: TokenStorage, { keys }: { keys: readonly EncryptionKey[] }): TokenStorage {
+  const secrets = new Map(keys.map(({ id, key }) => [id, keyBytes(key)]))
+  const [sealing] = secrets
+  if (!sealing || secrets.size !== keys.length)
+    throw new AgentAuthError('config_invalid', 'keys must hold at least one key, each with an id of its own.')
+  const [kid, secret] = sealing
+  return {
+    async getItem(key) {
+      const sealed = await inner.getItem(key)
+      return sealed == null ? sealed : open(secrets, key, sealed)
+    },
+    async setItem(key, value) {
+      const header = { alg: 'dir', enc: 'A256GCM', kid, ctx: key }
+      await inner.setItem(
+        key,
+        await new CompactEncrypt(new TextEncoder().encode(value)).setProtectedHeader(header).encrypt(secret),
+      )
+    },
+    removeItem: (key) => inner.removeItem(key),
+    ...(inner.withLock && { withLock: inner.withLock.bind(inner) as NonNullable<TokenStorage['withLock']> }),
+  }
+}
+
+async function open(secrets: ReadonlyMap<string, Uint8Array>, key: string, sealed: string): Promise<string> {
+  try {
+    const { plaintext, protectedHeader } = await compactDecrypt(
+      sealed,
+      ({ kid = '' }) => secrets.get(kid) ?? refuse(),
+      {
+        keyManagementAlgorithms: ['dir'],
+        contentEncryptionAlgorithms: ['A256GCM'],
+      },
+    )
+    return protectedHeader.ctx === key ? new TextDecoder().decode(plaintext) : refuse()
+  } catch {
+    // One answer for every reason: which check failed helps only who tampers.
+    throw new AgentAuthError(
+      'storage_failed',
+      'A stored record was not sealed here with any of the keys. It was left alone.',
+    )
+  }
+}
+
+function keyBytes(key: Uint8Array | string): Uint8Array {
+  const bytes = typeof key === 'string' ? decode(key) : Uint8Array.from(key)
+  if (bytes?.length !== 32) throw new AgentAuthError('config_invalid', 'An encryption key must be 32 bytes.')
+  return bytes
+}
+
+function decode(text: string): Uint8Array | undefined {
+  try {
+    return base64url.decode(text)
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(): never {
+  throw new Error('refused')
+}

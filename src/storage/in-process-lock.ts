@@ -1,0 +1,30 @@
+import { abortable } from '../deadline.ts'
+import type { TokenStorage } from './token-storage.ts'
+
+/** The last holder of each name, per storage: two sessions over one storage must not refresh at once. */
+const tails = new WeakMap<object, Map<string, Promise<unknown>>>()
+
+/** First come, first served within this realm. Rejects with `aborted` when the signal fires before the turn. */
+export async function inProcessLock<T>(
+  storage: TokenStorage,
+  name: string,
+  task: () => Promise<T>,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<T> {
+  const names = tails.get(storage) ?? new Map<string, Promise<unknown>>()
+  tails.set(storage, names)
+  const before = names.get(name)
+  let release = () => {}
+  const turn = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const tail = Promise.all([before, turn])
+  names.set(name, tail)
+  try {
+    if (before) await abortable(before, signal)
+    return await task()
+  } finally {
+    release()
+    if (names.get(name) === tail) names.delete(name)
+  }
+}

@@ -1,0 +1,18 @@
+import { inProcessLock } from './in-process-lock.ts'
+import type { TokenStorage } from './token-storage.ts'
+
+/** Keeps records in memory until the page or process ends. The default. */
+export function memoryStorage(): TokenStorage {
+  const items = new Map<string, string>()
+  const storage: TokenStorage = {
+    getItem: (key) => items.get(key),
+    setItem(key, value) {
+      items.set(key, value)
+    },
+    removeItem(key) {
+      items.delete(key)
+    },
+    withLock: (name, task, options) => inProcessLock(storage, name, task, options),
+  }
+  return storage
+}

@@ -1,0 +1,109 @@
+import type { PendingLogin } from '../authorize.ts'
+import { pendingLifeMs } from '../callback.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { AgentAuthError } from '../errors.ts'
+import { redacted } from '../redacted.ts'
+import { inProcessLock } from './in-process-lock.ts'
+import type { TokenStorage } from './token-storage.ts'
+
+const maxPending = 16
+const prefix = 'agent-auth:login'
+
+/** Keeps the logins on their way, one record per state, apart from tokens. */
+export interface PendingLogins {
+  /** Saves before the person is sent away; prunes to the newest sixteen of the last ten minutes. Rejects with `storage_failed`. */
+  save(pending: PendingLogin): Promise<void>
+  /**
+   * Returns the login a callback belongs to and forgets it, so that one state is used once. Rejects with
+   * `already_handled`, `flow_not_found` or `storage_failed`; what has no state of ours changes nothing.
+   */
+  take(callback: string | URL): Promise<PendingLogin>
+}
+
+/** Of each login: its state, when it began, and whether its callback came. */
+type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
+
+/** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
+export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { clock?: Clock } = {}): PendingLogins {
+  const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
+    try {
+      return await (storage.withLock?.(prefix, task) ?? inProcessLock(storage, prefix, task))
+    } catch (error) {
+      throw error instanceof AgentAuthError && error.code !== 'aborted' ? error : storageFailed()
+    }
+  }
+  return {
+    save: (pending) =>
+      exclusively(async () => {
+        const entry: IndexEntry = [pending.state, pending.createdAtMs, 'pending']
+        await storage.setItem(itemKey(pending.state), JSON.stringify(pending))
+        await writeIndex(storage, [entry, ...(await readIndex(storage))], clock.wallMs())
+      }),
+    take: (callback) =>
+      exclusively(async () => {
+        const state = stateOf(callback)
+        const raw = state && (await storage.getItem(itemKey(state)))
+        const index = await readIndex(storage)
+        if (!state || raw == null || raw === '') throw notFound(index, state)
+        await storage.removeItem(itemKey(state))
+        const [, createdAtMs = clock.wallMs()] = index.find(([known]) => known === state) ?? []
+        await writeIndex(
+          storage,
+          [[state, createdAtMs, 'taken'], ...index.filter(([known]) => known !== state)],
+          clock.wallMs(),
+        )
+        return redacted(parse(raw) as PendingLogin, 'PendingLogin')
+      }),
+  }
+}
+
+function notFound(index: readonly IndexEntry[], state: string | null): AgentAuthError {
+  return index.some(([known]) => known === state)
+    ? new AgentAuthError('already_handled', 'This callback was handled before. Go on with the session there is.')
+    : new AgentAuthError('flow_not_found', 'No login was started here, or its record is gone. Start the login again.')
+}
+
+function stateOf(callback: string | URL): string | null {
+  try {
+    return new URL(callback, 'https://callback.invalid').searchParams.get('state')
+  } catch {
+    return null
+  }
+}
+
+async function readIndex(storage: TokenStorage): Promise<IndexEntry[]> {
+  const value = parse((await storage.getItem(prefix)) ?? '[]')
+  return Array.isArray(value) ? (value as IndexEntry[]).filter((entry) => Array.isArray(entry)) : []
+}
+
+async function writeIndex(storage: TokenStorage, entries: readonly IndexEntry[], nowMs: number): Promise<void> {
+  const kept: IndexEntry[] = []
+  for (const entry of entries) {
+    const [state, createdAtMs, use] = entry
+    if (kept.length < maxPending && nowMs - createdAtMs <= pendingLifeMs) kept.push(entry)
+    else if (use === 'pending') await storage.removeItem(itemKey(state))
+  }
+  await storage.setItem(prefix, JSON.stringify(kept))
+}
+
+function itemKey(state: string): string {
+  return `${prefix}:${state}`
+}
+
+function parse(raw: unknown): unknown {
+  if (typeof raw !== 'string') return raw
+  try {
+    return JSON.parse(raw)
+  } catch {
+    return {}
+  }
+}
+
+/** The storage's own error is dropped: it may quote the record. */
+function storageFailed(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The storage for pending logins failed. The login was not started or finished.',
+    { retryable: true },
+  )
+}

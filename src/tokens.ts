@@ -1,0 +1,78 @@
+import { decodeJwt } from 'jose'
+import { AgentAuthError } from './errors.ts'
+import { redacted } from './redacted.ts'
+
+/** What the token endpoint granted: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
+export interface Tokens {
+  readonly accessToken: string
+  readonly refreshToken?: string
+  /** Absent when the lifetime is unknown; then only a 401 tells. */
+  readonly expiresAtMs?: number
+  readonly obtainedAtMs: number
+  readonly scope?: string
+}
+
+const tenYearsS = 315_360_000
+
+/** Whether text can stand behind `Bearer ` in a header. RFC 6750 section 2.1, RFC 9110 section 5.5. */
+export function isTokenText(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,16384}$/.test(value)
+}
+
+/**
+ * Reads the members of a token response that the specification and RFC 6749 section 5.1 name; all but `access_token` may
+ * be missing, and what a refresh leaves out is kept from `previous`. Throws `response_invalid`.
+ */
+export function tokensFromResponse(
+  body: Record<string, unknown>,
+  obtainedAtMs: number,
+  previous: Partial<Tokens> = {},
+): Tokens {
+  const { access_token: accessToken, token_type: type, refresh_token: refreshToken, scope } = body
+  if (!isTokenText(accessToken)) refuse('no usable access_token')
+  if (type != null && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
+    refuse('a token_type other than Bearer')
+  const lifeMs = lifetimeMs(body.expires_in) ?? jwtLifetimeMs(accessToken, obtainedAtMs)
+  return createTokens({
+    accessToken,
+    refreshToken: text(refreshToken) ?? previous.refreshToken,
+    expiresAtMs: lifeMs && obtainedAtMs + lifeMs,
+    obtainedAtMs,
+    scope: text(scope) ?? previous.scope,
+  })
+}
+
+/** Makes a Tokens value without absent members. */
+export function createTokens(members: { [K in keyof Tokens]: Tokens[K] | undefined }): Tokens {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined)
+  return redacted(Object.fromEntries(present) as unknown as Tokens, 'Tokens')
+}
+
+/** The whole life of the access token in milliseconds, or undefined when unknown. */
+export function lifeOf({ expiresAtMs, obtainedAtMs }: Tokens): number | undefined {
+  return expiresAtMs === undefined ? undefined : Math.max(0, expiresAtMs - obtainedAtMs)
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length <= 16_384 && value ? value : undefined
+}
+
+function lifetimeMs(expiresIn: unknown): number | undefined {
+  const numeric = typeof expiresIn === 'string' && /^\d+(\.\d+)?$/.test(expiresIn)
+  const seconds = numeric ? Number(expiresIn) : expiresIn
+  return typeof seconds === 'number' && seconds > 0 && seconds <= tenYearsS ? seconds * 1000 : undefined
+}
+
+/** For timing only, never for trust: the difference of the issuer's own stamps does not depend on our clock. */
+function jwtLifetimeMs(accessToken: string, nowMs: number): number | undefined {
+  try {
+    const { exp, iat = nowMs / 1000 } = decodeJwt(accessToken)
+    return lifetimeMs(exp === undefined ? exp : exp - iat)
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(what: string): never {
+  throw new AgentAuthError('response_invalid', `The token response holds ${what}.`, { retryable: true })
+}
