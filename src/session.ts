@@ -2,10 +2,11 @@ import type { AuthConfig } from './config.ts'
 import { abortable } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
-import { type SessionHolder, type SessionState, sessionHolder } from './session/holder.ts'
-import { isRecord, type SessionRecord, type Stored } from './session/record.ts'
-import { type Renewal, sessionRenewal } from './session/renewal.ts'
-import { isLeftAlone, owedSaving, saveHeld, succeeds } from './session/saving.ts'
+import { SessionHolder, type SessionState } from './session/holder.ts'
+import { isRecord, type Stored } from './session/record.ts'
+import { superseded } from './session/refresh-turn.ts'
+import { Renewal } from './session/renewal.ts'
+import { isLeftAlone, owedSaving, readOrUnreadable, saveHeld, succeeds } from './session/saving.ts'
 import { isPromise, type SessionStore, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
@@ -64,18 +65,27 @@ export function createSession(
 ): Session {
   const name = ['agent-auth', config.authUrl, config.clientId, key].map(encodeURIComponent).join(':')
   const store = sessionStore(storage, name)
-  const holder = sessionHolder(config, store)
-  const renewal = sessionRenewal(config, store, holder, storage.withLock ? 'locked' : 'unlocked')
+  const holder = new SessionHolder(config, store)
+  const renewal = new Renewal({ config, store, holder, peers: storage.withLock ? 'locked' : 'unlocked' })
+  const parts = { config, store, holder, renewal }
   const saveOwed = owedSaving(config, store, holder)
+  let leaving = Promise.resolve()
   return {
     async getAccessToken(options = {}) {
       const looked = holder.look()
       if (isPromise(looked)) await abortable(looked, options.signal)
       saveOwed()
-      return currentToken(config, holder, renewal, options)
+      return currentToken(parts, options)
     },
-    signIn: (tokens) => signIn(store, holder, renewal, tokens),
-    signOut: () => signOut(store, holder, renewal),
+    async signIn(tokens) {
+      // A sign-out on its way removes what it finds.
+      await succeeds(leaving)
+      await signIn(parts, tokens)
+    },
+    signOut() {
+      leaving = signOut(parts)
+      return leaving
+    },
     async ready() {
       await holder.look()
       return holder.state
@@ -83,81 +93,76 @@ export function createSession(
     get state() {
       return holder.state
     },
-    subscribe: holder.subscribe,
+    subscribe: (listener) => holder.subscribe(listener),
   }
 }
 
+interface SessionParts {
+  readonly config: AuthConfig
+  readonly store: SessionStore
+  readonly holder: SessionHolder
+  readonly renewal: Renewal
+}
+
 async function currentToken(
-  { clock }: AuthConfig,
-  holder: SessionHolder,
-  renewal: Renewal,
-  { rejected, minValidMs, forceRefresh, signal }: GetAccessTokenOptions,
+  { config, holder, renewal }: SessionParts,
+  options: GetAccessTokenOptions,
 ): Promise<string> {
+  const { rejected, minValidMs, forceRefresh, signal } = options
   if (signal?.aborted) throw new AgentAuthError('aborted', 'The caller aborted the call.')
   const { held } = holder
   if (!held) throw loginRequired()
-  if (rejected !== undefined && holder.isFromAnotherSession(rejected))
-    throw new AgentAuthError(
-      'session_changed',
-      'The refused token belongs to an earlier session. Nothing was sent again.',
-    )
+  if (rejected !== undefined && holder.isFromAnotherSession(rejected)) throw superseded(holder)
   const { accessToken, refreshToken } = held.record.tokens
-  const nowMs = clock.monotonicMs()
+  const nowMs = config.clock.monotonicMs()
   const state = freshness(held, nowMs, minValidMs)
   const refused = rejected === accessToken
   if (refused && state !== 'spent' && held.record.rev > 1 && nowMs - held.bornMs < refusalPauseMs) return accessToken
   const needed = state === 'spent' || refused || forceRefresh
-  if (!needed && state === 'good') return accessToken
+  if (!needed && (state === 'good' || !refreshToken)) return accessToken
   if (!refreshToken) {
     if (state === 'spent') holder.end('expired')
     holder.flush()
-    if (!needed) return accessToken
     throw loginRequired()
   }
   try {
-    await renewal.renew(held, { urgency: needed ? 'needed' : 'early', signal: signal ?? undefined })
+    await renewal.renew(held, needed ? 'needed' : 'early', signal ?? undefined)
   } catch (error) {
     const usable = !needed && holder.held === held && isAgentAuthError(error) && error.code !== 'aborted'
     if (usable) return accessToken
     throw error
   }
-  const renewed = holder.held
-  if (!renewed) throw loginRequired()
-  return renewed.record.tokens.accessToken
+  if (holder.held?.record.id !== held.record.id) throw superseded(holder)
+  return holder.held.record.tokens.accessToken
 }
 
-async function signIn(store: SessionStore, holder: SessionHolder, renewal: Renewal, tokens: Tokens): Promise<void> {
+async function signIn({ store, holder, renewal }: SessionParts, tokens: Tokens): Promise<void> {
   const { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = tokens
   if (!isTokenText(accessToken) || !Number.isFinite(obtainedAtMs))
     throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
   renewal.cancel()
-  const record: SessionRecord = {
-    id: crypto.randomUUID(),
-    rev: 1,
-    tokens: createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope }),
-  }
-  holder.hold(record, Number.POSITIVE_INFINITY)
+  const own = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope })
+  holder.hold({ id: crypto.randomUUID(), rev: 1, tokens: own }, Number.POSITIVE_INFINITY)
   holder.expected = 'any'
   await saveHeld(store, holder)
   holder.flush()
 }
 
-async function signOut(store: SessionStore, holder: SessionHolder, renewal: Renewal): Promise<void> {
+async function signOut({ store, holder, renewal }: SessionParts): Promise<void> {
   renewal.cancel()
   const ids = new Set([holder.held?.record.id])
   holder.end('signed_out')
   holder.flush()
-  const first = await succeeds(
-    sweep(store, (stored) => {
-      if (isRecord(stored)) {
-        ids.add(stored.id)
-        holder.end('signed_out', stored.id)
-      }
-      return true
-    }),
-  )
+  const forget = (stored: Stored): boolean => {
+    if (isRecord(stored)) {
+      ids.add(stored.id)
+      holder.end('signed_out', stored.id)
+    }
+    return true
+  }
+  const first = await succeeds(sweep(store, forget))
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
-  const second = await succeeds(store.locked(() => sweep(store, (stored) => !isRecord(stored) || ids.has(stored.id))))
+  const second = await succeeds(store.locked(() => sweep(store, (stored) => isRecord(stored) && ids.has(stored.id))))
   if (first || second) return
   holder.report('remove_failed')
   throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {
@@ -165,13 +170,9 @@ async function signOut(store: SessionStore, holder: SessionHolder, renewal: Rene
   })
 }
 
+/** Removes the record if it may be; what cannot be read can still be removed. */
 async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<void> {
-  let stored: Stored = 'unreadable'
-  try {
-    stored = await store.read()
-  } catch {
-    // What cannot be read can still be removed.
-  }
+  const stored = await readOrUnreadable(store)
   if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
 }
 

@@ -39,12 +39,9 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
     if (tokens.scope && !tokens.scope.split(' ').includes(config.scope)) config.emit({ type: 'scope_reduced' })
     return tokens
   } catch (error) {
-    if (isAgentAuthError(error)) {
-      if (outcome === 'ok') outcome = 'ambiguous'
-      throw error
-    }
-    if (wasNotSent(error)) outcome = 'not_sent'
-    throw networkError(request.grant, outcome)
+    if (outcome === 'ok') outcome = 'ambiguous'
+    if (!isAgentAuthError(error) && wasNotSent(error)) outcome = 'not_sent'
+    throw requestError(request.grant, outcome, error)
   } finally {
     const durationMs = clock.monotonicMs() - startedMs
     const { origin } = new URL(tokenEndpoint)
@@ -116,20 +113,21 @@ function wasNotSent(error: unknown): boolean {
   )
 }
 
-function networkError(grant: GrantType, outcome: Outcome): AgentAuthError {
-  const sent = outcome !== 'not_sent'
-  return sent && grant === 'authorization_code'
-    ? new AgentAuthError('exchange_interrupted', 'The answer of the token endpoint was lost. Start the login again.', {
-        details: { outcome: 'ambiguous' },
-      })
-    : new AgentAuthError(
-        'temporarily_unavailable',
-        sent
-          ? 'The answer of the token endpoint was lost, or CORS hides it. Try again.'
-          : 'The token endpoint was not reached. Try again when online.',
-        {
-          retryable: true,
-          details: { outcome: sent ? 'ambiguous' : 'not_sent' },
-        },
-      )
+/** A refresh may be repeated; a code that was sent is spent, whatever became of the answer. */
+function requestError(grant: GrantType, outcome: Outcome, error: unknown): AgentAuthError {
+  const spent = grant === 'authorization_code' && outcome !== 'not_sent'
+  const lost = spent ? 'exchange_interrupted' : 'temporarily_unavailable'
+  if (isAgentAuthError(error)) {
+    if (!spent || !error.retryable) return error
+    const { code, message, status, details } = error
+    return new AgentAuthError(code === 'timeout' ? lost : code, `${message} Start the login again.`, {
+      status,
+      details,
+    })
+  }
+  const what = outcome === 'not_sent' ? 'was not reached' : 'did not answer, or CORS hides its answer'
+  return new AgentAuthError(lost, `The token endpoint ${what}. ${spent ? 'Start the login again.' : 'Try again.'}`, {
+    retryable: !spent,
+    details: { outcome: outcome === 'not_sent' ? outcome : 'ambiguous' },
+  })
 }

@@ -19,7 +19,7 @@ export function allowedTargets({ baseUrl, origins }: BearerScope): (input: Fetch
   if (bases.length === 0) throw new AgentAuthError('config_invalid', 'A bearer fetch needs baseUrl or origins.')
   const [only] = baseUrl === undefined ? [] : bases
   const prefix = only ? only.pathname.replace(/\/+$/, '') : ''
-  const relativeTo = only && only.origin + prefix + '/'
+  const relativeTo = only && `${only.origin}${prefix}/`
   const allowed = new Set(bases.map(({ origin }) => origin))
   // Requests repeat, and parsing is most of the cost of a call with a good token.
   let lastText: string | undefined

@@ -19,92 +19,146 @@ export interface SessionState {
 const lookEveryMs = 1_000
 
 /** What this realm knows of the session: the tokens it holds, the public state and who listens to it. */
-export interface SessionHolder {
-  readonly held: HeldTokens | undefined
+export class SessionHolder {
+  held: HeldTokens | undefined
+  state: SessionState = { status: 'loading' }
+  /** Whether the store shows what is held. */
+  saved = true
+  #expected = 'absent'
+  #told = this.state
+  #followed: Stored | undefined
+  #reported: StorageProblem | undefined
+  #lookedAtMs = Number.NEGATIVE_INFINITY
+  #looking: Promise<void> | undefined
+  readonly #config: AuthConfig
+  readonly #store: SessionStore
+  readonly #listeners = new Set<() => void>()
+  /** Sign-ins that ended here; their record may linger where it could not be removed. */
+  readonly #over = new Set<string>()
+  /** The sign-in each recent access token belongs to. */
+  readonly #origins = new Map<string, string>()
+
+  constructor(config: AuthConfig, store: SessionStore) {
+    this.#config = config
+    this.#store = store
+  }
+
   /**
    * The identity the store should show: that of what is held, or what stood there when a write failed and is owed. `any`
    * while a new sign-in is being saved.
    */
-  expected: string
-  readonly state: SessionState
+  get expected(): string {
+    return this.#expected
+  }
+
+  set expected(identity: string) {
+    this.#expected = identity
+    this.saved = this.held !== undefined && identity === identityOf(this.held.record)
+    if (this.saved) this.#reported = undefined
+  }
+
   /** Reads the store when it is time; rejects with `storage_failed` when nothing is held either. */
-  look(): MaybePromise<void>
-  /** Follows what the store holds: a newer record is taken over, a vanished one ends the session. */
-  adopt(stored: Stored): void
-  hold(record: SessionRecord, maxAgeMs: number): void
-  /** Ends what is held and never takes up its record, or the one named, again. */
-  end(reason: SessionEndReason, id?: string): void
-  /** Whether this access token came from a sign-in that is no longer the current one. */
-  isFromAnotherSession(accessToken: string): boolean
-  report(reason: StorageProblem): void
-  /** Tells the listeners, once, what changed; never called while a lock is held. */
-  flush(): void
-  subscribe(listener: () => void): () => void
-}
-
-export function sessionHolder(config: AuthConfig, store: SessionStore): SessionHolder {
-  const { clock, emit } = config
-  let held: HeldTokens | undefined
-  let expected = 'absent'
-  let state: SessionState = { status: 'loading' }
-  let told = state
-  let reported: StorageProblem | undefined
-  let lookedAtMs = Number.NEGATIVE_INFINITY
-  let looking: Promise<void> | undefined
-  const listeners = new Set<() => void>()
-  /** Sign-ins that ended here; their record may linger where it could not be removed. */
-  const over = new Set<string>()
-  /** The sign-in each recent access token belongs to. */
-  const origins = new Map<string, string>()
-
-  const report = (reason: StorageProblem): void => {
-    if (reported !== reason) emit({ type: 'storage_degraded', reason })
-    reported = reason
-  }
-  const setHeld = (next: HeldTokens): void => {
-    const { id, tokens } = next.record
-    held = next
-    origins.set(tokens.accessToken, id)
-    for (const [oldest] of origins) if (origins.size > 16) origins.delete(oldest)
-    const { expiresAtMs } = tokens
-    state = { status: 'signed-in', ...(expiresAtMs !== undefined && { expiresAtMs }) }
-  }
-  const end = (reason: SessionEndReason, id = held?.record.id): void => {
-    if (id) over.add(id)
-    if (held) {
-      emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+  look(): MaybePromise<void> {
+    if (this.#looking !== undefined) return this.#looking
+    if (this.held && this.#config.clock.monotonicMs() - this.#lookedAtMs < lookEveryMs) return
+    try {
+      const stored = this.#store.read()
+      if (!isPromise(stored)) return this.#follow(stored)
+      this.#looking = this.#lookLater(stored)
+      return this.#looking
+    } catch (error) {
+      this.#unreadable(error)
     }
-    held = undefined
-    if (state.status !== 'signed-out') state = { status: 'signed-out', reason }
   }
-  const removeUnreadable = async (): Promise<void> => {
-    await store.locked(async () => {
-      if ((await store.read()) === 'unreadable') await store.remove()
-    })
+
+  async #lookLater(reading: Promise<Stored>): Promise<void> {
+    try {
+      this.#follow(await reading)
+      this.#lookedAtMs = this.#config.clock.monotonicMs()
+    } catch (error) {
+      this.#unreadable(error)
+    } finally {
+      this.#looking = undefined
+    }
   }
-  const adopt = (stored: Stored): void => {
-    if (stored === 'unreadable') {
-      report(stored)
-      if (held) expected = 'absent'
-      removeUnreadable().catch(() => report('remove_failed'))
-    } else if (stored === 'newer' || stored === 'foreign') report(stored)
-    else if (held && (expected === 'any' || expected === identityOf(stored))) return
-    else if (isRecord(stored)) {
-      const stale = held?.record.id === stored.id && stored.rev <= held.record.rev
-      if (stale || over.has(stored.id)) return
-      setHeld(holdTokens(clock, stored, Number.POSITIVE_INFINITY))
-      expected = identityOf(stored)
-    } else if (held) end('store_lost')
-    if (!held && state.status === 'loading') state = { status: 'signed-out' }
+
+  #follow(stored: Stored): void {
+    // The store gives the same object while nothing changed: the usual call stops here.
+    if (stored === this.#followed && this.saved) return
+    this.#followed = stored
+    this.adopt(stored)
+    this.flush()
   }
-  const unreadableStore = (error: unknown): void => {
-    if (!held) throw error
-    report('read_failed')
+
+  #unreadable(error: unknown): void {
+    if (!this.held) throw error
+    this.report('read_failed')
   }
-  const flush = (): void => {
-    if (told === state) return
-    told = state
-    for (const listener of [...listeners]) {
+
+  /** Follows what the store holds: a newer record is taken over, a vanished one ends the session. */
+  adopt(stored: Stored): void {
+    if (stored === 'unreadable') this.#removeUnreadable()
+    else if (stored === 'newer' || stored === 'foreign') this.report(stored)
+    else if (this.held && (this.#expected === 'any' || this.#expected === identityOf(stored))) return
+    else if (isRecord(stored)) this.#adoptRecord(stored)
+    else if (this.held) this.end('store_lost')
+    if (!this.held && this.state.status === 'loading') this.state = { status: 'signed-out' }
+  }
+
+  #adoptRecord(record: SessionRecord): void {
+    const current = this.held?.record
+    const stale = current?.id === record.id && record.rev <= current.rev
+    if (stale || this.#over.has(record.id)) return
+    this.hold(record, Number.POSITIVE_INFINITY)
+    this.expected = identityOf(record)
+  }
+
+  #removeUnreadable(): void {
+    this.report('unreadable')
+    if (this.held) this.expected = 'absent'
+    const remove = async (): Promise<void> => {
+      if ((await this.#store.read()) === 'unreadable') await this.#store.remove()
+    }
+    this.#store.locked(remove).catch(() => this.report('remove_failed'))
+  }
+
+  /** Takes up tokens that are as old as their stamp says, but at most `maxAgeMs`. */
+  hold(record: SessionRecord, maxAgeMs: number): void {
+    const { accessToken, expiresAtMs } = record.tokens
+    this.held = holdTokens(this.#config.clock, record, maxAgeMs)
+    this.saved = false
+    this.#followed = undefined
+    this.#origins.set(accessToken, record.id)
+    for (const [oldest] of this.#origins) if (this.#origins.size > 16) this.#origins.delete(oldest)
+    this.state = { status: 'signed-in', ...(expiresAtMs !== undefined && { expiresAtMs }) }
+  }
+
+  /** Ends what is held and never takes up its record, or the one named, again. */
+  end(reason: SessionEndReason, id: string | undefined = this.held?.record.id): void {
+    if (id) this.#over.add(id)
+    if (this.held)
+      this.#config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+    this.held = undefined
+    if (this.state.status !== 'signed-out') this.state = { status: 'signed-out', reason }
+  }
+
+  /** Whether this access token came from a sign-in that is no longer the current one. */
+  isFromAnotherSession(accessToken: string): boolean {
+    const id = this.held?.record.id
+    return (this.#origins.get(accessToken) ?? id) !== id
+  }
+
+  /** Emits `storage_degraded`, once until a write succeeds. */
+  report(reason: StorageProblem): void {
+    if (this.#reported !== reason) this.#config.emit({ type: 'storage_degraded', reason })
+    this.#reported = reason
+  }
+
+  /** Tells the listeners, once, what changed; never called while this realm holds the lock. */
+  flush(): void {
+    if (this.#told === this.state) return
+    this.#told = this.state
+    for (const listener of [...this.#listeners]) {
       try {
         listener()
       } catch {
@@ -112,58 +166,11 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
       }
     }
   }
-  const follow = (stored: Stored): void => {
-    lookedAtMs = clock.monotonicMs()
-    adopt(stored)
-    flush()
-  }
-  const look = (): MaybePromise<void> => {
-    if (looking !== undefined) return looking
-    if (held && clock.monotonicMs() - lookedAtMs < lookEveryMs) return
-    try {
-      const stored = store.read()
-      if (!isPromise(stored)) {
-        follow(stored)
-        lookedAtMs = Number.NEGATIVE_INFINITY
-        return
-      }
-      looking = stored
-        .then(follow)
-        .catch(unreadableStore)
-        .finally(() => {
-          looking = undefined
-        })
-      return looking
-    } catch (error) {
-      unreadableStore(error)
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
     }
-  }
-  return {
-    get held() {
-      return held
-    },
-    get state() {
-      return state
-    },
-    look,
-    adopt,
-    get expected() {
-      return expected
-    },
-    set expected(identity) {
-      expected = identity
-      if (held && identity === identityOf(held.record)) reported = undefined
-    },
-    hold: (record, maxAgeMs) => setHeld(holdTokens(clock, record, maxAgeMs)),
-    end,
-    isFromAnotherSession: (accessToken) => (origins.get(accessToken) ?? held?.record.id) !== held?.record.id,
-    report,
-    flush,
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => {
-        listeners.delete(listener)
-      }
-    },
   }
 }

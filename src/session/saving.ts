@@ -39,15 +39,15 @@ export async function saveHeld(store: SessionStore, holder: SessionHolder): Prom
 export function owedSaving({ clock }: AuthConfig, store: SessionStore, holder: SessionHolder): () => void {
   let nextMs = Number.NEGATIVE_INFINITY
   return () => {
-    const { held, expected } = holder
-    if (!held || expected === identityOf(held.record) || isLeftAlone(expected) || clock.monotonicMs() < nextMs) return
+    const { held, expected, saved } = holder
+    if (!held || saved || isLeftAlone(expected) || clock.monotonicMs() < nextMs) return
     nextMs = clock.monotonicMs() + saveAgainMs
     saveHeld(store, holder).catch(() => holder.report('write_failed'))
   }
 }
 
-/** An explicit sign-in may replace a record that no key opens any more. */
-async function readOrUnreadable(store: SessionStore): Promise<Stored> {
+/** An explicit sign-in or sign-out may replace or remove a record that no key opens any more. */
+export async function readOrUnreadable(store: SessionStore): Promise<Stored> {
   try {
     return await store.read()
   } catch {

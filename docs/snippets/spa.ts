@@ -1,0 +1,31 @@
+import {
+  createAuthConfig,
+  createBearerFetch,
+  createSession,
+  exchangeCode,
+  pendingLogins,
+  readCallback,
+  startLogin,
+} from 'agent-auth'
+
+const config = createAuthConfig({
+  authUrl: 'https://auth.example.com',
+  baseUrl: 'https://api.example.com',
+  clientId: 'my-app',
+  redirectUri: `${location.origin}/callback`,
+})
+const logins = pendingLogins(sessionStorage)
+export const session = createSession(config)
+export const api = createBearerFetch(session, { baseUrl: config.baseUrl })
+
+export async function signIn(): Promise<void> {
+  const { url, pending } = await startLogin(config, { returnTo: location.pathname })
+  await logins.save(pending)
+  location.assign(url)
+}
+
+export async function finishSignIn(): Promise<void> {
+  const grant = readCallback(await logins.take(location.href), location.href)
+  history.replaceState(null, '', grant.returnTo ?? '/') // the code leaves the address bar before the network is awaited
+  await session.signIn(await exchangeCode(config, grant))
+}

@@ -1,0 +1,98 @@
+import type { AuthConfig } from '../config.ts'
+import { sleep } from '../deadline.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { refreshTokens } from '../refresh.ts'
+import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
+import type { SessionHolder } from './holder.ts'
+import type { SessionRecord } from './record.ts'
+import { isLeftAlone, succeeds } from './saving.ts'
+import type { SessionStore } from './store.ts'
+
+export interface RefreshTurn {
+  readonly config: AuthConfig
+  readonly store: SessionStore
+  readonly holder: SessionHolder
+  /** Whether everybody who shares the record also shares the lock. */
+  readonly peers: 'locked' | 'unlocked'
+}
+
+/** What happens under the lock, and nothing else does: look, refresh once, look again, save. */
+export async function refreshOnce(turn: RefreshTurn, from: HeldTokens, signal: AbortSignal): Promise<void> {
+  const { config, store, holder } = turn
+  await follow(store, holder)
+  const { held } = holder
+  if (held?.record.id !== from.record.id || signal.aborted) throw superseded(holder)
+  // Another holder has replaced the token the caller came for.
+  if (held !== from && freshness(held, config.clock.monotonicMs()) !== 'spent') return
+  const { id, rev, tokens } = held.record
+  try {
+    const fresh = await refreshTokens(config, tokens, { signal })
+    await commit(turn, held, { id, rev: rev + 1, tokens: fresh }, signal)
+  } catch (error) {
+    if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
+    if (await wasReplaced(turn, held, signal)) return
+    await endRefused(turn)
+    const { status, details } = error
+    throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', {
+      status,
+      details,
+    })
+  }
+}
+
+/** Saves the new tokens unless the record was removed or replaced meanwhile; a store that fails is owed the write. */
+async function commit(
+  { store, holder }: RefreshTurn,
+  held: HeldTokens,
+  next: SessionRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  await follow(store, holder)
+  if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
+  if (holder.held !== held) return
+  const written = !isLeftAlone(holder.expected) && (await succeeds(store.write(next)))
+  if (signal.aborted) throw superseded(holder)
+  // The age counts from before the request, which lasted a minute at most.
+  holder.hold(next, 60_000)
+  if (written) holder.expected = identityOf(next)
+  else holder.report('write_failed')
+}
+
+/** Before a refusal counts: whether another holder, the winner of a race, has put newer tokens in the store. */
+async function wasReplaced(
+  { store, holder, peers }: RefreshTurn,
+  held: HeldTokens,
+  signal: AbortSignal,
+): Promise<boolean> {
+  await follow(store, holder)
+  if (peers === 'unlocked' && holder.held === held) {
+    // Nothing kept another tab or process from refreshing too: its tokens may be about to arrive.
+    await sleep(1_000, signal)
+    await follow(store, holder)
+  }
+  return holder.held !== undefined && holder.held !== held
+}
+
+async function endRefused({ store, holder }: RefreshTurn): Promise<void> {
+  if (!holder.held) return
+  holder.end('refused')
+  if (!isLeftAlone(holder.expected)) await store.remove().catch(() => holder.report('remove_failed'))
+}
+
+/** A store that cannot be read must not stop a session that lives in memory. */
+async function follow(store: SessionStore, holder: SessionHolder): Promise<void> {
+  try {
+    holder.adopt(await store.read())
+  } catch {
+    holder.report('read_failed')
+  }
+}
+
+export function superseded(holder: SessionHolder): AgentAuthError {
+  return holder.held
+    ? new AgentAuthError(
+        'session_changed',
+        'Somebody else signed in meanwhile. Nothing was sent for the earlier session.',
+      )
+    : new AgentAuthError('login_required', 'The session is over. The person must sign in again.')
+}
