@@ -15,8 +15,8 @@ const config = createAuthConfig({
   redirectUri: `${location.origin}/callback`,
 })
 const logins = pendingLogins(sessionStorage)
-export const session = createSession(config)
-export const api = createBearerFetch(session, { baseUrl: config.baseUrl })
+const session = createSession(config)
+export const api: typeof fetch = createBearerFetch(session, { baseUrl: config.baseUrl })
 
 export async function signIn(): Promise<void> {
   const { url, pending } = await startLogin(config, { returnTo: location.pathname })
