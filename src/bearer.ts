@@ -63,15 +63,19 @@ interface Refused {
 
 async function retry(send: typeof fetch, source: AccessTokenSource, refused: Refused): Promise<Response> {
   const { token, replay, headers, response, signal } = refused
-  const newer = await newerToken(source, token, signal)
-  const again = newer === token ? undefined : await replay.again()
-  if (!again) {
+  try {
+    const newer = await newerToken(source, token, signal)
+    const again = newer === token ? undefined : await replay.again()
+    if (!again) return response
+    headers.set('authorization', `Bearer ${newer}`)
+    await response.body?.cancel()
+    return send(again.input, { ...again.init, headers })
+  } catch (error) {
+    await response.body?.cancel()
+    throw error
+  } finally {
     replay.release()
-    return response
   }
-  await response.body?.cancel()
-  headers.set('authorization', `Bearer ${newer}`)
-  return send(again.input, { ...again.init, headers })
 }
 
 /** When nothing can renew the token, the API's own 401 tells the caller more than an error would. */
