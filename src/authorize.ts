@@ -92,7 +92,7 @@ function localPath(target: string, redirectUri: string): string {
   try {
     const { origin } = new URL(redirectUri)
     const url = new URL(target, origin)
-    if (url.origin === origin && !/^\/[/\\]/.test(url.pathname)) return url.pathname + url.search + url.hash
+    if (url.origin === origin && /^\/(?![/\\])/.test(url.pathname)) return url.pathname + url.search + url.hash
   } catch {
     // Not a URL: the front page is always a safe place.
   }

@@ -19,8 +19,7 @@ export type BearerFetchOptions = BearerScope & {
  * `origin_forbidden`; creating one throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
-  if (typeof source === 'string' && !isTokenText(source))
-    throw new AgentAuthError('config_invalid', 'The token holds characters that cannot stand in a header.')
+  if (typeof source === 'string') checkToken(source)
   const targetOf = allowedTargets(options)
   const { elsewhere = 'pass', fetch: injected } = options
   return async (input, init) => {
@@ -51,6 +50,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     }
     return retry(send, source, { token, replay, headers, response, signal })
   }
+  return bearerFetch
 }
 
 interface Refused {
@@ -98,8 +98,14 @@ async function tokenFrom(
   options: { rejected?: string; signal: AbortSignal | null | undefined },
 ): Promise<string> {
   try {
-    return await source.getAccessToken(options)
+    return checkToken(await source.getAccessToken(options))
   } catch (error) {
     throw options.signal?.aborted ? options.signal.reason : error
   }
+}
+
+/** The platform's own refusal of a header value quotes it. */
+function checkToken(token: unknown): string {
+  if (isTokenText(token)) return token
+  throw new AgentAuthError('config_invalid', 'The token holds characters that cannot stand in a header.')
 }

@@ -76,10 +76,11 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   const baseUrl = checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, '')
   const scope = options.scope ?? 'api.access'
   const { dialect = 'service', issuerParameter = 'optional' } = options
-  if (!/^[\x20-\x7e]+$/.test(clientId)) invalid('clientId must be printable ASCII')
-  if (!/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope))
+  if (typeof clientId !== 'string' || !/^[\x20-\x7e]+$/.test(clientId)) invalid('clientId must be printable ASCII')
+  if (typeof scope !== 'string' || !/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope))
     invalid('scope must be space-separated tokens')
-  if (!(timeoutMs >= 1_000 && timeoutMs <= 60_000)) invalid('timeoutMs must be 1,000 to 60,000')
+  if (!(Number.isFinite(timeoutMs) && timeoutMs >= 1_000 && timeoutMs <= 60_000))
+    invalid('timeoutMs must be 1,000 to 60,000')
   if (!['service', 'standard'].includes(dialect)) invalid('dialect must be service or standard')
   if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
   if (clientSecret !== undefined) checkSecret(clientSecret)

@@ -9,7 +9,7 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 export function checkServiceUrl(name: string, value: unknown): string {
   const text = typeof value === 'string' ? value : ''
   // Looked for in the text: the parser drops an empty query, fragment or user info, and white space.
-  const forbidden = name === 'redirectUri' ? /[#\s\\]|^[^?]*\/\/[^/?]*@/ : /[?#\s\\]|\/\/[^/]*@/
+  const forbidden = name === 'redirectUri' ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   if (/^https?:\/\/[^/]/i.test(text) && !forbidden.test(text) && isSecure(text)) return text
   throw new AgentAuthError(
     'config_invalid',
