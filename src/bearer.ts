@@ -19,38 +19,38 @@ export type BearerFetchOptions = BearerScope & {
  * `origin_forbidden`; creating one throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
-  if (typeof source === 'string') checkToken(source)
+  const tokens = typeof source === 'string' ? fixedToken(source) : source
   const targetOf = allowedTargets(options)
   const { elsewhere = 'pass', fetch: injected } = options
-  return async (input, init) => {
+  const bearerFetch: typeof fetch = async (input, init) => {
     const send = injected ?? fetch
     const target = targetOf(input)
     if (target === undefined) {
       if (elsewhere === 'pass') return send(input, init)
-      throw new AgentAuthError(
-        'origin_forbidden',
-        'This request is not under the base URL or the origins of this fetch.',
-      )
+      throw new AgentAuthError('origin_forbidden', 'This request is not under the base URL or an origin of this fetch.')
     }
+    // The members of a Request are not its own: spreading one would lose them.
+    if (init && 'clone' in init) return bearerFetch(new Request(target, init))
     const request = typeof input === 'object' && 'headers' in input ? input : undefined
     const headers = new Headers(init?.headers ?? request?.headers)
-    if (headers.has('authorization')) return send(input, init)
-    if (typeof source === 'string') {
-      headers.set('authorization', `Bearer ${source}`)
-      return send(request ?? target, { ...init, headers })
-    }
+    if (headers.has('authorization')) return send(request ?? target, init)
     const signal = init?.signal ?? request?.signal
-    const token = await tokenFrom(source, { signal })
+    const token = await tokenFrom(tokens, { signal })
     headers.set('authorization', `Bearer ${token}`)
     const replay = replayable(request ?? target, init)
     const response = await send(replay.input, { ...replay.init, headers })
-    if (response.status !== 401 || refusesRetry(response.headers)) {
-      replay.release()
-      return response
-    }
-    return retry(send, source, { token, replay, headers, response, signal })
+    if (response.status === 401 && !refusesRetry(response.headers))
+      return retry(send, tokens, { token, replay, headers, response, signal })
+    replay.release()
+    return response
   }
   return bearerFetch
+}
+
+/** A user session token cannot be renewed: after a 401 it is still the same. */
+function fixedToken(text: string): AccessTokenSource {
+  const token = checkToken(text)
+  return { getAccessToken: async () => token }
 }
 
 interface Refused {

@@ -25,7 +25,7 @@ export function readCallback(
   url: string | URL,
   { nowMs = systemClock.wallMs() }: ReadCallbackOptions = {},
 ): Grant {
-  if (pending?.v !== 1 || !pending.state || !pending.codeVerifier)
+  if (!isPendingLogin(pending))
     throw new AgentAuthError(
       'flow_not_found',
       'No login was started here, or its record is gone. Start the login again.',
@@ -50,6 +50,14 @@ export function readCallback(
   return sealGrant({ pending, parameters: checked })
 }
 
+/** Looks closely, since a storage may give back anything. */
+function isPendingLogin(value: PendingLogin | null | undefined): value is PendingLogin {
+  const { v, createdAtMs, ...texts } = value ?? ({} as Partial<PendingLogin>)
+  const { state, codeVerifier, clientId, redirectUri = '', tokenEndpoint, issuer = 'any' } = texts
+  const named = [state, codeVerifier, clientId, tokenEndpoint, issuer].every((text) => typeof text === 'string' && text)
+  return v === 1 && named && Number.isFinite(createdAtMs) && parse(redirectUri) !== undefined
+}
+
 function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): Parameters {
   const expected = new URL(redirectUri)
   const actual = parse(url, expected)
@@ -66,7 +74,7 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): P
 }
 
 /** The parser's own error quotes the whole URL. */
-function parse(url: string | URL, base: URL): URL | undefined {
+function parse(url: string | URL, base?: URL): URL | undefined {
   try {
     return new URL(url, base)
   } catch {

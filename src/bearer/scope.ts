@@ -20,17 +20,20 @@ export function allowedTargets({ baseUrl, origins }: BearerScope): (input: Fetch
   const [only] = baseUrl === undefined ? [] : bases
   const prefix = only ? only.pathname.replace(/\/+$/, '') : ''
   const relativeTo = only && `${only.origin}${prefix}/`
+  if (!only && bases.some(({ pathname }) => pathname !== '/'))
+    throw new AgentAuthError(
+      'config_invalid',
+      'origins must be bare origins: use baseUrl to limit the token to a path.',
+    )
   const allowed = new Set(bases.map(({ origin }) => origin))
   // Requests repeat, and parsing is most of the cost of a call with a good token.
-  let lastText: string | undefined
-  let lastTarget: string | undefined
+  let last: { text: string; base: string | undefined; target: string | undefined } | undefined
   return (input) => {
     const text = typeof input === 'string' ? input : 'url' in input ? input.url : input.href
-    if (text !== lastText) {
-      lastTarget = judge(parse(text, relativeTo), allowed, prefix)
-      lastText = text
-    }
-    return lastTarget
+    const base = relativeTo ?? globalThis.document?.baseURI ?? globalThis.location?.href
+    if (last?.text !== text || last.base !== base)
+      last = { text, base, target: judge(parse(text, base), allowed, prefix) }
+    return last.target
   }
 }
 
@@ -45,7 +48,7 @@ function judge(url: URL | undefined, allowed: ReadonlySet<string>, prefix: strin
 
 function parse(text: string, base: string | undefined): URL | undefined {
   try {
-    return new URL(text, base ?? globalThis.location?.href)
+    return new URL(text, base)
   } catch {
     return undefined
   }
