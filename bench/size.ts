@@ -1,0 +1,104 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import tsup from '../tsup.config.ts'
+import { type Bundle, bundle } from './bundle.ts'
+
+const help = `Usage: npm run size [-- --detail] [-- --record]
+
+Bundles every entry, and the core set that a login needs, as an app's bundler would (minified, brotli 11, oauth4webapi and
+jose included). Fails when the core set is over its budget or anything grew by more than 10 % over bench/size.json.
+
+  --detail   also what each source file contributes, in minified bytes
+  --record   write the sizes to bench/size.json; growth over 10 % needs a decision file in docs/decisions/ as well
+  --help     this text
+`
+
+const budget = 6_500
+const tolerated = 1.1
+const baselineFile = new URL('size.json', import.meta.url)
+const core = [
+  'createAuthConfig',
+  'startLogin',
+  'readCallback',
+  'exchangeCode',
+  'refreshTokens',
+  'createSession',
+  'createBearerFetch',
+]
+const coreName = 'login + callback + exchange + refresh + session + bearer'
+
+const { values: flags } = parseArgs({
+  options: { detail: { type: 'boolean' }, record: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+})
+
+if (flags.help) process.stdout.write(help)
+else process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const sizes = await measure()
+  const baseline = readBaseline()
+  printTable(sizes, baseline)
+  if (flags.detail) for (const [name, { parts }] of sizes) printParts(name, parts)
+  if (flags.record) record(sizes)
+  const problems = [...overBudget(sizes), ...(flags.record ? [] : grown(sizes, baseline))]
+  for (const problem of problems) process.stderr.write(`${problem}\n`)
+  return problems.length > 0 ? 1 : 0
+}
+
+async function measure(): Promise<Map<string, Bundle>> {
+  const sizes = new Map([[coreName, await bundle(`export { ${core.join(', ')} } from './src/index.ts'`)]])
+  for (const [name, source] of Object.entries(tsup.entry as Record<string, string>)) {
+    const entry = name === 'index' ? 'agent-auth' : `agent-auth/${name}`
+    sizes.set(entry, await bundle(`export * from './${source}'`))
+  }
+  return sizes
+}
+
+function overBudget(sizes: Map<string, Bundle>): string[] {
+  const { brotli } = sizes.get(coreName) ?? { brotli: Number.POSITIVE_INFINITY }
+  if (brotli <= budget) return []
+  return [
+    `Over budget: the core set is ${count(brotli)} bytes brotli, ${count(brotli - budget)} more than ${count(budget)}.`,
+  ]
+}
+
+function grown(sizes: Map<string, Bundle>, baseline: Record<string, number>): string[] {
+  return [...sizes].flatMap(([name, { brotli }]) => {
+    const recorded = baseline[name]
+    if (recorded === undefined) return [`Not recorded: ${name}. Run npm run size -- --record.`]
+    if (brotli <= recorded * tolerated) return []
+    return [
+      `Grown: ${name} is ${count(brotli)} bytes brotli, recorded are ${count(recorded)}. Growth over 10 % needs a decision file in` +
+        ' docs/decisions/ that says what it buys; then npm run size -- --record.',
+    ]
+  })
+}
+
+function readBaseline(): Record<string, number> {
+  return JSON.parse(readFileSync(baselineFile, 'utf8')) as Record<string, number>
+}
+
+function record(sizes: Map<string, Bundle>): void {
+  const recorded = Object.fromEntries([...sizes].map(([name, { brotli }]) => [name, brotli]))
+  writeFileSync(baselineFile, `${JSON.stringify(recorded, null, 2)}\n`)
+}
+
+function printTable(sizes: Map<string, Bundle>, baseline: Record<string, number>): void {
+  const width = Math.max(...[...sizes.keys()].map((name) => name.length))
+  const row = (name: string, ...cells: string[]): string =>
+    `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join('')}\n`
+  process.stdout.write(row('bytes', 'minified', 'brotli', 'recorded', 'budget'))
+  for (const [name, { minified, brotli }] of sizes) {
+    const recorded = baseline[name] === undefined ? '-' : count(baseline[name])
+    process.stdout.write(row(name, count(minified), count(brotli), recorded, name === coreName ? count(budget) : ''))
+  }
+}
+
+function printParts(name: string, parts: Bundle['parts']): void {
+  process.stdout.write(`\n${name}\n`)
+  for (const [file, bytes] of parts) process.stdout.write(`${count(bytes).padStart(8)}  ${file}\n`)
+}
+
+function count(bytes: number): string {
+  return bytes.toLocaleString('en-US')
+}

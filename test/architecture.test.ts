@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { createContext, runInContext } from 'node:vm'
+import { build } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+import tsup from '../tsup.config.ts'
+import { cycles, importsOf, reachable, sourceFiles, unionMembers } from './support/source-graph.ts'
+
+/** The order of the core: every file may import the files before it, none after it. A stage is named after its main file. */
+const stages: Record<string, string[]> = {
+  errors: ['errors.ts', 'redacted.ts', 'clock.ts', 'backoff.ts', 'deadline.ts'],
+  config: ['events.ts', 'config/service-url.ts', 'config/client-authentication.ts', 'config.ts'],
+  tokens: ['tokens.ts'],
+  'token-endpoint': ['token-endpoint/answer.ts', 'token-endpoint/outcome.ts', 'token-endpoint.ts'],
+  authorize: ['authorize.ts'],
+  callback: ['grant.ts', 'callback.ts'],
+  exchange: ['exchange.ts'],
+  refresh: ['refresh.ts'],
+  storage: [
+    'storage/token-storage.ts',
+    'storage/in-process-lock.ts',
+    'storage/memory.ts',
+    'storage/encrypted.ts',
+    'storage/pending-logins.ts',
+  ],
+  session: [
+    'session/record.ts',
+    'session/store.ts',
+    'session/held-tokens.ts',
+    'session/holder.ts',
+    'session/saving.ts',
+    'session/refresh-turn.ts',
+    'session/renewal.ts',
+    'session.ts',
+  ],
+  bearer: ['bearer/scope.ts', 'bearer/challenge.ts', 'bearer/replay.ts', 'bearer.ts'],
+  index: ['index.ts'],
+}
+
+/** Stages that stand side by side: neither imports the other. */
+const apart = [
+  ['exchange', 'refresh'],
+  ['storage', 'token-endpoint'],
+]
+
+/** Folders with an entry of their own. They import the core, never each other; a folder's second column is its exception. */
+const edges: Record<string, string[]> = {
+  api: [],
+  browser: [],
+  react: ['browser'],
+  node: [],
+  backend: [],
+  redis: [],
+  postgres: [],
+}
+
+/** The only entries that may need Node. */
+const nodeEdges = ['node', 'backend', 'redis', 'postgres']
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const source = `${root}src`
+const files = sourceFiles(source)
+const imports = files.flatMap((file) => importsOf(source, file))
+const valueImports = imports.filter(({ typeOnly }) => !typeOnly)
+const order = Object.values(stages).flat()
+const entries = tsup.entry as Record<string, string>
+
+/** Run in a realm: the names of its globals and of what its built-ins offer. */
+const allNames = `JSON.stringify([globalThis, ...[Object, Function, Array, Promise, Error, String].flatMap((o) => [o, o.prototype])]
+  .map((o) => Reflect.ownKeys(o).map(String)))`
+
+const edgeOf = (file: string): string | undefined => {
+  const [folder = ''] = file.split('/')
+  return folder in edges ? folder : undefined
+}
+const stageOf = (file: string): string | undefined => Object.keys(stages).find((stage) => stages[stage]?.includes(file))
+const show = (list: readonly { from: string; specifier: string }[]): string[] =>
+  list.map(({ from, specifier }) => `${from} imports ${specifier}`)
+
+describe('architecture', () => {
+  it('gives every source file an owner, and every owner its files', () => {
+    expect(files.filter((file) => !order.includes(file) && !edgeOf(file))).toEqual([])
+    expect(order.filter((file) => !files.includes(file))).toEqual([])
+  })
+
+  it('lets the core import only what comes before', () => {
+    const core = imports.filter(({ from, to }) => !edgeOf(from) && to !== undefined)
+    const position = (file: string | undefined): number => order.indexOf(file ?? '')
+    expect(show(core.filter(({ from, to }) => position(to) === -1 || position(to) >= position(from)))).toEqual([])
+  })
+
+  it('keeps neighbouring stages apart', () => {
+    const pairs = apart.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`])
+    expect(show(imports.filter(({ from, to }) => pairs.includes(`${stageOf(from)} ${stageOf(to ?? '')}`)))).toEqual([])
+  })
+
+  it('lets edges import the core, and no other edge but the one they are built on', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const [edge, target] = [edgeOf(from), edgeOf(to ?? '')]
+      return target !== undefined && target !== edge && !edges[edge ?? '']?.includes(target)
+    })
+    expect(show(wrong)).toEqual([])
+  })
+
+  it('imports files of the package by relative path, so that no way round these rules exists', () => {
+    expect(
+      show(imports.filter(({ to, specifier }) => (to ? !files.includes(to) : /^agent-auth/.test(specifier)))),
+    ).toEqual([])
+  })
+
+  it('has no cycle of values', () => {
+    expect(cycles(valueImports)).toEqual([])
+  })
+
+  it('has no cycle of types', () => {
+    expect(cycles(imports)).toEqual([])
+  })
+
+  it.each(Object.entries(entries).filter(([name]) => !nodeEdges.includes(name)))(
+    'reaches nothing of Node from %s',
+    (_, entry) => {
+      const seen = reachable(valueImports, entry.replace('src/', ''))
+      expect(
+        show(valueImports.filter(({ from, specifier }) => seen.has(from) && specifier.startsWith('node:'))),
+      ).toEqual([])
+    },
+  )
+
+  it('builds exactly the entries that package.json exports', () => {
+    const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> }
+    const built = Object.keys(entries).map((name) => [
+      name === 'index' ? '.' : `./${name}`,
+      { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+    ])
+    expect(exports).toEqual({ ...Object.fromEntries(built), './package.json': './package.json' })
+  })
+
+  // While they load, oauth4webapi and jose construct text coders and oauth4webapi looks for URL.parse; constructing a URL throws.
+  it.each(Object.entries(entries))(
+    'F077 loads %s with nothing but the language, and leaves no trace',
+    async (name, entry) => {
+      const { outputFiles } = await build({
+        entryPoints: [`${root}${entry}`],
+        bundle: true,
+        write: false,
+        format: 'iife',
+        platform: 'neutral',
+        target: 'es2022',
+        external: ['node:*'],
+        // A bundler would drop a statement that reads a global in vain; importing the file runs it.
+        treeShaking: false,
+        logLevel: 'silent',
+      })
+      const required = nodeEdges.includes(name) ? { require: createRequire(import.meta.url) } : {}
+      const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
+      const before: unknown = runInContext(allNames, context)
+      runInContext(outputFiles[0]?.text ?? '', context)
+      expect(runInContext(allNames, context)).toBe(before)
+    },
+  )
+
+  it('documents every error code, and no other', () => {
+    const documented = readFileSync(`${root}docs/errors.md`, 'utf8').matchAll(/^#{2,4} `?([a-z_]+)`?\s*$/gm)
+    const codes = unionMembers(`${source}/errors.ts`, 'AgentAuthErrorCode')
+    expect(codes).not.toEqual([])
+    expect([...documented].map(([, code]) => code).sort()).toEqual(codes.sort())
+  })
+})

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { createAuthConfig } from '../src/config.ts'
+import { AgentAuthError, isAgentAuthError } from '../src/errors.ts'
+import { assertNoLeak, leaks, registerSecret, secret } from './support/canary.ts'
+import { takeLeaks } from './support/canary-witness.ts'
+
+const options = {
+  authUrl: 'https://auth.example.com',
+  baseUrl: 'https://api.example.com',
+  clientId: 'app',
+  redirectUri: 'https://app.example.com/callback',
+}
+
+const { console: printer } = globalThis
+
+/** The error the library throws, made to carry something it must never carry. */
+function plant(property: string, value: unknown): void {
+  try {
+    createAuthConfig({ ...options, authUrl: 'ftp://example.com' })
+  } catch (error) {
+    Object.defineProperty(error as Error, property, { value, enumerable: false, configurable: true })
+  }
+}
+
+describe('P-13 C-062 the search', () => {
+  const token = secret('token')
+
+  it.each([
+    ['raw', token],
+    ['an 8-character window', `Unexpected token, "${token.slice(9, 17)}" is not valid JSON`],
+    ['base64 inside a longer text, first alignment', Buffer.from(`${token}:x`).toString('base64')],
+    ['second alignment', Buffer.from(`a${token}:x`).toString('base64')],
+    ['third alignment', Buffer.from(`ab${token}:x`).toString('base64url')],
+  ])('C-062 finds a secret: %s', (_, text) => {
+    expect(leaks(text)).toMatchObject([{ label: 'token' }])
+    expect(() => assertNoLeak(text)).toThrow('secret "token"')
+  })
+
+  it('C-062 finds URL-encoded, form-encoded and JSON-escaped secrets', () => {
+    const awkward = 'é☃"\\ \n+/=%:é☃"\\'
+    registerSecret('awkward', awkward)
+    expect(leaks(encodeURIComponent(awkward))).toMatchObject([{ encoding: 'URL-encoded' }])
+    expect(leaks(new URLSearchParams({ a: awkward.slice(3) }).toString())).not.toEqual([])
+    expect(leaks(JSON.stringify(awkward))).not.toEqual([])
+  })
+
+  it('C-062 does not cry over seven characters, a run of one character, or ordinary text', () => {
+    registerSecret('run', 'a'.repeat(40))
+    expect(leaks(token.slice(0, 7))).toEqual([])
+    expect(leaks('a'.repeat(100))).toEqual([])
+    expect(leaks('The token endpoint answered 400 invalid_grant: log in again.')).toEqual([])
+  })
+
+  it('C-062 its own report does not quote the secret', () => {
+    expect(() => assertNoLeak(token)).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining(token.slice(0, 8)) }),
+    )
+  })
+})
+
+describe('P-13 C-062 what is inspected of a value', () => {
+  const token = secret('token')
+  const hidden = Object.defineProperty({}, 'token', { value: token, enumerable: false })
+
+  it.each<[string, unknown, string]>([
+    ['toString', { toString: () => token, toJSON: () => '' }, 'String()'],
+    ['toJSON', Object.assign(() => '', { toJSON: () => token }), 'JSON.stringify'],
+    ['a hidden property', hidden, 'util.inspect'],
+    [
+      'a getter',
+      {
+        get token() {
+          return token
+        },
+      },
+      'util.inspect',
+    ],
+    ['something deep', { a: { b: { c: { d: { e: new Map([['k', [token]]]) } } } } }, 'util.inspect'],
+    ['a clone', { token }, 'structuredClone'],
+    ['the message', new Error(`bad ${token}`), 'message'],
+    ['the stack', Object.assign(new Error('bad'), { stack: `Error: ${token}` }), 'stack'],
+    [
+      'the cause of a cause',
+      new Error('a', { cause: new Error('b', { cause: new Error(token) }) }),
+      'cause cause message',
+    ],
+    [
+      'the input of an invalid-URL error',
+      new Error('a', { cause: invalidUrl(`http://${token}@ :`) }),
+      'cause util.inspect',
+    ],
+  ])('C-062 %s', (_, value, form) => {
+    expect(leaks(value).map(({ where }) => where)).toContain(`text, ${form}`)
+  })
+
+  function invalidUrl(text: string): unknown {
+    try {
+      return new URL(text)
+    } catch (error) {
+      return error
+    }
+  }
+})
+
+describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
+  it('C-063 witnesses an error that a module of the library created', () => {
+    plant('response', { body: secret('refresh token') })
+    expect(takeLeaks()).toContainEqual({
+      label: 'refresh token',
+      encoding: 'raw',
+      where: expect.stringContaining('util.inspect'),
+    })
+  })
+
+  it('C-062 leaves the class what it is', () => {
+    const error = new AgentAuthError('timeout', 'The service did not answer.', { retryable: true })
+    expect(isAgentAuthError(error)).toBe(true)
+    expect(error).toBeInstanceOf(AgentAuthError)
+    expect(inspect(error)).toMatch(/^AgentAuthError: The service did not answer\./)
+    expect(() => createAuthConfig({ ...options, authUrl: '' })).toThrow(AgentAuthError)
+  })
+
+  it('C-064 witnesses every event, with and without a listener', () => {
+    const heard: unknown[] = []
+    const event = { type: 'session_ended', reason: secret('code') } as const
+    createAuthConfig({ ...options, onEvent: (e) => heard.push(e) }).emit(event)
+    expect(takeLeaks()).toMatchObject([{ label: 'code', where: 'onEvent' }])
+    createAuthConfig(options).emit(event)
+    expect(takeLeaks()).toMatchObject([{ label: 'code', where: 'onEvent' }])
+    expect(heard).toEqual([event])
+  })
+
+  it('C-064 witnesses the console and both streams', () => {
+    const { invisible, token } = unprinted('printed')
+    process.stdout.write(invisible)
+    expect(takeLeaks()).toMatchObject([{ where: 'process.stdout' }])
+    process.stderr.write(invisible)
+    expect(takeLeaks()).toMatchObject([{ where: 'process.stderr' }])
+    printer.debug('%c', token)
+    expect(takeLeaks()).toMatchObject([{ where: 'console.debug' }])
+  })
+
+  it('C-062 registers what a token request carries', async () => {
+    const [code, basic, verifier] = [random(), random(), random()]
+    const config = createAuthConfig({ ...options, fetch: async () => new Response() })
+    const headers = { authorization: `Basic ${basic}` }
+    await config.fetch('https://auth.example.com', {
+      method: 'POST',
+      body: JSON.stringify({ refresh_token: code }),
+      headers,
+    })
+    await config.fetch('https://auth.example.com', {
+      method: 'POST',
+      body: new URLSearchParams({ code_verifier: verifier }),
+    })
+    expect(leaks(code)).toMatchObject([{ label: 'refresh_token' }])
+    expect(leaks(basic)).toMatchObject([{ label: 'authorization header' }])
+    expect(leaks(verifier)).toMatchObject([{ label: 'code_verifier' }])
+  })
+})
+
+// `fails` passes only when the sweep after the test fails it.
+describe('P-13 C-062 C-063 C-064 a leak fails its test, although the test asserts nothing', () => {
+  it.fails('C-062 an error with a secret in its message', () => {
+    new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
+  })
+
+  it.fails('C-063 an error of a module of the library with a platform error as its cause', () => {
+    plant('cause', new SyntaxError(`Unexpected token, "${secret('body').slice(3, 12)}" is not valid JSON`))
+  })
+
+  it.fails('C-064 an event', () => {
+    createAuthConfig(options).emit({ type: 'session_ended', reason: secret('code') })
+  })
+
+  it.fails('C-064 a line on the console', () => {
+    printer.warn('%c', secret('token'))
+  })
+
+  it.fails('C-064 a write to a stream', () => {
+    process.stderr.write(unprinted('token').invisible)
+  })
+})
+
+/** A terminal ignores an application command, so that the planted leak stays out of sight. */
+function unprinted(label: string): { token: string; invisible: string } {
+  const token = secret(label)
+  return { token, invisible: `\u001b_${token}\u001b\\` }
+}
+
+function random(): string {
+  return `Aa0${randomBytes(24).toString('hex')}`
+}

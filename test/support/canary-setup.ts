@@ -1,0 +1,64 @@
+import { afterEach, vi } from 'vitest'
+import { forgetSecrets, report } from './canary.ts'
+import { noteError, notePrinted, noteRequest, noteText, takeLeaks } from './canary-witness.ts'
+
+// Runs before every test file: after each test, whatever the library printed, threw or emitted is searched for secrets.
+
+forgetSecrets()
+takeLeaks()
+
+vi.mock('../../src/errors.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/errors.ts')>()
+  class AgentAuthError extends original.AgentAuthError {
+    constructor(...args: ConstructorParameters<typeof original.AgentAuthError>) {
+      super(...args)
+      noteError(this)
+    }
+  }
+  return { ...original, AgentAuthError }
+})
+
+vi.mock('../../src/config.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/config.ts')>()
+  const createAuthConfig: typeof original.createAuthConfig = (options) => {
+    // What isn't an options object is refused by the original.
+    if (typeof options !== 'object' || options === null) return original.createAuthConfig(options)
+    const { onEvent, fetch: injected } = options
+    return original.createAuthConfig({
+      ...options,
+      onEvent(event) {
+        notePrinted('onEvent', [event])
+        onEvent?.(event)
+      },
+      // Keeps the receiver: calling fetch bare is something the library has to prove itself.
+      ...(typeof injected === 'function' && {
+        fetch(this: unknown, ...args: Parameters<typeof fetch>) {
+          noteRequest(args[1])
+          return Reflect.apply(injected, this, args)
+        },
+      }),
+    })
+  }
+  return { ...original, createAuthConfig }
+})
+
+const { console: printer } = globalThis
+for (const name of ['debug', 'dir', 'error', 'info', 'log', 'table', 'trace', 'warn'] as const) {
+  const print = printer[name]
+  printer[name] = (...args: unknown[]): void => {
+    notePrinted(`console.${name}`, args)
+    Reflect.apply(print, printer, args)
+  }
+}
+
+for (const name of ['stdout', 'stderr'] as const) {
+  const write = process[name].write
+  process[name].write = (...args: unknown[]): boolean => {
+    const [chunk] = args
+    noteText(`process.${name}`, typeof chunk === 'string' ? chunk : Buffer.from(chunk as Uint8Array).toString())
+    return Reflect.apply(write, process[name], args)
+  }
+}
+
+// A failing hook fails its test.
+afterEach(() => report(takeLeaks()))

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import ts from 'typescript'
+
+export interface Import {
+  /** The importing file, relative to the source folder. */
+  readonly from: string
+  readonly specifier: string
+  /** The imported file when it is one of the same folder tree. */
+  readonly to: string | undefined
+  /** Gone after compilation. */
+  readonly typeOnly: boolean
+}
+
+export function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => /\.tsx?$/.test(file))
+    .sort()
+}
+
+/** Every import, re-export and dynamic import of one file. */
+export function importsOf(folder: string, from: string): Import[] {
+  const found: Import[] = []
+  const add = (specifier: ts.Node | undefined, typeOnly: boolean): void => {
+    if (!specifier || !ts.isStringLiteral(specifier)) return
+    const { text } = specifier
+    const to = text.startsWith('.') ? posix.join(posix.dirname(from), text) : undefined
+    found.push({ from, specifier: text, to, typeOnly })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyImport(node.importClause))
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyExport(node))
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true)
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], false)
+    ts.forEachChild(node, visit)
+  }
+  visit(parse(join(folder, from)))
+  return found
+}
+
+/** The string literals of a closed union type, as `type Name = 'a' | 'b'`. */
+export function unionMembers(file: string, typeName: string): string[] {
+  const members: string[] = []
+  ts.forEachChild(parse(file), (node) => {
+    if (!ts.isTypeAliasDeclaration(node) || node.name.text !== typeName || !ts.isUnionTypeNode(node.type)) return
+    for (const member of node.type.types) {
+      if (ts.isLiteralTypeNode(member) && ts.isStringLiteral(member.literal)) members.push(member.literal.text)
+    }
+  })
+  return members
+}
+
+/** Each cycle once, as the path that closes it. */
+export function cycles(imports: readonly Import[]): string[] {
+  const found = new Set<string>()
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start !== -1) found.add([...path.slice(start), file].join(' → '))
+    if (start !== -1 || done.has(file)) return
+    for (const { to } of imports.filter(({ from }) => from === file)) if (to) walk(to, [...path, file])
+    done.add(file)
+  }
+  for (const { from } of imports) walk(from, [])
+  return [...found]
+}
+
+/** The file and everything it imports, directly or not. */
+export function reachable(imports: readonly Import[], file: string): Set<string> {
+  const seen = new Set([file])
+  for (const at of seen) for (const { from, to } of imports) if (from === at && to) seen.add(to)
+  return seen
+}
+
+export function parse(file: string): ts.SourceFile {
+  return ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.ES2022, true)
+}
+
+function isTypeOnlyImport(clause: ts.ImportClause | undefined): boolean {
+  if (!clause) return false
+  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true
+  const { namedBindings } = clause
+  if (clause.name || !namedBindings || !ts.isNamedImports(namedBindings)) return false
+  return namedBindings.elements.every((element) => element.isTypeOnly)
+}
+
+function isTypeOnlyExport(node: ts.ExportDeclaration): boolean {
+  if (node.isTypeOnly) return true
+  const { exportClause } = node
+  return (
+    !!exportClause && ts.isNamedExports(exportClause) && exportClause.elements.every((element) => element.isTypeOnly)
+  )
+}

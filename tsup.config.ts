@@ -1,0 +1,26 @@
+import type { Options } from 'tsup'
+
+/** One line for each entry of "exports" in package.json. */
+const entry: Record<string, string> = {
+  index: 'src/index.ts',
+}
+
+/** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */
+const fast = process.argv.includes('--no-dts')
+
+const options: Options = {
+  entry,
+  format: 'esm',
+  target: 'es2022',
+  platform: 'neutral',
+  external: ['oauth4webapi', 'jose', /^node:/],
+  splitting: true,
+  treeshake: true,
+  clean: !fast,
+  // tsup sets baseUrl, which TypeScript 6 calls deprecated; the types are bundled, so the .ts extensions go away.
+  dts: fast
+    ? false
+    : { compilerOptions: { ignoreDeprecations: '6.0', allowImportingTsExtensions: true, noEmit: false } },
+}
+
+export default options

@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url'
+import type { ViteUserConfig } from 'vitest/config'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+const path = (relative: string): string => root + relative
+
+const config: ViteUserConfig = {
+  resolve: {
+    // Tests run the sources; the packages as built are checked by the demo and by installing the tarball.
+    alias: [
+      { find: /^agent-auth$/, replacement: path('src/index.ts') },
+      { find: /^agent-auth\/([a-z]+)$/, replacement: path('src/$1/index.ts') },
+      { find: /^agent-service$/, replacement: path('service/src/index.ts') },
+    ],
+  },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
+  test: {
+    environment: 'node',
+    include: ['test/**/*.test.ts', 'service/test/**/*.test.{ts,tsx}'],
+    setupFiles: ['test/support/canary-setup.ts'],
+    // A test waits for sockets and deadlines of at most 15 s; property tests raise it where they need to.
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+  },
+}
+
+export default config
