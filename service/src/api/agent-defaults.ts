@@ -1,0 +1,43 @@
+import type { NewContextGroup } from '../store/context-groups.ts'
+import type { AgentConfigs } from './parent-agent-answer.ts'
+
+/** What the specification does not show about a new agent. */
+export function defaultConfigs(): AgentConfigs {
+  return {
+    last_agent_in_group: '',
+    max_rounds: '10',
+    temperature: 0.2,
+    max_messages: '50',
+    continue_with_last_agent: false,
+    memory_expiration: {
+      thread_ttl_hours: 24,
+      agent_ttl_days: 30,
+      tenant_ttl_days: 90,
+      clear_thread_on_conversation_end: false,
+    },
+  }
+}
+
+export function defaultContextGroups(): NewContextGroup[] {
+  const variables = [
+    {
+      path: 'message',
+      type: 'string',
+      description: 'Text the conversation was started with',
+      full_var: '{{ runtime_input.message }}',
+      insert_value: 'runtime_input.message',
+    },
+  ]
+  return [
+    {
+      key: 'runtime_input',
+      tool_key: 'runtime_input',
+      tool_name: 'Runtime input',
+      display_name: 'Runtime input',
+      tool_id: 'runtime_input',
+      source_type: 'runtime_input',
+      variables: JSON.stringify(variables),
+      output_schema: JSON.stringify({ type: 'object', properties: { message: { type: 'string' } } }),
+    },
+  ]
+}

@@ -1,0 +1,11 @@
+/** Every space becomes an underscore, none collapsed or trimmed, then lower case without a locale (spec 2.2, S-076). */
+export function keyOf(name: string): string {
+  return name.replaceAll(' ', '_').toLowerCase()
+}
+
+/** A readable type for a type that was given by its key only. */
+export function labelOf(key: string): string {
+  return key.replaceAll('_', ' ').replace(/(^| )(\p{Ll})/gu, (_, before: string, letter: string) => {
+    return before + letter.toUpperCase()
+  })
+}

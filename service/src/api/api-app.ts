@@ -1,0 +1,107 @@
+import type { Context, Handler } from 'hono'
+import { Hono } from 'hono'
+import type { ServiceContext } from '../context.ts'
+import { cors } from '../http/cors.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { hostGuard } from '../http/host-guard.ts'
+import { journalRequests } from '../http/journal-requests.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
+import { unexpectedErrorId } from '../http/unexpected.ts'
+import type { BearerRecord } from '../store/access-tokens.ts'
+import { ApiError, ValidationError } from './api-error.ts'
+import { authenticate } from './bearer.ts'
+import { readContextVariables } from './context-variables.ts'
+import { createParentAgent } from './create-parent-agent.ts'
+import type { Envelope } from './envelope.ts'
+import { failed } from './envelope.ts'
+import type { EndpointNeeds } from './permissions.ts'
+import { checkPermission } from './permissions.ts'
+import { searchLlmModels } from './search-llm-models.ts'
+import { searchParentAgents } from './search-parent-agents.ts'
+
+interface Endpoint extends EndpointNeeds {
+  method: 'GET' | 'POST'
+  path: string
+  answer(c: Context<HttpEnvironment>, bearer: BearerRecord): Promise<Envelope<object>>
+}
+
+const endpoints: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/api/parent_agents/:parent_agent_id/state_function/context_variables',
+    permission: 'parent_agents.read',
+    billing: 'not-needed',
+    answer: readContextVariables,
+  },
+  {
+    method: 'POST',
+    path: '/api/parent_agents/search',
+    permission: 'parent_agents.read',
+    billing: 'not-needed',
+    answer: searchParentAgents,
+  },
+  {
+    method: 'POST',
+    path: '/api/parent_agents',
+    permission: 'parent_agents.create',
+    billing: 'needed',
+    answer: createParentAgent,
+  },
+  {
+    method: 'POST',
+    path: '/api/llm_models/search',
+    permission: 'llm_models.read',
+    billing: 'not-needed',
+    answer: searchLlmModels,
+  },
+]
+
+/** The API host, {base_url}. Success is 200 (A-24); areas whose endpoints are not shown are 404 (A-25). */
+export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
+  const app = new Hono<HttpEnvironment>()
+  app.use(async (c, next) => {
+    c.set('service', service)
+    return next()
+  })
+  app.use(journalRequests('base'))
+  app.use(cors('GET, POST'))
+  app.use(hostGuard(service.config.baseUrl))
+  for (const endpoint of endpoints) {
+    app.on(endpoint.method, endpoint.path, serve(endpoint))
+    app.all(endpoint.path, () => {
+      throw notAllowed(endpoint.method)
+    })
+  }
+  app.notFound((c) => refuse(c, new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })))
+  app.onError((error, c) => fail(c, error))
+  return app
+}
+
+/** Authentication, approval, permission, then the endpoint validates and looks up (S-063). */
+function serve(endpoint: Endpoint): Handler<HttpEnvironment> {
+  return async (c) => {
+    // Hono lets HEAD through to GET handlers.
+    if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
+    const bearer = await authenticate(c)
+    checkPermission(bearer, endpoint)
+    return jsonAnswer(c, await endpoint.answer(c, bearer))
+  }
+}
+
+function fail(c: Context<HttpEnvironment>, error: Error): Response {
+  if (error instanceof ApiError) return refuse(c, error)
+  if (error instanceof ValidationError) return jsonAnswer(c, { detail: error.detail }, 422)
+  return jsonAnswer(c, failed('server_error', `unexpected error ${unexpectedErrorId()}`), 500)
+}
+
+function refuse(c: Context<HttpEnvironment>, { status, type, message, headers }: ApiError): Response {
+  const clientId = c.get('clientId')
+  if (status === 403) c.get('service').journal.event('access_forbidden', clientId === undefined ? {} : { clientId })
+  for (const [name, value] of Object.entries(headers)) c.header(name, value)
+  return jsonAnswer(c, failed(type, message), status)
+}
+
+function notAllowed(method: string): ApiError {
+  const headers = { Allow: `${method}, OPTIONS` }
+  return new ApiError({ status: 405, type: 'method_not_allowed', message: 'method not allowed', headers })
+}

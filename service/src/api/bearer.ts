@@ -1,0 +1,33 @@
+import type { Context } from 'hono'
+import { verifyAccessToken } from '../auth/access-token.ts'
+import { hashToken } from '../auth/secrets.ts'
+import type { ServiceContext } from '../context.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { BearerRecord } from '../store/access-tokens.ts'
+import { findAccessToken, findSessionToken } from '../store/access-tokens.ts'
+import { unauthenticated } from './api-error.ts'
+
+const bearerHeader = /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i
+
+/** Who calls. Two Authorization headers arrive joined by a comma and fit no token (S-062). */
+export async function authenticate(c: Context<HttpEnvironment>): Promise<BearerRecord> {
+  const header = c.req.header('authorization')
+  if (header === undefined) throw unauthenticated('absent')
+  const token = bearerHeader.exec(header)?.[1]
+  const bearer = token === undefined ? undefined : await findBearer(c.get('service'), token)
+  if (bearer === undefined) throw unauthenticated('invalid')
+  if (bearer.client !== undefined) c.set('clientId', bearer.client.id)
+  return bearer
+}
+
+/** Looked up by hash in either kind, so that time does not depend on a guess (S-058). */
+async function findBearer(service: ServiceContext, token: string): Promise<BearerRecord | undefined> {
+  const { store, clock } = service
+  if (token.startsWith('ast_')) return findSessionToken(store.db, hashToken(token), clock.nowMs())
+  const record = await findAccessToken(store.db, hashToken(token), clock.nowMs())
+  const claims = record === undefined ? undefined : await verifyAccessToken(service, token)
+  if (record === undefined || claims === undefined || claims.tenant !== record.tenantId) return undefined
+  // What the token carries, less what the person has lost since.
+  const permissions = record.permissions.filter((permission) => claims.permissions.includes(permission))
+  return { ...record, permissions }
+}

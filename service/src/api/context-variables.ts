@@ -1,0 +1,65 @@
+import type { Context } from 'hono'
+import { z } from 'zod'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { BearerRecord } from '../store/access-tokens.ts'
+import type { ContextGroupRow } from '../store/context-groups.ts'
+import { contextGroupsOf } from '../store/context-groups.ts'
+import { parentAgentsOf } from '../store/parent-agents.ts'
+import { ApiError } from './api-error.ts'
+import type { Envelope } from './envelope.ts'
+import { succeeded } from './envelope.ts'
+import { validate } from './validation.ts'
+
+/** Spec 2.5 and 2.6. */
+export interface ContextVariableGroup {
+  key: string
+  tool_key: string
+  tool_name: string
+  display_name: string
+  tool_id: string
+  source_type: string
+  variables: ContextVariable[]
+  output_schema: Record<string, unknown> | null
+}
+
+export interface ContextVariable {
+  path: string
+  type: string
+  description: string
+  full_var: string
+  insert_value: string
+}
+
+const path = z.object({
+  parent_agent_id: z
+    .string()
+    .refine((text) => /^-?\d+$/.test(text), { message: 'a whole number', params: { type: 'integer_parsing' } })
+    .transform(Number),
+})
+
+/** GET /api/parent_agents/{parent_agent_id}/state_function/context_variables (spec 4.1). */
+export async function readContextVariables(
+  c: Context<HttpEnvironment>,
+  bearer: BearerRecord,
+): Promise<Envelope<{ context_variables: ContextVariableGroup[] }>> {
+  const { parent_agent_id: id } = validate(path, { parent_agent_id: c.req.param('parent_agent_id') }, 'path')
+  const { db } = c.get('service').store
+  // A number no row can have is as unknown as another tenant's.
+  const isKnown = Number.isSafeInteger(id) && (await parentAgentsOf(db, bearer.tenantId).has(id))
+  if (!isKnown) throw new ApiError({ status: 404, type: 'not_found', message: 'parent agent not found' })
+  const groups = await contextGroupsOf(db, bearer.tenantId).ofAgent(id)
+  return succeeded({ context_variables: groups.map(groupAnswer) })
+}
+
+function groupAnswer(row: ContextGroupRow): ContextVariableGroup {
+  return {
+    key: row.key,
+    tool_key: row.tool_key,
+    tool_name: row.tool_name,
+    display_name: row.display_name,
+    tool_id: row.tool_id,
+    source_type: row.source_type,
+    variables: JSON.parse(row.variables),
+    output_schema: row.output_schema === null ? null : JSON.parse(row.output_schema),
+  }
+}

@@ -1,0 +1,99 @@
+import type { Context } from 'hono'
+import { z } from 'zod'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { BearerRecord } from '../store/access-tokens.ts'
+import { contextGroupsOf } from '../store/context-groups.ts'
+import { llmModelsOf } from '../store/llm-models.ts'
+import type { NewParentAgent, ParentAgentRow } from '../store/parent-agents.ts'
+import { parentAgentsOf } from '../store/parent-agents.ts'
+import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
+import { keyOf, labelOf } from './agent-key.ts'
+import { ValidationError } from './api-error.ts'
+import type { Envelope } from './envelope.ts'
+import { succeeded } from './envelope.ts'
+import type { ParentAgent } from './parent-agent-answer.ts'
+import { parentAgentAnswer } from './parent-agent-answer.ts'
+import { filledText, nameText } from './text.ts'
+import { readBody } from './validation.ts'
+
+export interface CreateBody {
+  agent_name: string
+  description: string
+  type: string
+  typeKey: string
+  active: boolean
+}
+
+/** agent_name and description are required, active is on unless said otherwise (A-06). */
+export const createParentAgentBody: z.ZodType<CreateBody> = z
+  .object({
+    agent_name: nameText(),
+    description: filledText(),
+    parent_agent_type: nameText().nullish(),
+    parent_agent_type_key: nameText().nullish(),
+    active: z.boolean().nullish(),
+  })
+  .superRefine(({ parent_agent_type: type, parent_agent_type_key: key }, context) => {
+    if (typeof type !== 'string' && typeof key !== 'string') {
+      const message = 'give parent_agent_type or parent_agent_type_key'
+      context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'missing' } })
+    } else if (type && key && keyOf(type) !== key) {
+      const message = 'parent_agent_type and parent_agent_type_key name different types'
+      context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'value_error' } })
+    }
+  })
+  .transform((body) => {
+    const typeKey = body.parent_agent_type_key ?? keyOf(body.parent_agent_type ?? '')
+    const { agent_name, description } = body
+    return {
+      agent_name,
+      description,
+      typeKey,
+      type: body.parent_agent_type ?? labelOf(typeKey),
+      active: body.active ?? true,
+    }
+  })
+
+/** POST /api/parent_agents (spec 4.3). */
+export async function createParentAgent(
+  c: Context<HttpEnvironment>,
+  bearer: BearerRecord,
+): Promise<Envelope<{ items: ParentAgent[] }>> {
+  const body = await readBody(c.req.raw, createParentAgentBody)
+  const created = await insert(c, bearer.tenantId, body)
+  if (created === undefined) throw nameTaken(body.agent_name)
+  return succeeded({ items: [parentAgentAnswer(created)] })
+}
+
+/** Agent and context variables together or not at all. */
+function insert(c: Context<HttpEnvironment>, tenantId: string, body: CreateBody): Promise<ParentAgentRow | undefined> {
+  const { store, clock } = c.get('service')
+  return store.db.transaction().execute(async (tx) => {
+    const llmModel = await llmModelsOf(tx, tenantId).firstId()
+    const created = await parentAgentsOf(tx, tenantId).create(newAgent(body, llmModel, clock.nowMs()))
+    if (created !== undefined) await contextGroupsOf(tx, tenantId).create(created.id, defaultContextGroups())
+    return created
+  })
+}
+
+function newAgent(body: CreateBody, llmModel: number, nowMs: number): NewParentAgent {
+  return {
+    parent_agent_type: body.type,
+    parent_agent_type_key: body.typeKey,
+    agent_key: keyOf(body.agent_name),
+    agent_name: body.agent_name,
+    full_display_name: `${body.agent_name} (${body.type})`,
+    display_name: body.agent_name,
+    description: body.description,
+    configs: JSON.stringify(defaultConfigs()),
+    llm_model: llmModel,
+    active: body.active ? 1 : 0,
+    state_function: '[]',
+    created_ms: nowMs,
+  }
+}
+
+function nameTaken(agentName: string): ValidationError {
+  const msg = 'an agent with this agent_key exists'
+  return new ValidationError([{ loc: ['body', 'agent_name'], msg, type: 'already_exists', input: agentName }])
+}

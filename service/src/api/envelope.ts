@@ -1,0 +1,25 @@
+/** The answer of every endpoint (spec 2.1). */
+export interface Envelope<Data> {
+  success: boolean
+  data: Data
+  error_type: string | null
+  error_message: string | null
+}
+
+export function succeeded<Data>(data: Data): Envelope<Data> {
+  return { success: true, data, error_type: null, error_message: null }
+}
+
+/** Refusals use the envelope as well; the names of error_type are ours. */
+export type ErrorType =
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'server_error'
+
+export function failed(errorType: ErrorType, message: string): Envelope<Record<string, never>> {
+  return { success: false, data: {}, error_type: errorType, error_message: message }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { Filter, Search, SortKey } from '../store/search.ts'
+import type { ColumnTypes, Parsed } from './filters.ts'
+import { parseFilters } from './filters.ts'
+import { parseSort } from './sort.ts'
+import { storableText } from './text.ts'
+
+/** The checked body of a search; `own` is the one member that only this search has. */
+export interface SearchBody<Column extends string, Own> {
+  search: Search<Column>
+  own: Own | undefined
+}
+
+// A-22.
+const defaultLimit = 100
+const mostOffset = 2 ** 31 - 1
+const longestSearch = 256
+
+/** The body both searches share, and one filter of their own. Optional members may be null (A-07). */
+export function searchBody<Column extends string, Own>(
+  columns: ColumnTypes<Column>,
+  { name, schema }: { name: string; schema: z.ZodType<Own> },
+): z.ZodType<SearchBody<Column, Own>> {
+  const shape = {
+    limit: z.int().min(1).max(250).default(defaultLimit),
+    offset: z.int().min(0).max(mostOffset).default(0),
+    search_value: searchText().nullish(),
+    filters: filterList(columns),
+    sort: sortKeys(columns),
+  }
+  return z.object({ ...shape, [name]: schema.nullish() }).transform((body) => ({
+    search: {
+      limit: body.limit,
+      offset: body.offset,
+      // An empty text filters nothing.
+      searchValue: body.search_value || undefined,
+      filter: body.filters,
+      sort: body.sort,
+    },
+    own: ((body as Record<string, unknown>)[name] ?? undefined) as Own | undefined,
+  }))
+}
+
+function searchText(): z.ZodType<string> {
+  return storableText().refine((text) => [...text].length <= longestSearch, {
+    message: `at most ${longestSearch} characters`,
+    params: { type: 'string_too_long' },
+  })
+}
+
+function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<Filter<Column>> {
+  return z
+    .array(z.unknown())
+    .nullish()
+    .transform((items, context) => reported(parseFilters(items ?? [], columns), context))
+}
+
+function sortKeys<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<SortKey<Column>[]> {
+  return z
+    .unknown()
+    .optional()
+    .transform((sort, context) => reported(parseSort(sort ?? [], columns), context))
+}
+
+function reported<Value>({ value, faults }: Parsed<Value>, context: z.core.$RefinementCtx): Value {
+  for (const { path, message, type } of faults) {
+    context.addIssue({ code: 'custom', path, message, params: { type } })
+  }
+  return value
+}

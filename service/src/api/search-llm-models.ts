@@ -1,0 +1,53 @@
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { BearerRecord } from '../store/access-tokens.ts'
+import type { LlmModelColumn } from '../store/llm-models.ts'
+import { llmModelsOf } from '../store/llm-models.ts'
+import type { Envelope } from './envelope.ts'
+import { succeeded } from './envelope.ts'
+import type { ColumnTypes } from './filters.ts'
+import type { SearchBody } from './search-body.ts'
+import { searchBody } from './search-body.ts'
+import { storableText } from './text.ts'
+import { readBody } from './validation.ts'
+
+/** An LLM model on the wire (spec 2.4). */
+export interface LlmModel {
+  id: number
+  model_name: string
+  model_version: string
+  provider: string
+}
+
+const columns: ColumnTypes<LlmModelColumn> = {
+  id: 'integer',
+  model_name: 'text',
+  model_version: 'text',
+  provider: 'text',
+}
+
+/** The provider filter has no shown name; ours is `provider` (A-03). */
+export const llmModelSearchBody: z.ZodType<SearchBody<LlmModelColumn, string>> = searchBody(columns, {
+  name: 'provider',
+  schema: storableText(),
+})
+
+/** POST /api/llm_models/search (spec 4.4). */
+export async function searchLlmModels(
+  c: Context<HttpEnvironment>,
+  bearer: BearerRecord,
+): Promise<Envelope<{ items: LlmModel[]; count: number }>> {
+  const { search, own: provider } = await readBody(c.req.raw, llmModelSearchBody)
+  const filters =
+    provider === undefined ? [] : [{ kind: 'equals' as const, column: 'provider' as const, value: provider }]
+  const models = llmModelsOf(c.get('service').store.db, bearer.tenantId)
+  const found = await models.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } })
+  const items = found.rows.map(({ id, model_name, model_version, provider }) => ({
+    id,
+    model_name,
+    model_version,
+    provider,
+  }))
+  return succeeded({ items, count: found.count })
+}

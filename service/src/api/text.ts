@@ -1,0 +1,37 @@
+import { z } from 'zod'
+
+const longestName = 500
+// Controls, zero-width characters, bidi marks and embeddings, byte order mark.
+const invisible = /[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
+
+const loneSurrogate = /\p{Cs}/u
+
+/** Text the store can hold: no NUL, no half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && !loneSurrogate.test(text)
+}
+
+export function storableText(): z.ZodType<string, string> {
+  return z.string().refine((text) => isStorable(text), {
+    message: 'text may not hold NUL or lone surrogates',
+    params: { type: 'string_unstorable' },
+  })
+}
+
+export function filledText(): z.ZodType<string, string> {
+  return z.string().min(1).pipe(storableText())
+}
+
+/** A name for people: NFC, counted in code points, nothing invisible in it (A-17, S-076, S-078). */
+export function nameText(): z.ZodType<string, string> {
+  return filledText()
+    .refine((text) => [...text].length <= longestName, {
+      message: `at most ${longestName} characters`,
+      params: { type: 'string_too_long' },
+    })
+    .refine((text) => !invisible.test(text), {
+      message: 'text may not hold control, bidi or zero-width characters',
+      params: { type: 'string_invisible' },
+    })
+    .transform((text) => text.normalize('NFC'))
+}

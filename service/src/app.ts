@@ -1,0 +1,96 @@
+import type { Hono } from 'hono'
+import { createApiApp } from './api/api-app.ts'
+import { createAuthApp } from './auth/auth-app.ts'
+import { loadKeys } from './auth/keys.ts'
+import { createPasswords } from './auth/passwords.ts'
+import { createThrottles } from './auth/throttles.ts'
+import { createClock } from './clock.ts'
+import type { ServiceConfig, ServiceOptions } from './config.ts'
+import { createServiceConfig } from './config.ts'
+import type { ServiceContext } from './context.ts'
+import { createDevControls } from './dev/controls.ts'
+import { makeDemoWorld } from './dev/demo-world.ts'
+import { createDevApp } from './dev/dev-app.ts'
+import { readRoster } from './dev/roster.ts'
+import { isSeeded, seed } from './dev/seed.ts'
+import type { HttpEnvironment } from './http/environment.ts'
+import { createInProcessFetch } from './in-process-fetch.ts'
+import { createJournal } from './journal.ts'
+import type { Service } from './service.ts'
+import { openStore } from './store/store.ts'
+
+/** A service and the parts that a server listens with and tests look into. */
+export interface Assembly {
+  service: Service
+  context: ServiceContext
+  authApp: Hono<HttpEnvironment>
+  apiApp: Hono<HttpEnvironment>
+}
+
+/** The whole service in process, without a port. */
+export async function createService(options: ServiceOptions = {}): Promise<Service> {
+  return (await assemble(options)).service
+}
+
+export async function assemble(options: ServiceOptions): Promise<Assembly> {
+  const config = createServiceConfig(options)
+  const context = await createContext(config)
+  try {
+    return await furnish(context)
+  } catch (error) {
+    await context.store.close()
+    throw error
+  }
+}
+
+async function furnish(context: ServiceContext): Promise<Assembly> {
+  const { config, store } = context
+  const isFirstStart = !(await isSeeded(store.db))
+  let world = isFirstStart ? makeDemoWorld(config.redirectUris) : undefined
+  if (world !== undefined) await seed(context, world)
+  let roster = await readRoster(store.db, world)
+  const controls = createDevControls(context, () => {
+    world ??= makeDemoWorld(config.redirectUris)
+    return world
+  })
+  const dev = {
+    ...controls,
+    async reset() {
+      await controls.reset()
+      roster = await readRoster(store.db, world)
+    },
+  }
+  const authApp = createAuthApp(context)
+  if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl: config.authUrl, dev, roster: () => roster }))
+  const apiApp = createApiApp(context)
+  const service: Service = {
+    authUrl: config.authUrl,
+    baseUrl: config.baseUrl,
+    get people() {
+      return roster.people
+    },
+    get clients() {
+      return roster.clients
+    },
+    fetch: createInProcessFetch({ [config.authUrl]: authApp, [config.baseUrl]: apiApp }),
+    dev,
+    close: () => store.close(),
+  }
+  return { service, context, authApp, apiApp }
+}
+
+async function createContext(config: ServiceConfig): Promise<ServiceContext> {
+  const clock = createClock()
+  const store = await openStore(config.dataFile)
+  const keys = await loadKeys(store.db)
+  return {
+    config,
+    clock,
+    store,
+    keys,
+    journal: createJournal(clock),
+    // What may reach a disk gets the slow hash.
+    passwords: createPasswords({ scheme: config.dataFile === undefined ? 'keyed' : 'scrypt', key: keys.hashKey }),
+    throttles: createThrottles(clock),
+  }
+}

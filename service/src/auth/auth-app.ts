@@ -1,0 +1,46 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { ServiceContext } from '../context.ts'
+import { cors } from '../http/cors.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { hostGuard } from '../http/host-guard.ts'
+import { journalRequests } from '../http/journal-requests.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
+import { unexpectedErrorId } from '../http/unexpected.ts'
+import { showError } from '../pages/error.tsx'
+import { authorize, notAllowed } from './authorize.ts'
+import { consent } from './consent.ts'
+import { purgeNowAndThen } from './purge-now-and-then.ts'
+import { signIn, signOut } from './sign-in.ts'
+import { token } from './token.ts'
+
+const tokenPath = '/auth/v1/token'
+
+/** The authorization host, {auth_url}. */
+export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
+  const app = new Hono<HttpEnvironment>()
+  app.use(async (c, next) => {
+    c.set('service', service)
+    return next()
+  })
+  app.use(journalRequests('auth'))
+  app.use(hostGuard(service.config.authUrl))
+  app.use(purgeNowAndThen(service))
+  // Pages get no CORS headers: no other origin has a reason to read them (S-011).
+  app.use(tokenPath, cors('POST'))
+  app.get('/auth/v1/authorize', authorize)
+  app.all('/auth/v1/authorize', notAllowed)
+  app.post('/auth/v1/sign-in', signIn)
+  app.post('/auth/v1/sign-out', signOut)
+  app.post('/auth/v1/consent', consent)
+  app.all(tokenPath, token)
+  app.notFound((c) => showError(c, 404, 'There is nothing at this address.'))
+  app.onError((_error, c) => fail(c))
+  return app
+}
+
+function fail(c: Context<HttpEnvironment>): Response | Promise<Response> {
+  const id = unexpectedErrorId()
+  if (c.req.path !== tokenPath) return showError(c, 500, `Something unexpected happened. Error id: ${id}`)
+  return jsonAnswer(c, { error: 'server_error', error_description: `unexpected error ${id}` }, 500)
+}

@@ -1,0 +1,71 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { showError } from '../pages/error.tsx'
+import { showSignIn } from '../pages/sign-in.tsx'
+import type { AuthorizationRequest } from '../store/authorization-requests.ts'
+import { requestLifeMs, saveRequest } from '../store/authorization-requests.ts'
+import { findClient } from '../store/clients.ts'
+import type { AskedFor } from './authorization-request.ts'
+import { readAskedFor, verifiedRedirectUri } from './authorization-request.ts'
+import { askConsent } from './consent.ts'
+import { ensureBrowser } from './cookies.ts'
+import { parseQuery } from './query.ts'
+import { callbackUrl } from './redirect-uris.ts'
+import { hashToken, randomSecret } from './secrets.ts'
+import { readSignedIn } from './sign-in-session.ts'
+
+/** GET /auth/v1/authorize: checks the request, keeps it on our side, and asks for sign-in or consent. */
+export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
+  // HEAD reaches this handler too; a prefetch is nobody's wish yet (S-011).
+  if (c.req.raw.method !== 'GET') return notAllowed(c)
+  if (c.req.header('sec-purpose')?.includes('prefetch')) return showError(c, 403, 'This page is not prefetched.')
+  const { store } = c.get('service')
+  const query = parseQuery(c.req.raw.url)
+  const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
+  const client = clientId === undefined ? undefined : await findClient(store.db, clientId)
+  if (client === undefined) return showError(c, 400, 'The application that sent you here is not known (client_id).')
+  const redirectUri = verifiedRedirectUri(query, client)
+  if (redirectUri === undefined) {
+    return showError(c, 400, 'The return address is not registered for this application (redirect_uri).')
+  }
+  return begin(c, client.id, readAskedFor(query, { client, redirectUri }))
+}
+
+async function begin(c: Context<HttpEnvironment>, clientId: string, asked: AskedFor): Promise<Response> {
+  const signedIn = await readSignedIn(c)
+  if (signedIn !== undefined && asked.refusal !== null) {
+    return c.redirect(callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state), 302)
+  }
+  const { id, request } = await keepRequest(c, clientId, asked)
+  return signedIn === undefined ? showSignIn(c, { request: id, status: 200 }) : askConsent(c, { id, request, signedIn })
+}
+
+async function keepRequest(
+  c: Context<HttpEnvironment>,
+  clientId: string,
+  asked: AskedFor,
+): Promise<{ id: string; request: AuthorizationRequest }> {
+  const { store, clock } = c.get('service')
+  const id = randomSecret()
+  const request: AuthorizationRequest = {
+    id_hash: hashToken(id),
+    browser_hash: hashToken(ensureBrowser(c)),
+    client_id: clientId,
+    redirect_uri: asked.redirectUri,
+    scope: asked.scope,
+    state: asked.state,
+    code_challenge: asked.codeChallenge,
+    refusal: asked.refusal,
+    session_hash: null,
+    consent_hash: null,
+    expires_ms: clock.nowMs() + requestLifeMs,
+    decided_ms: null,
+  }
+  await saveRequest(store.db, request)
+  return { id, request }
+}
+
+export function notAllowed(c: Context<HttpEnvironment>): Promise<Response> {
+  c.header('Allow', 'GET')
+  return showError(c, 405, 'This address answers GET only.')
+}

@@ -1,0 +1,78 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { addressOf } from '../http/environment.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import { findClient, findSecretHashes } from '../store/clients.ts'
+import { parseBasic } from './basic.ts'
+import { invalidClient, invalidRequest, OAuthError } from './oauth-error.ts'
+import { keyedHash, sameText } from './secrets.ts'
+import type { TokenFields } from './token-request.ts'
+
+const secondMs = 1_000
+
+/** A confidential client proves itself by HTTP Basic; a public one only names itself (spec 5.2, S-043). */
+export async function authenticateClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
+  const header = c.req.header('authorization')
+  if (header === undefined) return namePublicClient(c, fields)
+  const credentials = parseBasic(header)
+  if (credentials === undefined) throw invalidClient()
+  if (fields('client_secret') !== undefined) throw invalidRequest('credentials are sent twice')
+  if ((fields('client_id') ?? credentials.clientId) !== credentials.clientId) {
+    throw invalidRequest('client_id differs from the credentials')
+  }
+  return checkSecret(c, credentials.clientId, credentials.secret)
+}
+
+async function namePublicClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
+  const clientId = fields('client_id')
+  const client = clientId === undefined ? undefined : await findClient(c.get('service').store.db, clientId)
+  if (client === undefined || client.kind !== 'public' || fields('client_secret') !== undefined) throw invalidClient()
+  return client
+}
+
+async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret: string): Promise<ClientRecord> {
+  const { throttles, journal } = c.get('service')
+  const address = throttles.clientAddress.admit(addressOf(c.env))
+  if (address.kind === 'wait') throw tooMany(address.retryAfterMs)
+  const own = throttles.client.admit(`${clientId} ${addressOf(c.env)}`)
+  if (own.kind === 'wait') {
+    address.settle('success')
+    throw tooMany(own.retryAfterMs)
+  }
+  let result: 'success' | 'failure' = 'failure'
+  try {
+    const client = await findAuthenticated(c, clientId, secret)
+    if (client === undefined) {
+      journal.event('client_authentication_failed')
+      throw invalidClient()
+    }
+    result = 'success'
+    return client
+  } finally {
+    own.settle(result)
+    address.settle(result)
+  }
+}
+
+/** The same work whether the client exists or not (S-044). */
+async function findAuthenticated(
+  c: Context<HttpEnvironment>,
+  clientId: string,
+  secret: string,
+): Promise<ClientRecord | undefined> {
+  const { store, keys, clock } = c.get('service')
+  const client = await findClient(store.db, clientId)
+  const stored = await findSecretHashes(store.db, clientId, clock.nowMs())
+  const presented = keyedHash(keys.hashKey, secret)
+  const matches = [...stored, 'no secret'].filter((hash) => sameText(hash, presented))
+  return client?.kind === 'confidential' && matches.length > 0 ? client : undefined
+}
+
+function tooMany(retryAfterMs: number): OAuthError {
+  return new OAuthError({
+    error: 'temporarily_unavailable',
+    description: 'too many failed attempts',
+    status: 429,
+    headers: { 'Retry-After': String(Math.ceil(retryAfterMs / secondMs)) },
+  })
+}

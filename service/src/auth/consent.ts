@@ -1,0 +1,124 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { showConsent } from '../pages/consent.tsx'
+import { showContinue } from '../pages/continue.tsx'
+import { showError } from '../pages/error.tsx'
+import { showSignIn } from '../pages/sign-in.tsx'
+import type { AuthorizationRequest } from '../store/authorization-requests.ts'
+import { bindConsent, closeRequest, decideRequest } from '../store/authorization-requests.ts'
+import { findClient, isApproved } from '../store/clients.ts'
+import { saveCode } from '../store/codes.ts'
+import type { Db } from '../store/store.ts'
+import { findTenantName } from '../store/tenants.ts'
+import type { FormPost } from './form-post.ts'
+import { readFormPost } from './form-post.ts'
+import { callbackUrl } from './redirect-uris.ts'
+import { hashToken, randomSecret, randomToken } from './secrets.ts'
+import type { SignedIn } from './sign-in-session.ts'
+import { readSignedIn } from './sign-in-session.ts'
+
+interface Asking {
+  id: string
+  request: AuthorizationRequest
+  signedIn: SignedIn
+}
+
+/** Shows the consent page, or sends the request's error back now that somebody is signed in. Always asks. */
+export async function askConsent(c: Context<HttpEnvironment>, { id, request, signedIn }: Asking): Promise<Response> {
+  const { store, clock } = c.get('service')
+  const client = await findClient(store.db, request.client_id)
+  const tenantId = signedIn.person.tenantId
+  const isAllowed = client !== undefined && (await isApproved(store.db, client.id, tenantId))
+  const refusal = request.refusal ?? (isAllowed ? undefined : 'unauthorized_client')
+  if (client === undefined || refusal !== undefined) {
+    await closeRequest(store.db, request.id_hash, clock.nowMs())
+    return showContinue(c, callbackUrl(request.redirect_uri, { error: refusal ?? 'server_error' }, request.state))
+  }
+  const token = randomSecret()
+  await bindConsent(store.db, {
+    idHash: request.id_hash,
+    sessionHash: signedIn.sessionHash,
+    consentHash: hashToken(token),
+  })
+  const tenantName = await findTenantName(store.db, tenantId)
+  return showConsent(c, {
+    request: id,
+    token,
+    client,
+    person: signedIn.person,
+    tenantName,
+    redirectUri: request.redirect_uri,
+  })
+}
+
+/** POST /auth/v1/consent, field decision. */
+export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readFormPost(c)
+  if (post instanceof Response) return post
+  const signedIn = await readSignedIn(c)
+  if (signedIn === undefined) return showSignIn(c, { request: post.id, status: 200 })
+  // Somebody else signed in since the page was shown: ask the person who is there now (S-015).
+  if (post.request.session_hash !== signedIn.sessionHash) return askConsent(c, { ...post, signedIn })
+  const decision = post.get('decision')
+  if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose to approve or to deny.')
+  return decision === 'approve' ? approve(c, post, signedIn) : deny(c, post, signedIn)
+}
+
+async function approve(c: Context<HttpEnvironment>, post: FormPost, signedIn: SignedIn): Promise<Response> {
+  const { store, journal } = c.get('service')
+  const { person } = signedIn
+  if (!(await isApproved(store.db, post.request.client_id, person.tenantId)))
+    return askConsent(c, { ...post, signedIn })
+  const code = randomToken('aac_')
+  const result = await store.db.transaction().execute(async (tx) => {
+    const decided = await decide(c, { tx, post, signedIn })
+    if (decided === 'decided') await saveApprovedCode(c, { tx, code, request: post.request, signedIn })
+    return decided
+  })
+  if (result === 'refused') return usedUp(c)
+  journal.event('consent_approved', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
+  return showContinue(c, callbackUrl(post.request.redirect_uri, { code }, post.request.state))
+}
+
+async function deny(c: Context<HttpEnvironment>, post: FormPost, signedIn: SignedIn): Promise<Response> {
+  const { store, journal } = c.get('service')
+  const result = await decide(c, { tx: store.db, post, signedIn })
+  if (result === 'refused') return usedUp(c)
+  const { person } = signedIn
+  journal.event('consent_denied', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
+  return showContinue(c, callbackUrl(post.request.redirect_uri, { error: 'access_denied' }, post.request.state))
+}
+
+function decide(
+  c: Context<HttpEnvironment>,
+  { tx, post, signedIn }: { tx: Db; post: FormPost; signedIn: SignedIn },
+): Promise<'decided' | 'refused'> {
+  return decideRequest(tx, {
+    idHash: post.request.id_hash,
+    sessionHash: signedIn.sessionHash,
+    consentHash: hashToken(post.get('token') ?? ''),
+    nowMs: c.get('service').clock.nowMs(),
+  })
+}
+
+/** The code is bound to everything that was verified when the request came in (S-026). */
+async function saveApprovedCode(
+  c: Context<HttpEnvironment>,
+  { tx, code, request, signedIn }: { tx: Db; code: string; request: AuthorizationRequest; signedIn: SignedIn },
+): Promise<void> {
+  const { clock, config } = c.get('service')
+  await saveCode(tx, {
+    hash: hashToken(code),
+    client_id: request.client_id,
+    redirect_uri: request.redirect_uri,
+    code_challenge: request.code_challenge,
+    person_id: signedIn.person.id,
+    tenant_id: signedIn.person.tenantId,
+    scope: request.scope,
+    expires_ms: clock.nowMs() + config.codeLifeMs,
+  })
+}
+
+function usedUp(c: Context<HttpEnvironment>): Response | Promise<Response> {
+  return showError(c, 400, 'This page has been used. Go back to your application and start again.')
+}

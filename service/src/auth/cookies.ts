@@ -1,0 +1,42 @@
+import type { Context } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { randomSecret } from './secrets.ts'
+
+/**
+ * `browser` ties an authorization request to the browser that began it; `session` says who is signed in. Both are Lax,
+ * because the authorize request arrives from another site. On plain http a browser drops `Secure` cookies and refuses
+ * the `__Host-` prefix, so there the name carries the port: cookies do not distinguish ports, services do (A-01).
+ */
+type CookieKind = 'browser' | 'session'
+
+export function readCookie(c: Context<HttpEnvironment>, kind: CookieKind): string | undefined {
+  const value = getCookie(c, cookieName(c, kind))
+  return value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value) ? value : undefined
+}
+
+export function writeCookie(c: Context<HttpEnvironment>, kind: CookieKind, value: string): void {
+  setCookie(c, cookieName(c, kind), value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c) })
+}
+
+export function dropCookie(c: Context<HttpEnvironment>, kind: CookieKind): void {
+  setCookie(c, cookieName(c, kind), '', { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), maxAge: 0 })
+}
+
+/** The browser's own value, made at its first visit. */
+export function ensureBrowser(c: Context<HttpEnvironment>): string {
+  const known = readCookie(c, 'browser')
+  if (known !== undefined) return known
+  const fresh = randomSecret()
+  writeCookie(c, 'browser', fresh)
+  return fresh
+}
+
+function isHttps(c: Context<HttpEnvironment>): boolean {
+  return c.get('service').config.authUrl.startsWith('https:')
+}
+
+function cookieName(c: Context<HttpEnvironment>, kind: CookieKind): string {
+  if (isHttps(c)) return `__Host-agent_service_${kind}`
+  return `agent_service_${kind}_${new URL(c.get('service').config.authUrl).port || '80'}`
+}

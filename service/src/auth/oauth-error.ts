@@ -1,0 +1,51 @@
+export type OAuthErrorName =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'temporarily_unavailable'
+
+export type OAuthStatus = 400 | 401 | 403 | 405 | 413 | 415 | 429
+
+interface OAuthErrorOptions {
+  error: OAuthErrorName
+  /** ASCII without quotes, as RFC 6749 §5.2 asks; never says what of a secret was wrong. */
+  description: string
+  status?: OAuthStatus
+  headers?: Record<string, string>
+}
+
+/** A refusal of the token endpoint, in the words of RFC 6749 §5.2. */
+export class OAuthError extends Error {
+  readonly error: OAuthErrorName
+  readonly status: OAuthStatus
+  readonly headers: Record<string, string>
+
+  constructor({ error, description, status = 400, headers = {} }: OAuthErrorOptions) {
+    super(description)
+    this.name = 'OAuthError'
+    this.error = error
+    this.status = status
+    this.headers = headers
+  }
+}
+
+export function invalidRequest(description: string): OAuthError {
+  return new OAuthError({ error: 'invalid_request', description })
+}
+
+/** One description for every cause, so that a guess learns nothing. */
+export function invalidGrant(): OAuthError {
+  return new OAuthError({ error: 'invalid_grant', description: 'the grant is invalid, expired, revoked or not yours' })
+}
+
+export function invalidClient(): OAuthError {
+  return new OAuthError({
+    error: 'invalid_client',
+    description: 'client authentication failed',
+    status: 401,
+    headers: { 'WWW-Authenticate': 'Basic realm="agent-service"' },
+  })
+}

@@ -1,0 +1,18 @@
+import type { MiddlewareHandler } from 'hono'
+import type { ServiceContext } from '../context.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { purge } from '../store/purge.ts'
+
+const pauseMs = 60_000
+
+/** Cleans up at most once a minute of the service's clock, on somebody's request: no timer keeps a process alive. */
+export function purgeNowAndThen({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {
+  let nextMs = clock.nowMs() + pauseMs
+  return async (_c, next) => {
+    if (clock.nowMs() >= nextMs) {
+      nextMs = clock.nowMs() + pauseMs
+      await purge(store.db, clock.nowMs())
+    }
+    return next()
+  }
+}

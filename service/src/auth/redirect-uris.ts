@@ -1,0 +1,43 @@
+const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?([/?].*)?$/
+const longestUri = 2_048
+const mostUris = 10
+
+/**
+ * Compares raw text: URL parsing would turn other spellings into the registered one. Only the port of a public
+ * client's loopback literal is free, because a native app cannot choose it in advance (S-001, RFC 8252 §7.3).
+ */
+export function matchesRegistered(sent: string, registered: string, kind: 'public' | 'confidential'): boolean {
+  if (sent === registered) return true
+  if (kind === 'confidential') return false
+  const left = loopbackLiteral.exec(sent)
+  const right = loopbackLiteral.exec(registered)
+  if (left === null || right === null || !isPort(left[2])) return false
+  return left[1] === right[1] && (left[3] ?? '') === (right[3] ?? '')
+}
+
+function isPort(text: string | undefined): boolean {
+  return text === undefined || Number(text.slice(1)) <= 65_535
+}
+
+/** Why these redirect URIs cannot be registered, or undefined when they can (S-002; loopback for both kinds: A-12). */
+export function refuseRegistration(redirectUris: readonly string[]): string | undefined {
+  if (redirectUris.length < 1 || redirectUris.length > mostUris) return `register 1 to ${mostUris} redirect URIs`
+  const bad = redirectUris.find((uri) => !isRegistrable(uri))
+  return bad === undefined
+    ? undefined
+    : `${JSON.stringify(bad.slice(0, 200))} cannot be a redirect URI: use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard`
+}
+
+function isRegistrable(uri: string): boolean {
+  if (uri.length > longestUri || !/^[\x21-\x7e]+$/.test(uri) || /[#*\\]/.test(uri) || !URL.canParse(uri)) return false
+  const url = new URL(uri)
+  if (url.username !== '' || url.password !== '' || uri.includes('@')) return false
+  return /^https:\/\/[^/]/.test(uri) || (loopbackLiteral.test(uri) && isPort(loopbackLiteral.exec(uri)?.[2]))
+}
+
+/** Adds parameters without touching a byte of the registered text. `state` is already percent-encoded. */
+export function callbackUrl(redirectUri: string, parameters: Record<string, string>, state: string | null): string {
+  const query = new URLSearchParams(parameters).toString() + (state === null ? '' : `&state=${state}`)
+  if (!redirectUri.includes('?')) return `${redirectUri}?${query}`
+  return /[?&]$/.test(redirectUri) ? redirectUri + query : `${redirectUri}&${query}`
+}

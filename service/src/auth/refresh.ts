@@ -1,0 +1,106 @@
+import type { ServiceContext } from '../context.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import { isApproved } from '../store/clients.ts'
+import type { Grant, RefreshToken } from '../store/grants.ts'
+import {
+  extendIdleLife,
+  findRefreshToken,
+  lockGrantOfRefreshToken,
+  markRefreshTokenUsed,
+  revokeGrant,
+} from '../store/grants.ts'
+import { findPersonById } from '../store/people.ts'
+import type { Db } from '../store/store.ts'
+import type { IssuedTokens } from './issue.ts'
+import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
+import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
+import { hashToken, seal, unseal } from './secrets.ts'
+import type { TokenFields } from './token-request.ts'
+
+type Result = IssuedTokens | 'refused' | 'unapproved'
+
+interface Use {
+  tx: Db
+  client: ClientRecord
+  presented: string
+  grant: Grant
+  token: RefreshToken
+  permissions: string[]
+}
+
+/** Refresh token → tokens, in one transaction that holds the lock of the whole family (S-047). */
+export async function refreshGrant(
+  service: ServiceContext,
+  { client, fields }: { client: ClientRecord; fields: TokenFields },
+): Promise<IssuedTokens> {
+  const presented = fields('refresh_token')
+  if (presented === undefined) throw invalidRequest('refresh_token is missing')
+  if (fields('scope') !== undefined) {
+    throw new OAuthError({ error: 'invalid_scope', description: 'the scope of a grant stays as it is' })
+  }
+  const result = await service.store.db.transaction().execute((tx) => findAndUse(service, { tx, client, presented }))
+  if (result === 'refused') throw invalidGrant()
+  if (result === 'unapproved') {
+    throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
+  }
+  return result
+}
+
+async function findAndUse(
+  service: ServiceContext,
+  { tx, client, presented }: Pick<Use, 'tx' | 'client' | 'presented'>,
+): Promise<Result> {
+  const nowMs = service.clock.nowMs()
+  const hash = hashToken(presented)
+  const grant = await lockGrantOfRefreshToken(tx, hash, nowMs)
+  const token = await findRefreshToken(tx, hash)
+  if (grant === undefined || token === undefined || grant.client_id !== client.id) return 'refused'
+  if (grant.revoked_ms !== null || token.revoked_ms !== null || grant.expires_ms <= nowMs) return 'refused'
+  if (!(await isApproved(tx, client.id, grant.tenant_id))) return 'unapproved'
+  const person = await findPersonById(tx, grant.person_id)
+  if (person === undefined || !person.active || person.tenantId !== grant.tenant_id) return 'refused'
+  const use = { tx, client, presented, grant, token, permissions: person.permissions }
+  if (token.used_ms !== null) return useAgain(service, use)
+  if (token.idle_expires_ms <= nowMs) return 'refused'
+  return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
+}
+
+async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> {
+  const pair = await issuePair(service, { ...use, kind: use.client.kind })
+  await markRefreshTokenUsed(use.tx, {
+    hash: use.token.hash,
+    usedMs: service.clock.nowMs(),
+    successorHash: hashToken(pair.refreshToken),
+    // Only the holder of the old token can read the new pair (S-049).
+    successorSealed: seal(use.presented, JSON.stringify(pair)),
+  })
+  return pair
+}
+
+/** Without rotation the same refresh token goes on, and its idle life starts anew. */
+async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
+  const idleExpiresMs = idleExpiry(use.grant, use.client.kind, service.clock.nowMs())
+  await extendIdleLife(use.tx, use.token.hash, idleExpiresMs)
+  return issueAccessToken(service, use)
+}
+
+/**
+ * A token that was rotated before. Its owner may have lost the answer: for a short while, and as long as nobody used
+ * the successor, the same pair is given again (S-048). Anything else means that two parties hold the token (S-050).
+ */
+async function useAgain(service: ServiceContext, { tx, client, presented, grant, token }: Use): Promise<Result> {
+  const nowMs = service.clock.nowMs()
+  const isInGrace = token.used_ms !== null && nowMs - token.used_ms < service.config.graceMs
+  const successor = token.successor_hash === null ? undefined : await findRefreshToken(tx, token.successor_hash)
+  const isFresh = successor !== undefined && successor.used_ms === null && successor.revoked_ms === null
+  if (isInGrace && isFresh && token.successor_sealed !== null) {
+    return JSON.parse(unseal(presented, token.successor_sealed)) as IssuedTokens
+  }
+  await revokeGrant(tx, grant.id, nowMs)
+  service.journal.event('refresh_token_reused', {
+    clientId: client.id,
+    personId: grant.person_id,
+    tenant: grant.tenant_id,
+  })
+  return 'refused'
+}

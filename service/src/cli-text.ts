@@ -1,0 +1,61 @@
+import type { Client, Service } from './service.ts'
+
+export const helpText: string = `agent-service: the Agent Management Service on this machine
+
+  agent-service [options]
+
+  --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
+  --json                 print one JSON line instead of text
+  --auth-port PORT       port of the authorization host, 4001; 0 picks a free one
+  --base-port PORT       port of the API host, 4002; 0 picks a free one
+  --data FILE            keep the data in a file; without it they live in memory
+  --redirect-uri URI     register one more redirect URI for every demo client; repeatable
+  -h, --help             this text
+
+It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM.
+Exit codes: 0 stopped or help, 1 it could not start, 2 the arguments are wrong.
+`
+
+export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string {
+  return `${JSON.stringify({ authUrl, baseUrl, people, clients })}\n`
+}
+
+/** Names and secrets for a person at a terminal; this is the only place that shows them (S-084). */
+export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
+  const kept = '(as printed at the first start of this data file)'
+  const peopleLines = people.map(
+    ({ name, email, password, tenant, permissions }) =>
+      `  ${email}  ${password || kept}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}`,
+  )
+  const secretOf = (client: Client): string => {
+    return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept}`
+  }
+  const clientLines = clients.map(
+    (client) =>
+      `  ${client.name} (${client.kind}, tenant ${client.tenant})\n    id ${client.clientId}${secretOf(client)}\n    ${client.redirectUris.join('\n    ')}`,
+  )
+  return `Agent Management Service
+  authorization  ${authUrl}
+  API            ${baseUrl}
+
+People
+${peopleLines.join('\n')}
+
+Clients
+${clientLines.join('\n')}
+`
+}
+
+export function environmentText({ authUrl, baseUrl, clients }: Service): string {
+  const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
+  const publicClient = own.find(({ kind }) => kind === 'public')
+  const confidential = own.find(({ kind }) => kind === 'confidential')
+  return `
+.env
+AGENT_AUTH_URL=${authUrl}
+AGENT_BASE_URL=${baseUrl}
+AGENT_PUBLIC_CLIENT_ID=${publicClient?.clientId ?? ''}
+AGENT_CLIENT_ID=${confidential?.clientId ?? ''}
+AGENT_CLIENT_SECRET=${confidential?.clientSecret ?? ''}
+`
+}

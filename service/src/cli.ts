@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util'
+import { environmentText, helpText, jsonLine, rosterText } from './cli-text.ts'
+import type { ServiceOptions } from './config.ts'
+import { startService } from './server.ts'
+
+interface Command {
+  kind: 'help' | 'start'
+  output: 'text' | 'json'
+  options: ServiceOptions
+}
+
+const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const command = readCommand(process.argv.slice(2))
+  if (typeof command === 'string') {
+    process.stderr.write(`agent-service: ${command}\nTry agent-service --help\n`)
+    return exitCodes.usage
+  }
+  if (command.kind === 'help') {
+    process.stdout.write(helpText)
+    return exitCodes.ok
+  }
+  if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
+    process.stderr.write('agent-service: --dev does not start with NODE_ENV=production\n')
+    return exitCodes.usage
+  }
+  return run(command)
+}
+
+async function run({ output, options }: Command): Promise<number> {
+  try {
+    const stopped = stopSignal()
+    const service = await startService(options)
+    process.stdout.write(output === 'json' ? jsonLine(service) : rosterText(service) + environmentText(service))
+    await stopped
+    await service.close()
+    return exitCodes.ok
+  } catch (error) {
+    process.stderr.write(`agent-service: ${error instanceof Error ? error.message : 'it did not start'}\n`)
+    return exitCodes.failed
+  }
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', resolve)
+    process.once('SIGINT', resolve)
+  })
+}
+
+function readCommand(args: string[]): Command | string {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        dev: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+        'auth-port': { type: 'string' },
+        'base-port': { type: 'string' },
+        data: { type: 'string' },
+        'redirect-uri': { type: 'string', multiple: true },
+      },
+    })
+    const options: ServiceOptions = {
+      dev: values.dev ? 'on' : 'off',
+      authPort: portOf('--auth-port', values['auth-port'], 4001),
+      basePort: portOf('--base-port', values['base-port'], 4002),
+      redirectUris: values['redirect-uri'] ?? [],
+      ...(values.data === undefined ? {} : { dataFile: values.data }),
+    }
+    return { kind: values.help ? 'help' : 'start', output: values.json ? 'json' : 'text', options }
+  } catch (error) {
+    return error instanceof Error ? error.message : 'unknown arguments'
+  }
+}
+
+function portOf(name: string, text: string | undefined, standard: number): number {
+  if (text === undefined) return standard
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new RangeError(`${name} takes a port from 0 to 65535; 0 picks a free one`)
+}

@@ -1,0 +1,34 @@
+/** The one time source of the service. It can be moved ahead or stopped, and it never goes back (S-057). */
+export interface ServiceClock {
+  nowMs(): number
+  advance(ms: number): void
+  freeze(): void
+  unfreeze(): void
+}
+
+export function createClock(wallMs: () => number = Date.now): ServiceClock {
+  let offsetMs = 0
+  let frozenMs: number | undefined
+  let latestMs = Number.NEGATIVE_INFINITY
+
+  function nowMs(): number {
+    latestMs = Math.max(latestMs, frozenMs ?? wallMs() + offsetMs)
+    return latestMs
+  }
+  return {
+    nowMs,
+    advance(ms) {
+      if (!Number.isSafeInteger(ms) || ms < 0) throw new RangeError('the clock moves ahead by a whole number of ms')
+      offsetMs += ms
+      if (frozenMs !== undefined) frozenMs += ms
+    },
+    freeze() {
+      frozenMs ??= nowMs()
+    },
+    unfreeze() {
+      if (frozenMs === undefined) return
+      offsetMs = frozenMs - wallMs()
+      frozenMs = undefined
+    },
+  }
+}

@@ -1,0 +1,69 @@
+/** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
+export interface ServiceOptions {
+  /** `on` serves the `/_dev/*` controls. They answer on loopback only. */
+  dev?: 'on' | 'off'
+  authPort?: number
+  basePort?: number
+  authUrl?: string
+  baseUrl?: string
+  /** A file for the database. Without it everything lives in memory. */
+  dataFile?: string
+  rotation?: 'rotate' | 'none'
+  graceMs?: number
+  accessTokenLifeMs?: number
+  codeLifeMs?: number
+  /** `minimal` answers with access_token and refresh_token and nothing else. */
+  tokenResponse?: 'full' | 'minimal'
+  /** Registered for every demo client besides the defaults. */
+  redirectUris?: string[]
+  /** Origins that may read answers besides those of registered redirect URIs. */
+  allowedOrigins?: string[]
+}
+
+export interface ServiceConfig {
+  readonly dev: 'on' | 'off'
+  readonly authUrl: string
+  readonly baseUrl: string
+  readonly dataFile: string | undefined
+  readonly rotation: 'rotate' | 'none'
+  readonly graceMs: number
+  readonly accessTokenLifeMs: number
+  readonly codeLifeMs: number
+  readonly tokenResponse: 'full' | 'minimal'
+  readonly redirectUris: readonly string[]
+  readonly allowedOrigins: readonly string[]
+}
+
+const minuteMs = 60_000
+
+export function createServiceConfig(options: ServiceOptions): ServiceConfig {
+  const authUrl = originOf('authUrl', options.authUrl ?? 'http://127.0.0.1:4001')
+  const baseUrl = originOf('baseUrl', options.baseUrl ?? 'http://127.0.0.1:4002')
+  if (authUrl === baseUrl) throw new TypeError('authUrl and baseUrl must be two different origins')
+  return Object.freeze({
+    dev: options.dev ?? 'off',
+    authUrl,
+    baseUrl,
+    dataFile: options.dataFile,
+    rotation: options.rotation ?? 'rotate',
+    graceMs: inRange('graceMs', options.graceMs ?? 30_000, 0, 10 * minuteMs),
+    // From a second on, for tests (A-29).
+    accessTokenLifeMs: inRange('accessTokenLifeMs', options.accessTokenLifeMs ?? 10 * minuteMs, 1_000, 60 * minuteMs),
+    codeLifeMs: inRange('codeLifeMs', options.codeLifeMs ?? minuteMs, 1_000, 10 * minuteMs),
+    tokenResponse: options.tokenResponse ?? 'full',
+    redirectUris: Object.freeze([...(options.redirectUris ?? [])]),
+    allowedOrigins: Object.freeze((options.allowedOrigins ?? []).map((origin) => originOf('allowedOrigins', origin))),
+  })
+}
+
+function inRange(name: string, value: number, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value
+  throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
+}
+
+function originOf(name: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && text.replace(/\/$/, '') === url.origin
+  if (!isOrigin) throw new TypeError(`${name} must be an http or https origin without path, query or userinfo`)
+  return url.origin
+}

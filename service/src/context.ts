@@ -1,0 +1,25 @@
+import type { ServiceKeys } from './auth/keys.ts'
+import type { Passwords } from './auth/passwords.ts'
+import type { Throttle } from './auth/throttle.ts'
+import type { ServiceClock } from './clock.ts'
+import type { ServiceConfig } from './config.ts'
+import type { Journal } from './journal.ts'
+import type { Store } from './store/store.ts'
+
+/** What every handler of one running service shares. */
+export interface ServiceContext {
+  readonly config: ServiceConfig
+  readonly clock: ServiceClock
+  readonly journal: Journal
+  readonly store: Store
+  readonly keys: ServiceKeys
+  readonly passwords: Passwords
+  readonly throttles: Throttles
+}
+
+export interface Throttles {
+  readonly account: Throttle
+  readonly signInAddress: Throttle
+  readonly client: Throttle
+  readonly clientAddress: Throttle
+}

@@ -1,0 +1,38 @@
+import { hashToken, randomToken } from '../auth/secrets.ts'
+import type { ServiceContext } from '../context.ts'
+import type { DevControls } from '../service.ts'
+import { expireEveryAccessToken, saveSessionToken } from '../store/access-tokens.ts'
+import { revokeEveryRefreshToken } from '../store/grants.ts'
+import { findPersonByEmail } from '../store/people.ts'
+import type { DemoWorld } from './demo-world.ts'
+import { empty, seed } from './seed.ts'
+
+/** How long a user session token lives is not shown. */
+const sessionTokenLifeMs = 12 * 60 * 60_000
+
+export function createDevControls(service: ServiceContext, world: () => DemoWorld): DevControls {
+  const { clock, store, journal, throttles } = service
+  return {
+    nowMs: () => clock.nowMs(),
+    advance: (ms) => clock.advance(ms),
+    freeze: () => clock.freeze(),
+    unfreeze: () => clock.unfreeze(),
+    expireAccessTokens: () => expireEveryAccessToken(store.db, clock.nowMs()),
+    revokeRefreshTokens: () => revokeEveryRefreshToken(store.db, clock.nowMs()),
+    async mintSessionToken(email) {
+      const person = await findPersonByEmail(store.db, email)
+      if (person === undefined) throw new Error('nobody has this email address')
+      const token = randomToken('ast_')
+      const expires_ms = clock.nowMs() + sessionTokenLifeMs
+      await saveSessionToken(store.db, { hash: hashToken(token), person_id: person.id, expires_ms })
+      return token
+    },
+    journal: () => journal.entries(),
+    async reset() {
+      await empty(store.db)
+      await seed(service, world())
+      journal.clear()
+      for (const throttle of Object.values(throttles)) throttle.clear()
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { defaultConfigs, defaultContextGroups } from '../api/agent-defaults.ts'
+import { keyOf } from '../api/agent-key.ts'
+import type { NewContextGroup } from '../store/context-groups.ts'
+import { contextGroupsOf } from '../store/context-groups.ts'
+import type { NewLlmModel } from '../store/llm-models.ts'
+import { llmModelsOf } from '../store/llm-models.ts'
+import type { NewParentAgent } from '../store/parent-agents.ts'
+import { parentAgentsOf } from '../store/parent-agents.ts'
+import type { Db } from '../store/store.ts'
+
+const models: NewLlmModel[] = [
+  { model_name: 'Aurora', model_version: '2.1', provider: 'northlight' },
+  { model_name: 'Aurora Mini', model_version: '2.1', provider: 'northlight' },
+  { model_name: 'Basalt', model_version: '7', provider: 'quarry' },
+  { model_name: 'Basalt Long', model_version: '7', provider: 'quarry' },
+  { model_name: 'Cirrus', model_version: '2026-03', provider: 'weatherworks' },
+  { model_name: 'Cirrus Fast', model_version: '2026-03', provider: 'weatherworks' },
+]
+
+const agents: [name: string, type: string, description: string, activity: 'on' | 'off'][] = [
+  ['Invoice Reader', 'Document Agent', 'Reads invoices and lists amounts, dates and suppliers.', 'on'],
+  ['Contract Checker', 'Document Agent', 'Compares contracts with the house rules and marks differences.', 'on'],
+  ['Support Desk', 'Conversation Agent', 'Answers customers and hands hard questions to people.', 'on'],
+  ['Order Status', 'Conversation Agent', 'Tells customers where their order is.', 'on'],
+  ['Meeting Notes', 'Conversation Agent', 'Turns a meeting into decisions and tasks.', 'off'],
+  ['Lead Research', 'Research Agent', 'Collects what is known about a company before a call.', 'on'],
+  ['Market Watch', 'Research Agent', 'Follows prices and news of a market each morning.', 'on'],
+  ['Patent Search', 'Research Agent', 'Finds patents close to an idea.', 'off'],
+  ['Nightly Report', 'Workflow Agent', 'Gathers the figures of the day and writes the report.', 'on'],
+  ['Access Review', 'Workflow Agent', 'Asks owners whether accounts are still needed.', 'on'],
+  ['100% Coverage', 'Workflow Agent', 'Looks for parts of a text that nobody reviewed.', 'on'],
+  ['Legacy_Import', 'Workflow Agent', 'Moves records from the old system.', 'off'],
+]
+
+const dayMs = 24 * 60 * 60_000
+
+export async function seedAgents(db: Db, { tenant, nowMs }: { tenant: string; nowMs: number }): Promise<void> {
+  const modelIds: number[] = []
+  for (const model of models) modelIds.push(await llmModelsOf(db, tenant).create(model))
+  for (const [index, agent] of agents.entries()) {
+    const llmModel = modelIds[index % modelIds.length] ?? 0
+    const row = demoAgent(agent, { llmModel, createdMs: nowMs - (agents.length - index) * dayMs })
+    const created = await parentAgentsOf(db, tenant).create(row)
+    if (created === undefined) throw new Error('two demo agents have one key')
+    await contextGroupsOf(db, tenant).create(created.id, [...defaultContextGroups(), customerTool()])
+  }
+}
+
+function demoAgent(
+  [name, type, description, activity]: (typeof agents)[number],
+  { llmModel, createdMs }: { llmModel: number; createdMs: number },
+): NewParentAgent {
+  return {
+    parent_agent_type: type,
+    parent_agent_type_key: keyOf(type),
+    agent_key: keyOf(name),
+    agent_name: name,
+    full_display_name: `${name} (${type})`,
+    display_name: name,
+    description,
+    configs: JSON.stringify({ ...defaultConfigs(), last_agent_in_group: 'summary' }),
+    llm_model: llmModel,
+    active: activity === 'on' ? 1 : 0,
+    state_function: JSON.stringify([{ name: 'language', expression: "{{ runtime_input.language or 'en' }}" }]),
+    created_ms: createdMs,
+  }
+}
+
+function customerTool(): NewContextGroup {
+  const variable = (path: string, type: string, description: string) => ({
+    path,
+    type,
+    description,
+    full_var: `{{ customer_lookup.${path} }}`,
+    insert_value: `customer_lookup.${path}`,
+  })
+  return {
+    key: 'customer_lookup',
+    tool_key: 'customer_lookup',
+    tool_name: 'Customer lookup',
+    display_name: 'Customer lookup',
+    tool_id: 'tool-17',
+    source_type: 'tool',
+    variables: JSON.stringify([
+      variable('customer.id', 'integer', 'Number of the customer'),
+      variable('customer.name', 'string', 'Name of the customer'),
+    ]),
+    output_schema: JSON.stringify({ type: 'object', properties: { customer: { type: 'object' } } }),
+  }
+}

@@ -1,0 +1,53 @@
+export type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
+
+/** Reads at most `mostBytes` and never more, whatever Content-Length says. */
+export async function readText(request: Request, mostBytes: number): Promise<TextBody> {
+  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { kind: 'too_large' }
+  if (request.body === null) return { kind: 'text', text: '' }
+  const reader = request.body.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    size += value.byteLength
+    if (size > mostBytes) {
+      await reader.cancel()
+      return { kind: 'too_large' }
+    }
+    chunks.push(value)
+  }
+  return decode(Buffer.concat(chunks))
+}
+
+function decode(bytes: Uint8Array): TextBody {
+  try {
+    // A byte order mark is kept: it is not JSON, and the parser says so.
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+  } catch {
+    return { kind: 'not_utf8' }
+  }
+}
+
+/** Whether the body is declared as `type`, in UTF-8 and not compressed. */
+export function hasMediaType(headers: Headers, type: string): boolean {
+  if ((headers.get('content-encoding') ?? 'identity') !== 'identity') return false
+  const [essence, ...parameters] = (headers.get('content-type') ?? '').split(';').map((part) => part.trim())
+  if (essence?.toLowerCase() !== type) return false
+  return parameters.every((parameter) => {
+    const [name, value = ''] = parameter.split('=')
+    return name?.toLowerCase() !== 'charset' || /^"?utf-?8"?$/i.test(value)
+  })
+}
+
+export type FormFields = { kind: 'fields'; get(name: string): string | undefined } | { kind: 'repeated'; field: string }
+
+/** A form in which each field appears once. An empty field counts as absent. */
+export function parseForm(text: string): FormFields {
+  const fields = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (fields.has(name)) return { kind: 'repeated', field: name }
+    fields.set(name, value)
+  }
+  return { kind: 'fields', get: (name) => fields.get(name) || undefined }
+}

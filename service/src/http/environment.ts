@@ -1,0 +1,22 @@
+import type { ServiceContext } from '../context.ts'
+
+/** What a handler finds on Hono's context. */
+export interface HttpEnvironment {
+  Bindings: Partial<NodeBindings>
+  Variables: {
+    service: ServiceContext
+    /** Set once a request is known to speak for one client: only that client's origins may read the answer (S-045). */
+    clientId?: string
+    grantType?: string
+  }
+}
+
+/** What the Node server hands over; absent in process. */
+export interface NodeBindings {
+  incoming: { socket: { remoteAddress?: string | undefined } }
+}
+
+/** The peer's address. Forwarded headers are anybody's to write, so they are not read (S-090). */
+export function addressOf(env: Partial<NodeBindings> | undefined): string {
+  return env?.incoming?.socket.remoteAddress ?? 'in-process'
+}

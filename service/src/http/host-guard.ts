@@ -1,0 +1,38 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import type { HttpEnvironment } from './environment.ts'
+
+const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]']
+
+/** The values of Host that name this origin: itself and, on loopback, its other spellings (S-083). */
+export function ownHosts(origin: string): Set<string> {
+  const url = new URL(origin)
+  const isLoopback = loopbackHosts.includes(url.hostname)
+  const suffix = url.port === '' ? '' : `:${url.port}`
+  return new Set(isLoopback ? loopbackHosts.map((host) => host + suffix) : [url.host])
+}
+
+/** Refuses a foreign Host, which is how a page on another name reaches a loopback server by DNS rebinding. */
+export function hostGuard(origin: string): MiddlewareHandler<HttpEnvironment> {
+  const hosts = ownHosts(origin)
+  return async (c, next) => {
+    const host = c.req.header('host') ?? new URL(c.req.url).host
+    if (!hosts.has(host.toLowerCase()))
+      return c.text('this host is not served here', 421, { 'Cache-Control': 'no-store' })
+    return next()
+  }
+}
+
+/**
+ * Whether a form was posted from one of our own pages. They send no referrer, so the browser says `Origin: null`; then
+ * Sec-Fetch-Site tells a page of ours from a sandboxed frame. The form's single-use token is checked besides.
+ */
+export function isOwnForm(c: Context<HttpEnvironment>, authUrl: string): boolean {
+  const site = c.req.header('sec-fetch-site') ?? 'same-origin'
+  const origin = c.req.header('origin') ?? 'null'
+  if (site !== 'same-origin' && site !== 'none') return false
+  return origin === 'null' || ownOrigins(authUrl).has(origin)
+}
+
+export function ownOrigins(origin: string): Set<string> {
+  return new Set([...ownHosts(origin)].map((host) => `${new URL(origin).protocol}//${host}`))
+}

@@ -1,0 +1,57 @@
+export type JsonResult =
+  | { kind: 'value'; value: unknown }
+  | { kind: 'malformed' }
+  | { kind: 'too_deep' }
+  | { kind: 'repeated'; member: string }
+
+export interface JsonRules {
+  mostDepth: number
+  repeatedMembers: 'refuse' | 'last'
+}
+
+interface Frame {
+  /** The member names seen in an object; an array has none. */
+  names: Set<string> | undefined
+  awaitsName: boolean
+}
+
+/** JSON.parse with the two things it does not tell: how deep a text nests and whether an object repeats a member. */
+export function parseJson(text: string, { mostDepth, repeatedMembers }: JsonRules): JsonResult {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { kind: 'malformed' }
+  }
+  return inspect(text, mostDepth, repeatedMembers) ?? { kind: 'value', value }
+}
+
+/** Walks over a text that is known to be JSON. */
+function inspect(text: string, mostDepth: number, repeated: JsonRules['repeatedMembers']): JsonResult | undefined {
+  const frames: Frame[] = []
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index]
+    const frame = frames.at(-1)
+    if (character === '"') {
+      const end = endOfString(text, index)
+      if (frame?.names !== undefined && frame.awaitsName) {
+        const name: string = JSON.parse(text.slice(index, end + 1))
+        if (repeated === 'refuse' && frame.names.has(name)) return { kind: 'repeated', member: name }
+        frame.names.add(name)
+        frame.awaitsName = false
+      }
+      index = end
+    } else if (character === '{' || character === '[') {
+      if (frames.length >= mostDepth) return { kind: 'too_deep' }
+      frames.push({ names: character === '{' ? new Set() : undefined, awaitsName: true })
+    } else if (character === '}' || character === ']') frames.pop()
+    else if (character === ',' && frame !== undefined) frame.awaitsName = true
+  }
+  return undefined
+}
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1
+  return index
+}

@@ -1,0 +1,5 @@
+export { createService } from './app.ts'
+export type { ServiceOptions } from './config.ts'
+export type { EventEntry, JournalEntry, RequestEntry, SecurityEvent } from './journal.ts'
+export { startService } from './server.ts'
+export type { Client, DevControls, Person, Service } from './service.ts'

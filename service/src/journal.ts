@@ -1,0 +1,62 @@
+import type { ServiceClock } from './clock.ts'
+
+/** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
+export type JournalEntry = RequestEntry | EventEntry
+
+export interface RequestEntry {
+  kind: 'request'
+  atMs: number
+  origin: 'auth' | 'base'
+  method: string
+  path: string
+  status: number
+  authorization: 'none' | 'basic' | 'bearer' | 'other'
+  contentType: string | null
+  grantType?: string
+  clientId?: string
+}
+
+export interface EventEntry {
+  kind: 'event'
+  atMs: number
+  event: SecurityEvent
+  clientId?: string
+  personId?: string
+  tenant?: string
+}
+
+export type SecurityEvent =
+  | 'sign_in_succeeded'
+  | 'sign_in_failed'
+  | 'consent_approved'
+  | 'consent_denied'
+  | 'code_replayed'
+  | 'refresh_token_reused'
+  | 'client_authentication_failed'
+  | 'access_forbidden'
+
+export interface Journal {
+  request(entry: Omit<RequestEntry, 'kind' | 'atMs'>): void
+  event(event: SecurityEvent, who?: Pick<EventEntry, 'clientId' | 'personId' | 'tenant'>): void
+  entries(): JournalEntry[]
+  clear(): void
+}
+
+const mostEntries = 10_000
+
+export function createJournal(clock: ServiceClock): Journal {
+  let kept: JournalEntry[] = []
+  function add(entry: JournalEntry): void {
+    kept.push(entry)
+    // Dropping in blocks keeps the cost of one entry constant.
+    if (kept.length >= 2 * mostEntries) kept = kept.slice(-mostEntries)
+  }
+  return {
+    request: (entry) => add({ kind: 'request', atMs: clock.nowMs(), ...entry }),
+    event: (event, who = {}) => add({ kind: 'event', atMs: clock.nowMs(), event, ...who }),
+    entries: () => kept.slice(-mostEntries).map((entry) => ({ ...entry })),
+    clear: () => {
+      kept = []
+    },
+  }
+}

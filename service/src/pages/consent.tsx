@@ -1,0 +1,62 @@
+/** @jsxImportSource hono/jsx */
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import type { PersonRecord } from '../store/people.ts'
+import { showPage } from './layout.tsx'
+
+interface ConsentPage {
+  request: string
+  token: string
+  client: ClientRecord
+  person: PersonRecord
+  tenantName: string
+  redirectUri: string
+}
+
+export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Promise<Response> {
+  const children = (
+    <>
+      <p>
+        <strong>
+          <bdi>{page.client.name}</bdi>
+        </strong>{' '}
+        asks to act for you.
+      </p>
+      <dl>
+        <Fact name="You" value={`${page.person.name} (${page.person.email})`} />
+        <Fact name="Tenant" value={page.tenantName} />
+        <Fact name="It may (api.access)" value="use the Agent Management API with your permissions" />
+        <Fact name="You return to" value={new URL(page.redirectUri).host} />
+      </dl>
+      <form class="choices" method="post" action="/auth/v1/consent">
+        <input type="hidden" name="request" value={page.request} />
+        <input type="hidden" name="token" value={page.token} />
+        <button type="submit" name="decision" value="approve">
+          Approve
+        </button>
+        <button class="plain" type="submit" name="decision" value="deny">
+          Deny
+        </button>
+      </form>
+      <form class="aside" method="post" action="/auth/v1/sign-out">
+        <input type="hidden" name="request" value={page.request} />
+        <button class="plain" type="submit">
+          Sign in as somebody else
+        </button>
+      </form>
+    </>
+  )
+  return showPage(c, { status: 200, title: 'Allow access?', children })
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <bdi>{value}</bdi>
+      </dd>
+    </div>
+  )
+}

@@ -1,0 +1,54 @@
+/** @jsxImportSource hono/jsx */
+import type { Context } from 'hono'
+import { html, raw } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { style, styleHash } from './style.ts'
+
+export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500
+
+export interface Page {
+  status: PageStatus
+  title: string
+  /** Where the page goes by itself, at once. */
+  forwardTo?: string
+  children: Child
+}
+
+const policy = [
+  "default-src 'none'",
+  `style-src ${styleHash}`,
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ')
+
+/** Every page goes out with the same strict headers: no script, no frame, no cache, no referrer (S-012). */
+export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise<Response> {
+  c.header('Content-Security-Policy', policy)
+  c.header('X-Frame-Options', 'DENY')
+  c.header('X-Content-Type-Options', 'nosniff')
+  c.header('Referrer-Policy', 'no-referrer')
+  c.header('Cache-Control', 'no-store')
+  return c.html(html`<!doctype html>${<Layout {...page} />}`, page.status)
+}
+
+function Layout({ title, forwardTo, children }: Page) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        {forwardTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${forwardTo}`} />}
+        <title>{title} · Agent Management Service</title>
+        <style>{raw(style)}</style>
+      </head>
+      <body>
+        <main>
+          <h1>{title}</h1>
+          {children}
+        </main>
+      </body>
+    </html>
+  )
+}

@@ -1,0 +1,46 @@
+import type { JournalEntry } from './journal.ts'
+
+export interface Person {
+  name: string
+  email: string
+  /** Empty when the data file was seeded by an earlier start: only its hash is kept. */
+  password: string
+  tenant: string
+  permissions: string[]
+}
+
+export interface Client {
+  name: string
+  clientId: string
+  kind: 'public' | 'confidential'
+  /** Absent when the data file was seeded by an earlier start: only its hash is kept. */
+  clientSecret?: string
+  tenant: string
+  redirectUris: string[]
+}
+
+/** The controls of a test. The same are served at /_dev/* when dev is on. */
+export interface DevControls {
+  nowMs(): number
+  advance(ms: number): void
+  freeze(): void
+  unfreeze(): void
+  expireAccessTokens(): Promise<void>
+  /** Every refresh token is refused from now on; access tokens live out their time. */
+  revokeRefreshTokens(): Promise<void>
+  mintSessionToken(email: string): Promise<string>
+  journal(): JournalEntry[]
+  /** Back to the seed, with the people and clients that are known already. The clock stays where it is. */
+  reset(): Promise<void>
+}
+
+export interface Service {
+  authUrl: string
+  baseUrl: string
+  people: Person[]
+  clients: Client[]
+  /** Answers in process; the URL's origin chooses the authorization host or the API host. */
+  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>
+  dev: DevControls
+  close(): Promise<void>
+}

@@ -1,0 +1,73 @@
+import type { Db } from './store.ts'
+
+export interface ClientRecord {
+  id: string
+  tenantId: string
+  name: string
+  kind: 'public' | 'confidential'
+  active: boolean
+  redirectUris: string[]
+}
+
+export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
+  const row = await db.selectFrom('clients').selectAll().where('id', '=', clientId).executeTakeFirst()
+  if (row === undefined) return undefined
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    kind: row.kind,
+    active: row.active === 1,
+    redirectUris: await findRedirectUris(db, clientId),
+  }
+}
+
+async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('client_redirect_uris')
+    .select('redirect_uri')
+    .where('client_id', '=', clientId)
+    .orderBy('position')
+    .execute()
+  return rows.map((row) => row.redirect_uri)
+}
+
+/** Hashes of the secrets that still count; two may be active while one is being replaced. */
+export async function findSecretHashes(db: Db, clientId: string, nowMs: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('client_secrets')
+    .select('secret_hash')
+    .where('client_id', '=', clientId)
+    .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)]))
+    .execute()
+  return rows.map((row) => row.secret_hash)
+}
+
+/** Whether the client is active, approved for the tenant, and includes the api surface (spec 5.1, S-061). */
+export async function isApproved(db: Db, clientId: string, tenantId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('client_approvals')
+    .innerJoin('clients', 'clients.id', 'client_approvals.client_id')
+    .select(['client_approvals.active as approved', 'client_approvals.surfaces', 'clients.active'])
+    .where('client_approvals.client_id', '=', clientId)
+    .where('client_approvals.tenant_id', '=', tenantId)
+    .executeTakeFirst()
+  return row !== undefined && row.active === 1 && row.approved === 1 && includesApi(row.surfaces)
+}
+
+export function includesApi(surfaces: string | null): boolean {
+  return surfaces !== null && (JSON.parse(surfaces) as string[]).includes('api')
+}
+
+export async function findClientOrigins(db: Db, clientId: string): Promise<Set<string>> {
+  return originsOf(await findRedirectUris(db, clientId))
+}
+
+export async function findEveryOrigin(db: Db): Promise<Set<string>> {
+  const rows = await db.selectFrom('client_redirect_uris').select('redirect_uri').distinct().execute()
+  return originsOf(rows.map((row) => row.redirect_uri))
+}
+
+function originsOf(redirectUris: string[]): Set<string> {
+  return new Set(redirectUris.map((uri) => new URL(uri).origin))
+}

@@ -1,0 +1,56 @@
+import type { Selectable } from 'kysely'
+import type { LlmModelTable } from './schema.ts'
+import type { Found, Search } from './search.ts'
+import { searchTextOf } from './search.ts'
+import type { Db } from './store.ts'
+import { requireTenant, searchTenant } from './tenant-search.ts'
+
+export type LlmModelRow = Selectable<LlmModelTable>
+export type LlmModelColumn = 'id' | 'model_name' | 'model_version' | 'provider'
+export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'provider'>
+
+/** The models that agents of one tenant can be assigned. */
+export interface LlmModels {
+  search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
+  create(model: NewLlmModel): Promise<number>
+  /** The one a new agent gets: the tenant's first. */
+  firstId(): Promise<number>
+}
+
+export function llmModelsOf(db: Db, tenantId: string): LlmModels {
+  return {
+    async search(search) {
+      const { rows: ids, count } = await searchTenant(db, { table: 'llm_models', tenantId, search })
+      if (ids.length === 0) return { rows: [], count }
+      const rows = await db
+        .selectFrom('llm_models')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('id', 'in', ids)
+        .execute()
+      for (const row of rows) requireTenant(row.tenant_id, tenantId)
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return { rows: ids.flatMap((id) => byId.get(id) ?? []), count }
+    },
+    async create(model) {
+      const search_text = searchTextOf([model.model_name, model.model_version, model.provider])
+      const { id } = await db
+        .insertInto('llm_models')
+        .values({ ...model, tenant_id: tenantId, search_text })
+        .returning('id')
+        .executeTakeFirstOrThrow()
+      return id
+    },
+    async firstId() {
+      const { id, tenant_id } = await db
+        .selectFrom('llm_models')
+        .select(['id', 'tenant_id'])
+        .where('tenant_id', '=', tenantId)
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirstOrThrow()
+      requireTenant(tenant_id, tenantId)
+      return id
+    },
+  }
+}

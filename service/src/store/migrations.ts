@@ -1,0 +1,16 @@
+import type { Kysely, Migration } from 'kysely'
+import type { StoreDialect } from './dialects.ts'
+import { createApiTables } from './migration-001-api.ts'
+import { createAuthTables } from './migration-001-auth.ts'
+
+/** In order of their names. A published migration never changes; a new one is added. */
+export function migrations(dialect: StoreDialect): Record<string, Migration> {
+  return {
+    '001-first-tables': {
+      async up(db: Kysely<unknown>): Promise<void> {
+        await createAuthTables(db)
+        await createApiTables(db, dialect)
+      },
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { Db } from './store.ts'
+
+export interface PersonRecord {
+  id: string
+  tenantId: string
+  email: string
+  name: string
+  passwordHash: string
+  permissions: string[]
+  active: boolean
+}
+
+export async function findPersonByEmail(db: Db, email: string): Promise<PersonRecord | undefined> {
+  return findPerson(db, 'email', email.toLowerCase())
+}
+
+export async function findPersonById(db: Db, id: string): Promise<PersonRecord | undefined> {
+  return findPerson(db, 'id', id)
+}
+
+/** A person counts as active only together with the tenant. */
+async function findPerson(db: Db, column: 'id' | 'email', value: string): Promise<PersonRecord | undefined> {
+  const row = await db
+    .selectFrom('people')
+    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+    .selectAll('people')
+    .select('tenants.active as tenant_active')
+    .where(`people.${column}`, '=', value)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    email: row.email,
+    name: row.name,
+    passwordHash: row.password_hash,
+    permissions: JSON.parse(row.permissions),
+    active: row.active === 1 && row.tenant_active === 1,
+  }
+}
+
+export async function savePasswordHash(db: Db, personId: string, passwordHash: string): Promise<void> {
+  await db.updateTable('people').set({ password_hash: passwordHash }).where('id', '=', personId).execute()
+}

@@ -1,0 +1,242 @@
+import { generateKeyPair, SignJWT } from 'jose'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import { assemble } from '../src/app.ts'
+import { hashToken } from '../src/auth/secrets.ts'
+import type { Service } from '../src/index.ts'
+import { agentSearch, callApi, clientOf, login, personOf } from './login.ts'
+
+let assembly: Assembly
+let service: Service
+let token: string
+beforeEach(async () => {
+  assembly = await assemble({})
+  service = assembly.service
+  token = (await login(service)).access_token
+})
+afterEach(() => service.close())
+
+const unauthenticated = {
+  success: false,
+  data: {},
+  error_type: 'authentication_error',
+  error_message: 'invalid authentication credentials',
+}
+const endpoints = [
+  ['GET', '/api/parent_agents/1/state_function/context_variables'],
+  ['POST', agentSearch],
+  ['POST', '/api/parent_agents'],
+  ['POST', '/api/llm_models/search'],
+] as const
+
+function call(method: string, path: string, headers: Record<string, string>, body = '{}'): Promise<Response> {
+  const content: Record<string, string> = method === 'GET' ? {} : { 'content-type': 'application/json' }
+  return service.fetch(service.baseUrl + path, {
+    method,
+    headers: { ...content, ...headers },
+    body: method === 'GET' ? null : body,
+  })
+}
+
+async function expectForbidden(bearer: string, message: string, [method, path]: readonly string[] = endpoints[1]) {
+  const answer = await call(method ?? '', path ?? '', { authorization: `Bearer ${bearer}` }, '{"limit":0}')
+  expect(answer.status).toBe(403)
+  expect(await answer.json()).toEqual({
+    success: false,
+    data: {},
+    error_type: 'permission_error',
+    error_message: message,
+  })
+}
+
+test.each(endpoints)('S-062 %s %s without credentials is 401 with a bare challenge', async (method, path) => {
+  const answer = await call(method, path, {})
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+  expect(await answer.json()).toEqual(unauthenticated)
+})
+
+test.each([
+  ['doubled', () => `Bearer ${token}, Bearer ${token}`],
+  ['Basic', () => 'Basic YTpi'],
+  ['without a token', () => 'Bearer'],
+  ['with two spaces', () => `Bearer  ${token}`],
+  ['with a tail', () => `Bearer ${token} x`],
+  ['with a comma', () => `Bearer ${token},`],
+  ['with something else', () => 'Bearer x'],
+  ['with one character changed', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`],
+])('S-062 a header %s is 401 invalid_token', async (_, header) => {
+  const answer = await call('POST', agentSearch, { authorization: header() })
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  expect(await answer.json()).toEqual(unauthenticated)
+})
+
+test('S-062 the scheme is read in any case, tokens in query and body are not read', async () => {
+  expect((await call('POST', agentSearch, { authorization: `bEARER ${token}` })).status).toBe(200)
+  const body = JSON.stringify({ access_token: token })
+  expect((await call('POST', `${agentSearch}?access_token=${token}`, {}, body)).status).toBe(401)
+})
+
+test('S-062 a JWT of our own key that was never issued is 401', async () => {
+  const forged = await new SignJWT({ tenant: 'demo', permissions: ['api.access'], client_id: 'x' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+    .setIssuer(service.authUrl)
+    .setAudience(service.baseUrl)
+    .setSubject('x')
+    .setExpirationTime('1h')
+    .sign(assembly.context.keys.signingKey)
+  expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
+})
+
+test('S-062 a stored token that we did not sign is 401', async () => {
+  const { privateKey } = await generateKeyPair('ES256')
+  const forged = await new SignJWT({ tenant: 'demo', permissions: service.people[0]?.permissions, client_id: 'x' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+    .setIssuer(service.authUrl)
+    .setAudience(service.baseUrl)
+    .setSubject('x')
+    .setExpirationTime('1h')
+    .sign(privateKey)
+  const { db } = assembly.context.store
+  await db
+    .updateTable('access_tokens')
+    .set({ hash: hashToken(forged) })
+    .execute()
+  expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
+})
+
+test('S-062 a user session token is the other kind of bearer, and ends after 12 hours', async () => {
+  const sessionToken = await service.dev.mintSessionToken('ada@demo.example')
+  expect((await callApi(service, { token: sessionToken, path: agentSearch, body: {} })).status).toBe(200)
+  service.dev.advance(12 * 60 * 60_000)
+  expect((await callApi(service, { token: sessionToken, path: agentSearch, body: {} })).status).toBe(401)
+  await expect(service.dev.mintSessionToken('nobody@demo.example')).rejects.toThrow('nobody')
+})
+
+test('S-063 authentication, approval, permission, validation, lookup: the first that fails answers', async () => {
+  const bad = '{"limit":0}'
+  expect((await call('POST', agentSearch, {}, bad)).status).toBe(401)
+  const { db } = assembly.context.store
+  const bearer = { authorization: `Bearer ${token}` }
+  await db.updateTable('people').set({ permissions: '[]' }).execute()
+  await db.updateTable('client_approvals').set({ active: 0 }).execute()
+  await expectForbidden(token, 'OAuth client is not approved for this API')
+  await db.updateTable('client_approvals').set({ active: 1 }).execute()
+  await expectForbidden(token, 'missing permission')
+  const all = JSON.stringify(service.people[0]?.permissions)
+  await db.updateTable('people').set({ permissions: all }).execute()
+  expect((await call('POST', agentSearch, bearer, bad)).status).toBe(422)
+  const path = (id: string) => `/api/parent_agents/${id}/state_function/context_variables`
+  expect((await call('GET', path('x'), bearer)).status).toBe(422)
+  expect((await call('GET', path('999999'), bearer)).status).toBe(404)
+})
+
+test.each([
+  ['clients', { active: 0 }],
+  ['client_approvals', { active: 0 }],
+  ['client_approvals', { surfaces: '["files"]' }],
+] as const)('S-064 %s with %o: the client is not approved', async (table, change) => {
+  await assembly.context.store.db.updateTable(table).set(change).execute()
+  for (const endpoint of endpoints) await expectForbidden(token, 'OAuth client is not approved for this API', endpoint)
+})
+
+test('S-064 without api.access no endpoint answers, also by a session token', async () => {
+  const guest = (await login(service, { person: personOf(service, 'gil') })).access_token
+  for (const endpoint of endpoints) await expectForbidden(guest, 'missing permission', endpoint)
+  await expectForbidden(await service.dev.mintSessionToken('gil@demo.example'), 'missing permission')
+})
+
+test.each([
+  ['parent_agents.read', [0, 1]],
+  ['parent_agents.create', [2]],
+  ['llm_models.read', [3]],
+])('S-064 without %s exactly its endpoints are refused', async (permission, refused) => {
+  const others = service.people[0]?.permissions.filter((name) => name !== permission)
+  await assembly.context.store.db
+    .updateTable('people')
+    .set({ permissions: JSON.stringify(others) })
+    .execute()
+  const statuses = await Promise.all(
+    endpoints.map(
+      async ([method, path]) => (await call(method, path, { authorization: `Bearer ${token}` }, '{"limit":0}')).status,
+    ),
+  )
+  expect(statuses.flatMap((status, index) => (status === 403 ? [index] : []))).toEqual(refused)
+})
+
+test('S-064 a permission granted after the token was issued is not in the token', async () => {
+  const reader = (await login(service, { person: personOf(service, 'rui') })).access_token
+  const all = JSON.stringify(service.people[0]?.permissions)
+  await assembly.context.store.db.updateTable('people').set({ permissions: all }).execute()
+  await expectForbidden(reader, 'missing permission', endpoints[2])
+})
+
+test('S-064 without active billing nothing is created, reading goes on', async () => {
+  await assembly.context.store.db.updateTable('tenants').set({ billing_active: 0 }).execute()
+  await expectForbidden(token, 'missing permission', endpoints[2])
+  expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
+})
+
+test('S-080 every answer is readable from a registered origin', async () => {
+  const origin = 'https://app.demo.example'
+  const bearer = { authorization: `Bearer ${token}` }
+  const guest = { authorization: `Bearer ${await service.dev.mintSessionToken('gil@demo.example')}` }
+  const answers: [number, Response][] = [
+    [200, await call('POST', agentSearch, { origin, ...bearer })],
+    [401, await call('POST', agentSearch, { origin })],
+    [403, await call('POST', agentSearch, { origin, ...guest })],
+    [404, await call('GET', '/api/tools', { origin, ...bearer })],
+    [405, await call('DELETE', '/api/parent_agents', { origin, ...bearer })],
+    [413, await call('POST', agentSearch, { origin, ...bearer }, ' '.repeat(256 * 1_024 + 1))],
+    [415, await call('POST', agentSearch, { origin, ...bearer, 'content-type': 'text/plain' })],
+    [422, await call('POST', agentSearch, { origin, ...bearer }, '{')],
+  ]
+  await assembly.context.store.db.schema.alterTable('access_tokens').renameTo('gone').execute()
+  answers.push([500, await call('POST', agentSearch, { origin, ...bearer })])
+  for (const [status, { status: answered, headers }] of answers) {
+    expect([answered, headers.get('access-control-allow-origin')]).toEqual([status, origin])
+    expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('vary')).toContain('Origin')
+  }
+  const foreign = await call('POST', agentSearch, { origin: 'https://evil.example', ...bearer })
+  expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('S-080 preflights of the API, and allowedOrigins', async () => {
+  const other = await assemble({ allowedOrigins: ['https://spa.example'] })
+  const headers = { origin: 'https://spa.example', 'access-control-request-method': 'POST' }
+  const answer = await other.service.fetch(`${other.service.baseUrl}${agentSearch}`, { method: 'OPTIONS', headers })
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, 'https://spa.example'])
+  expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, content-type')
+  await other.service.close()
+})
+
+test('S-083 a foreign Host is 421 on both origins', async () => {
+  for (const origin of [service.authUrl, service.baseUrl]) {
+    const answer = await service.fetch(`${origin}/api/parent_agents`, { headers: { host: 'attacker.test' } })
+    expect(answer.status).toBe(421)
+  }
+})
+
+test('S-087 each event is written once, with who and without secrets', async () => {
+  const confidential = clientOf(service, 'Demo confidential')
+  await login(service, { client: confidential })
+  const events = service.dev.journal().filter((entry) => entry.kind === 'event')
+  const ada = { tenant: 'demo', personId: expect.stringMatching(/^person_/) }
+  expect(events).toMatchObject([
+    { event: 'sign_in_succeeded', ...ada },
+    { event: 'consent_approved', ...ada },
+    { event: 'sign_in_succeeded', ...ada },
+    { event: 'consent_approved', ...ada, clientId: confidential.clientId },
+  ])
+  const text = JSON.stringify(service.dev.journal())
+  for (const secret of [
+    token,
+    confidential.clientSecret ?? '-',
+    personOf(service, 'ada').password,
+    'aac_',
+    'state-1',
+  ]) {
+    expect(text).not.toContain(secret)
+  }
+})

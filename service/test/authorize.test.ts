@@ -1,0 +1,238 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import { assemble } from '../src/app.ts'
+import type { Service } from '../src/index.ts'
+import type { LoginOptions, Page } from './login.ts'
+import { authorize, authorizeUrl, Browser, clientOf, consentPath, personOf, signInPath } from './login.ts'
+
+let assembly: Assembly
+let service: Service
+let browser: Browser
+beforeEach(async () => {
+  assembly = await assemble({})
+  service = assembly.service
+  browser = new Browser(service.fetch)
+})
+afterEach(() => service.close())
+
+async function codeCount(): Promise<number> {
+  return (await assembly.context.store.db.selectFrom('authorization_codes').selectAll().execute()).length
+}
+
+async function signIn(options: LoginOptions = {}): Promise<Page> {
+  const { email, password } = personOf(service, 'ada')
+  const page = await browser.get(authorizeUrl(service, options).url)
+  return browser.submit(page, signInPath, { email, password })
+}
+
+/** The parameters a refused request comes back with. */
+async function refusal(parameters: Record<string, string | undefined>, suffix = '', name = 'Demo public') {
+  const client = clientOf(service, name)
+  const { url } = authorizeUrl(service, { client, parameters })
+  const first = await browser.get(url + suffix)
+  expect([first.status, first.next]).toEqual([200, undefined])
+  const { email, password } = personOf(service, 'ada')
+  const page = await browser.submit(first, signInPath, { email, password })
+  expect(page.next, page.html).toBeDefined()
+  return Object.fromEntries(new URL(page.next ?? '').searchParams)
+}
+
+test.each([
+  ['missing client_id', { client_id: undefined }, ''],
+  ['unknown client_id', { client_id: 'app_0' }, ''],
+  ['repeated client_id', {}, '&client_id=app_0'],
+  ['missing redirect_uri', { redirect_uri: undefined }, ''],
+  ['foreign redirect_uri', { redirect_uri: 'https://evil.example/' }, ''],
+  ['repeated redirect_uri', {}, '&redirect_uri=https://evil.example/'],
+  ['foreign redirect_uri and a wrong scope', { redirect_uri: 'https://evil.example/', scope: 'x' }, ''],
+])('S-003 %s: a page with 400 and no redirect', async (_, parameters, suffix) => {
+  const page = await browser.get(authorizeUrl(service, { parameters }).url + suffix)
+  expect([page.status, page.next]).toEqual([400, undefined])
+  expect(page.response.headers.get('content-type')).toContain('text/html')
+})
+
+test.each([
+  ['S-004 unknown response_type', { response_type: 'token' }, '', 'unsupported_response_type'],
+  ['S-004 missing response_type', { response_type: undefined }, '', 'invalid_request'],
+  ['S-006 missing scope', { scope: undefined }, '', 'invalid_scope'],
+  ['S-006 empty scope', { scope: '' }, '', 'invalid_scope'],
+  ['S-006 wider scope', { scope: 'api.access admin' }, '', 'invalid_scope'],
+  ['S-006 scope in capitals', { scope: 'API.ACCESS' }, '', 'invalid_scope'],
+  ['S-005 repeated scope', {}, '&scope=api.access', 'invalid_request'],
+  ['S-005 repeated response_type', {}, '&response_type=code', 'invalid_request'],
+  ['S-007 no challenge', { code_challenge: undefined, code_challenge_method: undefined }, '', 'invalid_request'],
+  ['S-007 method plain', { code_challenge_method: 'plain' }, '', 'invalid_request'],
+  ['S-007 no method', { code_challenge_method: undefined }, '', 'invalid_request'],
+  ['S-007 malformed challenge', { code_challenge: 'short' }, '', 'invalid_request'],
+  ['S-005 repeated challenge', {}, `&code_challenge=${'a'.repeat(43)}`, 'invalid_request'],
+])('%s goes back to the client once somebody is signed in', async (_, parameters, suffix, error) => {
+  expect(await refusal(parameters, suffix)).toEqual({ error, state: 'state-1' })
+  expect(await codeCount()).toBe(0)
+})
+
+test('S-004 somebody signed in is sent back at once', async () => {
+  await signIn()
+  const page = await browser.get(authorizeUrl(service, { parameters: { scope: 'x' } }).url)
+  expect([page.status, page.next]).toEqual([302, 'https://app.demo.example/callback?error=invalid_scope&state=state-1'])
+})
+
+test('S-007 a confidential client may leave PKCE out, but not half of it', async () => {
+  expect(await refusal({ code_challenge: undefined }, '', 'Demo confidential')).toMatchObject({
+    error: 'invalid_request',
+  })
+})
+
+test('S-005 a repeated state is refused and not returned, an empty one counts as absent, foo is ignored', async () => {
+  expect(await refusal({}, '&state=b')).toEqual({ error: 'invalid_request' })
+  const { url } = await authorize(service, { state: '', parameters: { foo: 'bar' } })
+  expect([...url.searchParams.keys()]).toEqual(['code'])
+})
+
+test('S-008 every byte of state comes back as it came and adds no parameter', async () => {
+  const bytes = Array.from({ length: 256 }, (_, byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+  const state = `${bytes}%26code=evil%23x%0d%0aSet-Cookie:a`
+  const { url } = authorizeUrl(service, { parameters: { state: undefined } })
+  const { email, password } = personOf(service, 'ada')
+  const signedIn = await browser.submit(await browser.get(`${url}&state=${state}`), signInPath, { email, password })
+  const page = await browser.submit(signedIn, consentPath, { decision: 'approve' })
+  const query = (page.next ?? '').split('?')[1]?.split('&') ?? []
+  expect(query.map((pair) => pair.split('=')[0])).toEqual(['code', 'state'])
+  const toBytes = (text: string) =>
+    Buffer.from(
+      text.replace(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+      'latin1',
+    )
+  expect(toBytes(query[1]?.slice('state='.length) ?? '').equals(toBytes(state))).toBe(true)
+})
+
+test('S-008 2,048 bytes of state are carried and 2,049 refused', async () => {
+  const longest = 'x'.repeat(2_048)
+  const { url } = await authorize(service, { state: longest })
+  expect(url.searchParams.get('state')).toBe(longest)
+  expect(await refusal({ state: `${longest}x` })).toMatchObject({ error: 'invalid_request' })
+})
+
+test('S-010 S-013 the consent form is answered with a page that navigates on, with a link', async () => {
+  const page = await browser.submit(await signIn(), consentPath, { decision: 'approve' })
+  expect(page.status).toBe(200)
+  expect(page.html).toMatch(/<meta http-equiv="refresh" content="0;url=https:\/\/app\.demo\.example\/callback\?code=/)
+  expect(page.html).toMatch(/<a href="https:\/\/app\.demo\.example\/callback\?code=/)
+})
+
+test.each(['POST', 'PUT', 'DELETE', 'HEAD'])('S-011 %s on authorize is 405', async (method) => {
+  const answer = await service.fetch(authorizeUrl(service).url, { method })
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+})
+
+test('S-011 a prefetch gets nothing, and no answer carries CORS headers', async () => {
+  const { url } = authorizeUrl(service)
+  const page = await browser.get(url, { 'sec-purpose': 'prefetch;prerender', origin: 'https://app.demo.example' })
+  expect([page.status, browser.cookie('browser')]).toEqual([403, undefined])
+  const shown = await browser.get(url, { origin: 'https://app.demo.example' })
+  expect(shown.response.headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('S-012 every page carries the strict headers and loads nothing', async () => {
+  const consent = await signIn()
+  const pages = [
+    await browser.get(authorizeUrl(service, { parameters: { client_id: 'x' } }).url),
+    await new Browser(service.fetch).get(authorizeUrl(service).url),
+    consent,
+    await browser.submit(consent, consentPath, { decision: 'approve' }),
+    await browser.get(`${service.authUrl}/nowhere`),
+  ]
+  for (const { response, html } of pages) {
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).toContain("form-action 'self'")
+    expect(policy).not.toContain('unsafe')
+    expect(response.headers.get('x-frame-options')).toBe('DENY')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(html).not.toMatch(/<script|<img|<link|style=/)
+  }
+})
+
+test('S-014 a consent token works once, only for its own request, and other fields change nothing', async () => {
+  const page = await signIn()
+  const other = await browser.get(authorizeUrl(service).url)
+  const foreign = await browser.submit(page, consentPath, {
+    decision: 'approve',
+    token: other.hidden(consentPath).token ?? '',
+  })
+  expect([foreign.status, await codeCount()]).toEqual([400, 0])
+  const extra = { redirect_uri: 'https://evil.example/', client_id: 'x', state: 'evil', scope: 'admin' }
+  const approved = await browser.submit(page, consentPath, { decision: 'approve', ...extra })
+  expect(approved.next).toMatch(/^https:\/\/app\.demo\.example\/callback\?code=[^&]+&state=state-1$/)
+  const again = await browser.submit(page, consentPath, { decision: 'approve' })
+  expect([again.status, await codeCount()]).toEqual([400, 1])
+})
+
+test('S-014 of 20 approvals at once one counts', async () => {
+  const page = await signIn()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => browser.submit(page, consentPath, { decision: 'approve' })),
+  )
+  expect(answers.filter(({ next }) => next !== undefined)).toHaveLength(1)
+  expect(await codeCount()).toBe(1)
+})
+
+test('S-014 another browser, a foreign origin and an old page get no code', async () => {
+  const page = await signIn()
+  const stranger = new Browser(service.fetch)
+  expect((await stranger.submit(page, consentPath, { decision: 'approve' })).status).toBe(400)
+  const url = service.authUrl + consentPath
+  for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site', origin: 'null' }]) {
+    const body = new URLSearchParams({ ...page.hidden(consentPath), decision: 'approve' })
+    expect((await service.fetch(url, { method: 'POST', body, headers })).status).toBe(403)
+  }
+  service.dev.advance(10 * 60_000)
+  expect((await browser.submit(page, consentPath, { decision: 'approve' })).status).toBe(400)
+  expect(await codeCount()).toBe(0)
+})
+
+test('S-015 when somebody else signed in meanwhile, approving asks that person and issues nothing', async () => {
+  const otherTab = await browser.get(authorizeUrl(service).url)
+  const shownToAda = await signIn()
+  const { email, password } = personOf(service, 'rui')
+  await browser.submit(otherTab, signInPath, { email, password })
+  const page = await browser.submit(shownToAda, consentPath, { decision: 'approve' })
+  expect([page.next, await codeCount()]).toEqual([undefined, 0])
+  expect(page.html).toContain('rui@demo.example')
+})
+
+test('S-016 consent shows client, tenant, meaning and return host as inert text, every time', async () => {
+  const { db } = assembly.context.store
+  await db.updateTable('clients').set({ name: '<b>Bank</b>\u202e' }).where('name', '=', 'Demo public').execute()
+  const client = service.clients[0]
+  if (client === undefined) throw new Error('no client')
+  const page = await signIn({ client })
+  expect(page.html).toContain('<bdi>&lt;b&gt;Bank&lt;/b&gt;\u202e</bdi>')
+  expect(page.html).toContain('app.demo.example')
+  expect(page.html).toContain('Demo')
+  await browser.submit(page, consentPath, { decision: 'approve' })
+  expect((await browser.get(authorizeUrl(service, { client }).url)).html).toContain(consentPath)
+})
+
+test('S-018 denial issues nothing', async () => {
+  await authorize(service, { decision: 'deny' })
+  expect(await codeCount()).toBe(0)
+})
+
+test.each([
+  ['clients', { active: 0 }],
+  ['client_approvals', { active: 0 }],
+  ['client_approvals', { surfaces: '[]' }],
+] as const)('S-061 no code when %s says %o', async (table, change) => {
+  await assembly.context.store.db.updateTable(table).set(change).execute()
+  const { url } = await authorize(service)
+  expect(url.searchParams.get('error')).toBe('unauthorized_client')
+  expect(await codeCount()).toBe(0)
+})
+
+test('S-061 a client that is not approved for the tenant of the person gets no code', async () => {
+  const { url } = await authorize(service, { person: personOf(service, 'ola') })
+  expect(url.searchParams.get('error')).toBe('unauthorized_client')
+})

@@ -1,0 +1,256 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import { assemble } from '../src/app.ts'
+import type { Client, Service, ServiceOptions } from '../src/index.ts'
+import { purge } from '../src/store/purge.ts'
+import type { TokenAnswer } from './login.ts'
+import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+
+let assembly: Assembly
+let service: Service
+let client: Client
+beforeEach(() => use({}))
+afterEach(() => service.close())
+
+async function use(options: ServiceOptions): Promise<void> {
+  assembly = await assemble(options)
+  service = assembly.service
+  client = clientOf(service, 'Demo public')
+  service.dev.freeze()
+}
+
+async function rotate(refreshToken: string): Promise<TokenAnswer> {
+  const answer = await refresh(service, client, refreshToken)
+  expect(answer.status).toBe(200)
+  return (await answer.json()) as TokenAnswer
+}
+
+async function expectRefused(refreshToken: string, error = 'invalid_grant'): Promise<void> {
+  const answer = await refresh(service, client, refreshToken)
+  expect([answer.status, await errorOf(answer)]).toEqual([400, error])
+}
+
+async function apiStatus(token: string): Promise<number> {
+  return (await callApi(service, { token, path: agentSearch, body: {} })).status
+}
+
+const hourMs = 60 * 60_000
+
+test('S-046 the database holds no token', async () => {
+  const tokens = await login(service)
+  const { refresh_token, access_token } = await rotate(tokens.refresh_token)
+  const { db } = assembly.context.store
+  const dump = JSON.stringify([
+    await db.selectFrom('refresh_tokens').selectAll().execute(),
+    await db.selectFrom('access_tokens').selectAll().execute(),
+  ])
+  for (const token of [tokens.refresh_token, tokens.access_token, refresh_token, access_token]) {
+    expect(dump).not.toContain(token.slice(-20))
+  }
+})
+
+test('S-046 an access token is an at+jwt with tenant and permissions', async () => {
+  const { access_token } = await login(service)
+  expect(decodeProtectedHeader(access_token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
+  const claims = decodeJwt(access_token)
+  expect(claims).toMatchObject({
+    iss: service.authUrl,
+    aud: service.baseUrl,
+    client_id: client.clientId,
+    tenant: 'demo',
+  })
+  expect(claims.permissions).toEqual(service.people[0]?.permissions)
+  expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBeGreaterThanOrEqual(600)
+})
+
+test('S-047 each refresh gives a new pair, and one transaction takes the old and makes the new', async () => {
+  const first = await login(service)
+  const second = await rotate(first.refresh_token)
+  expect(second.refresh_token).not.toBe(first.refresh_token)
+  expect(second.access_token).not.toBe(first.access_token)
+  expect(second).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'api.access' })
+  await assembly.context.store.db.schema.alterTable('access_tokens').renameTo('gone').execute()
+  expect((await refresh(service, client, second.refresh_token)).status).toBe(500)
+  await assembly.context.store.db.schema.alterTable('gone').renameTo('access_tokens').execute()
+  // The failed turn left nothing behind: the token is unused and its next use is an ordinary one.
+  const third = await rotate(second.refresh_token)
+  expect(third.refresh_token).not.toBe(second.refresh_token)
+})
+
+test('S-047 without rotation the same token goes on', async () => {
+  await service.close()
+  await use({ rotation: 'none' })
+  const first = await login(service)
+  for (let turn = 0; turn < 3; turn += 1) {
+    const answer = await rotate(first.refresh_token)
+    expect(answer.refresh_token).toBeUndefined()
+    expect(await apiStatus(answer.access_token)).toBe(200)
+  }
+})
+
+test('S-048 the predecessor gives the same pair while the successor is unused', async () => {
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  service.dev.advance(29_999)
+  const again = await rotate(refresh_token)
+  expect([again.refresh_token, again.access_token]).toEqual([second.refresh_token, second.access_token])
+  expect(again.expires_in).toBe(570)
+  expect(await apiStatus(again.access_token)).toBe(200)
+})
+
+test('S-048 ten uses at once all get the same successor', async () => {
+  const { refresh_token } = await login(service)
+  const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(refresh_token)))
+  expect(new Set(answers.map((answer) => answer.refresh_token)).size).toBe(1)
+  await rotate(answers[0]?.refresh_token ?? '')
+})
+
+test('S-048 S-050 31 s later it is reuse: the family ends, other grants live', async () => {
+  const other = await login(service)
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  service.dev.advance(30_000)
+  await expectRefused(refresh_token)
+  expect(await apiStatus(second.access_token)).toBe(401)
+  await expectRefused(second.refresh_token)
+  expect(await apiStatus(other.access_token)).toBe(200)
+  await rotate(other.refresh_token)
+  const events = service.dev
+    .journal()
+    .filter((entry) => entry.kind === 'event' && entry.event === 'refresh_token_reused')
+  expect(events).toHaveLength(1)
+})
+
+test('S-048 nothing older than the immediate predecessor is accepted', async () => {
+  const first = await login(service)
+  const second = await rotate(first.refresh_token)
+  const third = await rotate(second.refresh_token)
+  await expectRefused(first.refresh_token)
+  expect(await apiStatus(third.access_token)).toBe(401)
+  await expectRefused(third.refresh_token)
+})
+
+test('S-048 without grace every second use is reuse', async () => {
+  await service.close()
+  await use({ graceMs: 0 })
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  await expectRefused(refresh_token)
+  await expectRefused(second.refresh_token)
+})
+
+test('S-048 the predecessor does not help another client', async () => {
+  const { refresh_token } = await login(service)
+  await rotate(refresh_token)
+  const answer = await refresh(service, clientOf(service, 'Other public'), refresh_token)
+  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  await rotate(refresh_token)
+})
+
+test('S-049 the kept successor opens with the old token only', async () => {
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  const { unseal } = await import('../src/auth/secrets.ts')
+  const row = await assembly.context.store.db
+    .selectFrom('refresh_tokens')
+    .select('successor_sealed')
+    .where('successor_sealed', 'is not', null)
+    .executeTakeFirstOrThrow()
+  expect(() => unseal(second.refresh_token, row.successor_sealed ?? '')).toThrow()
+  expect(unseal(refresh_token, row.successor_sealed ?? '')).toContain(second.refresh_token)
+})
+
+test('S-051 the absolute life of a public grant is 24 h, whatever was rotated', async () => {
+  let { refresh_token } = await login(service)
+  for (let turn = 0; turn < 4; turn += 1) {
+    service.dev.advance(5 * hourMs + 59 * 60_000)
+    refresh_token = (await rotate(refresh_token)).refresh_token
+  }
+  service.dev.advance(4 * 60_000)
+  await expectRefused(refresh_token)
+})
+
+test('S-051 a public refresh token idles out after 8 h, a confidential one does not', async () => {
+  const confidential = clientOf(service, 'Demo confidential')
+  const own = await login(service)
+  const theirs = await login(service, { client: confidential })
+  service.dev.advance(8 * hourMs)
+  await expectRefused(own.refresh_token)
+  expect((await refresh(service, confidential, theirs.refresh_token)).status).toBe(200)
+})
+
+test('S-051 a confidential grant ends after 30 d', async () => {
+  client = clientOf(service, 'Demo confidential')
+  let { refresh_token } = await login(service, { client })
+  service.dev.advance(29 * 24 * hourMs)
+  refresh_token = (await rotate(refresh_token)).refresh_token
+  service.dev.advance(24 * hourMs)
+  await expectRefused(refresh_token)
+})
+
+test('S-052 rotated tokens are remembered after the cleaning', async () => {
+  const first = await login(service)
+  let latest = first
+  for (let turn = 0; turn < 3; turn += 1) {
+    service.dev.advance(6 * hourMs)
+    await purge(assembly.context.store.db, service.dev.nowMs())
+    latest = await rotate(latest.refresh_token)
+  }
+  await expectRefused(first.refresh_token)
+  expect(await apiStatus(latest.access_token)).toBe(401)
+})
+
+test('S-053 a refresh token belongs to its client and keeps its scope', async () => {
+  const { refresh_token } = await login(service)
+  const answer = await refresh(service, clientOf(service, 'Other confidential'), refresh_token)
+  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  const wider = await refresh(service, client, refresh_token, { scope: 'api.access admin' })
+  expect([wider.status, await errorOf(wider)]).toEqual([400, 'invalid_scope'])
+  expect((await rotate(refresh_token)).scope).toBe('api.access')
+})
+
+test('S-054 an access token lives 10 minutes to the millisecond', async () => {
+  const { access_token } = await login(service)
+  service.dev.advance(599_999)
+  expect(await apiStatus(access_token)).toBe(200)
+  service.dev.advance(1)
+  expect(await apiStatus(access_token)).toBe(401)
+})
+
+test.each([
+  ['the person is disabled', 'people', { active: 0 }, 401],
+  ['the tenant is disabled', 'tenants', { active: 0 }, 401],
+  ['the grant is revoked', 'grants', { revoked_ms: 1 }, 401],
+  ['the client is deactivated', 'clients', { active: 0 }, 403],
+  ['the approval is withdrawn', 'client_approvals', { active: 0 }, 403],
+  ['the person loses the permission', 'people', { permissions: '["api.access"]' }, 403],
+] as const)('S-054 S-055 when %s the next request is refused', async (_, table, change, status) => {
+  const { access_token } = await login(service)
+  expect(await apiStatus(access_token)).toBe(200)
+  await assembly.context.store.db.updateTable(table).set(change).execute()
+  expect(await apiStatus(access_token)).toBe(status)
+})
+
+test.each([
+  ['the person is disabled', 'people', { active: 0 }, 'invalid_grant'],
+  ['the person moves to another tenant', 'people', { tenant_id: 'other' }, 'invalid_grant'],
+  ['the client is deactivated', 'clients', { active: 0 }, 'unauthorized_client'],
+  ['the approval is withdrawn', 'client_approvals', { active: 0 }, 'unauthorized_client'],
+  ['the api surface is gone', 'client_approvals', { surfaces: '[]' }, 'unauthorized_client'],
+] as const)('S-055 S-061 no refresh when %s', async (_, table, change, error) => {
+  const { refresh_token } = await login(service)
+  await assembly.context.store.db.updateTable(table).set(change).execute()
+  await expectRefused(refresh_token, error)
+})
+
+test('S-054 the dev controls expire access tokens and revoke refresh tokens, each alone', async () => {
+  const tokens = await login(service)
+  await service.dev.revokeRefreshTokens()
+  expect(await apiStatus(tokens.access_token)).toBe(200)
+  await expectRefused(tokens.refresh_token)
+  const next = await login(service)
+  await service.dev.expireAccessTokens()
+  expect(await apiStatus(next.access_token)).toBe(401)
+  expect(await apiStatus((await rotate(next.refresh_token)).access_token)).toBe(200)
+})

@@ -1,0 +1,223 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Service } from '../src/index.ts'
+import { createService, startService } from '../src/index.ts'
+import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
+
+let service: Service
+beforeEach(async () => {
+  service = await startService({ dev: 'on' })
+})
+afterEach(() => service.close())
+
+/** Sends bytes as they are and reads the whole answer. */
+function wire(origin: string, head: string[], body = ''): Promise<string> {
+  const { port, hostname } = new URL(origin)
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect({ port: Number(port), host: hostname }, () => {
+      socket.write(`${[...head, 'Connection: close', '', ''].join('\r\n')}${body}`)
+    })
+    socket.on('data', (bytes) => {
+      answer += bytes
+    })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
+/** The same service as a client in another process sees it. */
+function overSockets(): Service {
+  return { ...service, people: service.people, clients: service.clients, fetch: (input, init) => fetch(input, init) }
+}
+
+test('S-082 it listens on two free loopback ports', () => {
+  for (const url of [service.authUrl, service.baseUrl]) expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(service.authUrl).not.toBe(service.baseUrl)
+})
+
+test.each(['Demo public', 'Demo confidential'])('S-026 %s logs in, calls and refreshes over sockets', async (name) => {
+  const remote = overSockets()
+  const client = clientOf(service, name)
+  const tokens = await login(remote, { client })
+  expect((await callApi(remote, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+  expect((await refresh(remote, client, tokens.refresh_token)).status).toBe(200)
+})
+
+test('the in-process fetch of a started service reaches the same data, and nothing else', async () => {
+  const tokens = await login(service)
+  expect((await callApi(overSockets(), { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+  await expect(service.fetch('http://127.0.0.1:9/')).rejects.toThrow(TypeError)
+  const aborted = service.fetch(service.authUrl, { signal: AbortSignal.abort(new Error('stop')) })
+  await expect(aborted).rejects.toThrow('stop')
+  const abort = new AbortController()
+  const running = service.fetch(service.authUrl, { signal: abort.signal })
+  abort.abort(new Error('late stop'))
+  await expect(running).rejects.toThrow('late stop')
+})
+
+test('S-040 S-062 two Authorization headers are refused', async () => {
+  const token = await service.dev.mintSessionToken('ada@demo.example')
+  const request = (origin: string, path: string, authorization: string) => {
+    const { host } = new URL(origin)
+    const content = ['Content-Type: application/json', 'Content-Length: 21']
+    const headers = [`POST ${path} HTTP/1.1`, `Host: ${host}`, ...content]
+    return wire(
+      origin,
+      [...headers, `Authorization: ${authorization}`, `authorization: ${authorization}`],
+      '{"refresh_token":"x"}',
+    )
+  }
+  const { clientId, clientSecret } = clientOf(service, 'Demo confidential')
+  const credentials = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+  const refreshed = await request(service.authUrl, '/auth/v1/token?grant_type=refresh_token', credentials)
+  expect(refreshed).toMatch(/^HTTP\/1\.1 401 /)
+  expect(refreshed).toContain('"invalid_client"')
+  expect(await request(service.baseUrl, agentSearch, `Bearer ${token}`)).toMatch(/^HTTP\/1\.1 401 /)
+})
+
+test('S-037 TRACE on the token endpoint is 405', async () => {
+  const { host } = new URL(service.authUrl)
+  expect(await wire(service.authUrl, ['TRACE /auth/v1/token HTTP/1.1', `Host: ${host}`])).toMatch(/^HTTP\/1\.1 405 /)
+})
+
+test('S-083 a foreign Host is 421 with no page and no token', async () => {
+  for (const origin of [service.authUrl, service.baseUrl]) {
+    const answer = await wire(origin, ['GET /auth/v1/authorize HTTP/1.1', 'Host: attacker.test'])
+    expect(answer).toMatch(/^HTTP\/1\.1 421 /)
+    expect(answer).not.toContain('<html')
+  }
+  const { port } = new URL(service.authUrl)
+  expect(await wire(service.authUrl, ['GET /_dev/state HTTP/1.1', `Host: localhost:${port}`])).toMatch(
+    /^HTTP\/1\.1 200 /,
+  )
+})
+
+test('S-085 headers over 16 KiB are 431', async () => {
+  const { host } = new URL(service.authUrl)
+  const answer = await wire(service.authUrl, ['GET / HTTP/1.1', `Host: ${host}`, `X-Long: ${'x'.repeat(17 * 1_024)}`])
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /)
+})
+
+test('S-084 two fresh starts have nothing in common', async () => {
+  const other = await createService()
+  for (const [index, client] of other.clients.entries()) {
+    expect(client.clientId).not.toBe(service.clients[index]?.clientId)
+    if (client.kind === 'confidential') expect(client.clientSecret).not.toBe(service.clients[index]?.clientSecret)
+  }
+  for (const [index, person] of other.people.entries())
+    expect(person.password).not.toBe(service.people[index]?.password)
+  await other.close()
+})
+
+test('closing frees the ports, also when asked twice', async () => {
+  const { authUrl } = service
+  await Promise.all([service.close(), service.close()])
+  await expect(fetch(authUrl)).rejects.toThrow()
+})
+
+test('a port that is taken is reported and leaves nothing listening', async () => {
+  const basePort = Number(new URL(service.baseUrl).port)
+  await expect(startService({ basePort })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})
+
+async function dev(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  if (body === undefined) return fetch(`${service.authUrl}/_dev/${path}`, { headers })
+  const content = { 'content-type': 'application/json', ...headers }
+  return fetch(`${service.authUrl}/_dev/${path}`, { method: 'POST', headers: content, body: JSON.stringify(body) })
+}
+
+test('dev: state, clock, expire, revoke, session-token, journal and reset', async () => {
+  const tokens = await login(service)
+  const state = (await (await dev('state')).json()) as { nowMs: number; people: object[]; clients: object[] }
+  expect([state.people, state.clients]).toEqual([service.people, service.clients])
+  const moved = (await (await dev('clock', { advanceMs: 60_000 })).json()) as { nowMs: number }
+  expect(moved.nowMs - state.nowMs).toBeGreaterThanOrEqual(60_000)
+  const use = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
+  expect(await use(tokens.access_token)).toBe(200)
+  await dev('expire', {})
+  expect(await use(tokens.access_token)).toBe(401)
+  await dev('revoke', {})
+  expect((await refresh(service, clientOf(service, 'Demo public'), tokens.refresh_token)).status).toBe(400)
+  const minted = (await (await dev('session-token', { email: 'Ada@demo.example' })).json()) as { token: string }
+  expect(await use(minted.token)).toBe(200)
+  const { entries } = (await (await dev('journal')).json()) as { entries: object[] }
+  expect(entries).toContainEqual(
+    expect.objectContaining({ method: 'POST', path: '/auth/v1/token', status: 400, grantType: 'refresh_token' }),
+  )
+  expect(JSON.stringify(entries)).not.toContain('/_dev/')
+  await dev('reset', {})
+  expect(await use(minted.token)).toBe(401)
+  // The same people and clients can go on.
+  await login(service)
+})
+
+test('dev: a reset forgets failed attempts and created agents', async () => {
+  const token = await service.dev.mintSessionToken('ada@demo.example')
+  const body = { agent_name: 'X', description: 'x', parent_agent_type: 'x' }
+  expect((await callApi(service, { token, path: '/api/parent_agents', body })).status).toBe(200)
+  await service.dev.reset()
+  const again = await service.dev.mintSessionToken('ada@demo.example')
+  expect((await callApi(service, { token: again, path: '/api/parent_agents', body })).status).toBe(200)
+})
+
+test.each([
+  ['clock', { advanceMs: -1 }],
+  ['clock', { advanceMs: 1.5 }],
+  ['clock', 'x'],
+  ['session-token', { email: 'nobody@demo.example' }],
+  ['session-token', {}],
+])('dev: POST %s %j is 422', async (path, body) => {
+  expect((await dev(path, body)).status).toBe(422)
+})
+
+test('dev: pages of other origins may not steer, and without dev nothing is there', async () => {
+  for (const origin of ['https://evil.example', 'https://app.demo.example', 'null']) {
+    expect((await dev('reset', {}, { origin })).status).toBe(403)
+  }
+  const plain = await createService()
+  expect((await plain.fetch(`${plain.authUrl}/_dev/state`)).status).toBe(404)
+  await plain.close()
+})
+
+test('S-089 a data file keeps tokens and people across a restart, readable by its owner only', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-service-'))
+  const dataFile = join(folder, 'data.db')
+  const urls = { authUrl: 'http://127.0.0.1:4101', baseUrl: 'http://127.0.0.1:4102', dataFile }
+  const first = await createService(urls)
+  const tokens = await login(first)
+  const [person] = first.people
+  await first.close()
+  expect((await stat(dataFile)).mode & 0o777).toBe(0o600)
+  // What was written last may still be in the log beside the file.
+  const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name))))
+  const bytes = Buffer.concat(files).toString('latin1')
+  expect(bytes).toContain('scrypt$131072$8$1$')
+  for (const secret of [person?.password ?? '-', tokens.access_token, tokens.refresh_token])
+    expect(bytes).not.toContain(secret)
+  const second = await createService(urls)
+  expect(second.people.map(({ email, password }) => [email, password])).toEqual(
+    first.people.map(({ email }) => [email, '']),
+  )
+  expect((await callApi(second, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+  expect((await refresh(second, clientOf(second, 'Demo public'), tokens.refresh_token)).status).toBe(200)
+  if (person !== undefined) await login(second, { person })
+  await second.close()
+  await rm(folder, { recursive: true })
+}, 30_000)
+
+test.each([
+  [{ codeLifeMs: 600_001 }, 'codeLifeMs'],
+  [{ graceMs: -1 }, 'graceMs'],
+  [{ accessTokenLifeMs: 3_600_001 }, 'accessTokenLifeMs'],
+  [{ authUrl: 'ftp://x' }, 'authUrl'],
+  [{ authUrl: 'https://x/?a' }, 'authUrl'],
+  [{ baseUrl: 'https://user@x' }, 'baseUrl'],
+  [{ baseUrl: 'http://127.0.0.1:4001' }, 'two different origins'],
+  [{ allowedOrigins: ['*'] }, 'allowedOrigins'],
+])('%o is refused at start', async (options, message) => {
+  await expect(createService(options)).rejects.toThrow(message)
+})

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import { assemble } from '../src/app.ts'
+import { createPasswords } from '../src/auth/passwords.ts'
+import type { Service } from '../src/index.ts'
+import type { Page } from './login.ts'
+import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
+
+let assembly: Assembly
+let service: Service
+let browser: Browser
+beforeEach(async () => {
+  assembly = await assemble({})
+  service = assembly.service
+  browser = new Browser(service.fetch)
+})
+afterEach(() => service.close())
+
+async function trySignIn(email: string, password: string): Promise<Page> {
+  return browser.submit(await browser.get(authorizeUrl(service).url), signInPath, { email, password })
+}
+
+async function signIn(): Promise<Page> {
+  const { email, password } = personOf(service, 'ada')
+  return trySignIn(email, password)
+}
+
+const isSignIn = (page: Page): boolean => page.html.includes('name="password"')
+
+test('S-019 passwords are scrypt with N=2^17, r=8, p=1 and a salt, and taken as they are', async () => {
+  const passwords = createPasswords({ scheme: 'scrypt', key: new Uint8Array(32) })
+  const long = ` ${'p'.repeat(1_022)} `
+  const stored = await passwords.hash(long)
+  expect(stored).toMatch(/^scrypt\$131072\$8\$1\$[A-Za-z0-9_-]{22}\$[A-Za-z0-9_-]{43}$/)
+  expect(await passwords.verify(long, stored)).toBe('match')
+  expect(await passwords.verify(long.trim(), stored)).toBe('mismatch')
+  expect(stored).not.toBe(await passwords.hash(long))
+})
+
+test('S-019 a hash with other parameters is renewed at the next sign-in', async () => {
+  const { email, password } = personOf(service, 'ada')
+  const { db } = assembly.context.store
+  const old = await createPasswords({ scheme: 'scrypt', key: new Uint8Array(32) }).hash(password)
+  await db.updateTable('people').set({ password_hash: old }).where('email', '=', email).execute()
+  expect(isSignIn(await signIn())).toBe(false)
+  const { password_hash } = await db
+    .selectFrom('people')
+    .select('password_hash')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow()
+  expect(assembly.context.passwords.isCurrent(password_hash)).toBe(true)
+})
+
+test('S-019 1,025 characters are refused without hashing', async () => {
+  const page = await trySignIn(personOf(service, 'ada').email, 'p'.repeat(1_025))
+  expect(page.status).toBe(422)
+})
+
+test('S-020 an unknown person and a wrong password get the same answer', async () => {
+  const wrong = await trySignIn(personOf(service, 'ada').email, 'wrong-password')
+  const unknown = await trySignIn('nobody@demo.example', 'wrong-password')
+  const comparable = (page: Page) => page.html.replace(/name="request" value="[^"]+"/, '')
+  expect([wrong.status, comparable(wrong)]).toEqual([403, comparable(unknown)])
+  expect(unknown.status).toBe(403)
+})
+
+test('S-020 a person who does not exist costs a hash too', async () => {
+  const passwords = createPasswords({ scheme: 'scrypt', key: new Uint8Array(32) })
+  const startMs = performance.now()
+  expect(await passwords.verify('some-password', undefined)).toBe('mismatch')
+  // The hash takes hundreds of milliseconds, answering without one takes none.
+  expect(performance.now() - startMs).toBeGreaterThan(50)
+})
+
+test('S-021 guessing is slowed down per account, the right password works after the delay', async () => {
+  const { email, password } = personOf(service, 'ada')
+  const statuses: number[] = []
+  for (let guess = 0; guess < 50; guess += 1) statuses.push((await trySignIn(email, `wrong-${guess}`)).status)
+  expect(statuses.slice(0, 6)).toEqual([403, 403, 403, 403, 403, 403])
+  expect(new Set(statuses.slice(6))).toEqual(new Set([429]))
+  const refused = await trySignIn(email, password)
+  const retryAfter = Number(refused.response.headers.get('retry-after'))
+  expect([refused.status, retryAfter > 0]).toEqual([429, true])
+  service.dev.advance(retryAfter * 1_000)
+  expect(isSignIn(await trySignIn(email, password))).toBe(false)
+})
+
+test('S-021 delays grow, and stop growing at a quarter of an hour', async () => {
+  const { email } = personOf(service, 'ada')
+  const delays: number[] = []
+  for (let guess = 0; guess < 30; guess += 1) {
+    const page = await trySignIn(email, 'wrong-password')
+    const retryAfter = Number(page.response.headers.get('retry-after') ?? 0)
+    if (retryAfter > 0) delays.push(retryAfter)
+    service.dev.advance(retryAfter * 1_000)
+  }
+  expect(delays.slice(0, 4)).toEqual([1, 2, 4, 8])
+  expect(Math.max(...delays)).toBe(900)
+})
+
+test('S-021 100 failures from one address slow that address down for every account', async () => {
+  for (let guess = 0; guess < 101; guess += 1) await trySignIn(`person-${guess}@demo.example`, 'wrong-password')
+  expect((await signIn()).status).toBe(429)
+})
+
+test('S-022 the session id is new at sign-in, stored as a hash, HttpOnly and Lax', async () => {
+  const planted = 'A'.repeat(43)
+  await browser.get(authorizeUrl(service).url)
+  browser.setCookie('agent_service_session_4001', planted)
+  const page = await signIn()
+  const line = page.response.headers.getSetCookie().find((cookie) => cookie.includes('session')) ?? ''
+  expect(line).toMatch(/^agent_service_session_4001=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+  expect(browser.cookie('session')).not.toBe(planted)
+  const rows = await assembly.context.store.db.selectFrom('sign_in_sessions').selectAll().execute()
+  expect(JSON.stringify(rows)).not.toContain(browser.cookie('session') ?? '-')
+})
+
+test('S-022 on https the cookies are __Host- and Secure', async () => {
+  const secure = await assemble({ authUrl: 'https://auth.demo.example', baseUrl: 'https://api.demo.example' })
+  const page = await new Browser(secure.service.fetch).get(authorizeUrl(secure.service).url)
+  const [line = ''] = page.response.headers.getSetCookie()
+  expect(line).toMatch(/^__Host-agent_service_browser=[^;]+; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+  await secure.service.close()
+})
+
+test.each([
+  ['30 minutes idle', [30 * 60_000]],
+  ['12 hours in all', Array.from({ length: 37 }, () => 20 * 60_000)],
+])('S-023 a session ends after %s', async (_, stepsMs) => {
+  await signIn()
+  const { url } = authorizeUrl(service)
+  for (const stepMs of stepsMs.slice(0, -1)) {
+    service.dev.advance(stepMs)
+    await browser.get(url)
+  }
+  service.dev.advance(stepsMs.at(-1) ?? 0)
+  expect(isSignIn(await browser.get(url))).toBe(true)
+})
+
+test('S-023 activity keeps a session alive, sign-out and disabling end it', async () => {
+  const consent = await signIn()
+  const { url } = authorizeUrl(service)
+  service.dev.advance(29 * 60_000)
+  expect(isSignIn(await browser.get(url))).toBe(false)
+  service.dev.advance(29 * 60_000)
+  const page = await browser.get(url)
+  expect(isSignIn(page)).toBe(false)
+  expect(isSignIn(consent)).toBe(false)
+  const old = browser.cookie('session') ?? ''
+  await browser.submit(page, '/auth/v1/sign-out', {})
+  browser.setCookie('agent_service_session_4001', old)
+  expect(isSignIn(await browser.get(url))).toBe(true)
+  await signIn()
+  await assembly.context.store.db.updateTable('people').set({ active: 0 }).execute()
+  expect(isSignIn(await browser.get(url))).toBe(true)
+})
+
+test('S-024 a sign-in form counts only in the browser that asked for it, and sends nobody elsewhere', async () => {
+  const { email, password } = personOf(service, 'ada')
+  const page = await browser.get(authorizeUrl(service).url)
+  const victim = new Browser(service.fetch)
+  await victim.get(authorizeUrl(service).url)
+  const forged = await victim.submit(page, signInPath, { email, password })
+  expect([forged.status, victim.cookie('session')]).toEqual([400, undefined])
+  const foreign = await service.fetch(service.authUrl + signInPath, {
+    method: 'POST',
+    headers: { origin: 'https://evil.example' },
+    body: new URLSearchParams({ ...page.hidden(signInPath), email, password }),
+  })
+  expect(foreign.status).toBe(403)
+  const signedIn = await browser.submit(page, signInPath, { email, password, return_to: 'https://evil.example' })
+  expect(signedIn.html).toContain(consentPath)
+  expect(signedIn.html).not.toContain('evil')
+})
+
+test.each([
+  ['S-035 a body over 16 KiB', 'application/x-www-form-urlencoded', `email=${'a'.repeat(17_000)}`, 413],
+  ['S-035 another type', 'application/json', '{}', 415],
+  ['S-036 a repeated field', 'application/x-www-form-urlencoded', 'email=a&email=b', 400],
+])('%s is no sign-in form', async (_, type, body, status) => {
+  const answer = await service.fetch(service.authUrl + signInPath, {
+    method: 'POST',
+    headers: { 'content-type': type },
+    body,
+  })
+  expect(answer.status).toBe(status)
+})

@@ -1,0 +1,328 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import { assemble } from '../src/app.ts'
+import { parseBasic } from '../src/auth/basic.ts'
+import type { Client, Service } from '../src/index.ts'
+import { authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
+
+let assembly: Assembly
+let service: Service
+let publicClient: Client
+let confidential: Client
+beforeEach(async () => {
+  assembly = await assemble({})
+  service = assembly.service
+  publicClient = clientOf(service, 'Demo public')
+  confidential = clientOf(service, 'Demo confidential')
+})
+afterEach(() => service.close())
+
+interface Post {
+  query?: string
+  type?: string
+  body?: string
+  headers?: Record<string, string>
+  method?: string
+}
+
+const formType = 'application/x-www-form-urlencoded'
+const jsonType = 'application/json'
+
+function post({
+  query = 'grant_type=refresh_token',
+  type = jsonType,
+  body = '{}',
+  headers = {},
+  method = 'POST',
+}: Post) {
+  const url = `${service.authUrl}/auth/v1/token?${query}`
+  const content: Record<string, string> = type === '' ? {} : { 'content-type': type }
+  const bytes = method === 'GET' || method === 'HEAD' ? null : new TextEncoder().encode(body)
+  return service.fetch(url, { method, headers: { ...content, ...headers }, body: bytes })
+}
+
+async function expectError(answer: Response, status: number, error: string): Promise<void> {
+  expect([answer.status, await errorOf(answer)]).toEqual([status, error])
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+}
+
+test.each([
+  ['missing', '', 'invalid_request'],
+  ['empty', 'grant_type=', 'invalid_request'],
+  ['repeated', 'grant_type=refresh_token&grant_type=refresh_token', 'invalid_request'],
+  ['unknown', 'grant_type=password', 'unsupported_grant_type'],
+])('S-033 grant_type %s in the query', async (_, query, error) => {
+  await expectError(await post({ query }), 400, error)
+})
+
+test('S-033 grant_type in the body alone does not count, an equal one is harmless, another is refused', async () => {
+  await expectError(await post({ query: '', body: '{"grant_type":"refresh_token"}' }), 400, 'invalid_request')
+  const callback = await authorize(service)
+  await expectError(await exchange(service, callback, { grant_type: 'refresh_token' }), 400, 'invalid_request')
+  expect((await exchange(service, callback, { grant_type: 'authorization_code' })).status).toBe(200)
+})
+
+test.each(['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope'])(
+  'S-034 %s in the query is refused, and kept out of the journal',
+  async (name) => {
+    await expectError(await post({ query: `grant_type=refresh_token&${name}=canary-1` }), 400, 'invalid_request')
+    expect(JSON.stringify(service.dev.journal())).not.toContain('canary-1')
+  },
+)
+
+test.each([
+  ['a form for refresh', 'grant_type=refresh_token', formType],
+  ['JSON for the exchange', 'grant_type=authorization_code', jsonType],
+  ['text', 'grant_type=refresh_token', 'text/plain'],
+  ['no type', 'grant_type=refresh_token', ''],
+  ['another charset', 'grant_type=refresh_token', 'application/json; charset=latin1'],
+  ['a longer name', 'grant_type=refresh_token', 'application/jsonp'],
+])('S-035 %s is 415', async (_, query, type) => {
+  await expectError(await post({ query, type }), 415, 'invalid_request')
+})
+
+test('S-035 a compressed body is 415', async () => {
+  await expectError(await post({ headers: { 'content-encoding': 'gzip' } }), 415, 'invalid_request')
+})
+
+test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+  'S-035 %s is taken',
+  async (type) => {
+    await expectError(await post({ type, body: '{"refresh_token":"x"}' }), 401, 'invalid_client')
+  },
+)
+
+test('S-035 a body over 16 KiB is 413, with and without a declared length', async () => {
+  const body = JSON.stringify({ refresh_token: 'x'.repeat(16 * 1_024) })
+  await expectError(await post({ body }), 413, 'invalid_request')
+  const stream = new Blob([body]).stream()
+  const init = { method: 'POST', headers: { 'content-type': jsonType }, body: stream, duplex: 'half' }
+  const answer = await service.fetch(`${service.authUrl}/auth/v1/token?grant_type=refresh_token`, init as RequestInit)
+  await expectError(answer, 413, 'invalid_request')
+})
+
+test.each([
+  ['a repeated member', '{"refresh_token":"a","refresh_token":"b"}'],
+  ['a member repeated by escape', '{"refresh_token":"a","refresh\\u005ftoken":"b"}'],
+  ['a number', '{"refresh_token":1,"client_id":"x"}'],
+  ['null', '{"refresh_token":null,"client_id":1}'],
+  ['an array', '[]'],
+  ['text', '"x"'],
+  ['broken JSON', '{'],
+  ['nothing', ''],
+  ['deep nesting', `{"a":${'['.repeat(20)}${']'.repeat(20)}}`],
+  ['a byte order mark', '\ufeff{}'],
+])('S-036 %s is invalid_request', async (_, body) => {
+  await expectError(await post({ body }), 400, 'invalid_request')
+})
+
+test('S-036 a __proto__ member supplies nothing', async () => {
+  const body = `{"__proto__":{"client_id":"${publicClient.clientId}","refresh_token":"x"}}`
+  await expectError(await post({ body }), 401, 'invalid_client')
+})
+
+test('S-036 a repeated form field is invalid_request, and bytes that are not UTF-8 too', async () => {
+  const query = 'grant_type=authorization_code'
+  await expectError(await post({ query, type: formType, body: 'code=a&code=b' }), 400, 'invalid_request')
+  const url = `${service.authUrl}/auth/v1/token?grant_type=refresh_token`
+  const body = new Uint8Array([0x7b, 0xff, 0x7d])
+  await expectError(
+    await service.fetch(url, { method: 'POST', headers: { 'content-type': jsonType }, body }),
+    400,
+    'invalid_request',
+  )
+})
+
+test.each([
+  ['code', { code: undefined }],
+  ['redirect_uri', { redirect_uri: undefined }],
+])('S-039 an exchange without %s is invalid_request', async (_, changes) => {
+  await expectError(await exchange(service, await authorize(service), changes), 400, 'invalid_request')
+})
+
+test('S-039 a refresh without refresh_token is invalid_request', async () => {
+  await expectError(await refresh(service, publicClient, ''), 400, 'invalid_request')
+})
+
+test.each(['GET', 'PUT', 'HEAD', 'DELETE', 'PATCH'])('S-037 %s is 405', async (method) => {
+  const answer = await post({ method })
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+})
+
+test('S-039 S-088 a broken store gives 500 with an id and nothing about the cause', async () => {
+  const callback = await authorize(service)
+  await assembly.context.store.db.schema.alterTable('grants').renameTo('gone').execute()
+  const answer = await exchange(service, callback)
+  const body = await answer.text()
+  expect(answer.status).toBe(500)
+  expect(body).toMatch(/^\{"error":"server_error","error_description":"unexpected error [0-9a-f-]{36}"\}$/)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  await assembly.context.store.db.schema.alterTable('gone').renameTo('grants').execute()
+  // Nothing was half-done: the code is still good.
+  expect((await exchange(service, callback)).status).toBe(200)
+})
+
+const good = Buffer.from('id:secret').toString('base64')
+
+test.each([
+  ['two headers', `Basic ${good}, Basic ${good}`],
+  ['junk in base64', `Basic ${good.slice(0, 4)}!!${good.slice(4)}`],
+  ['missing padding', `Basic ${Buffer.from('id:secre').toString('base64').replace(/=+$/, '')}`],
+  ['bits after the end', `Basic ${Buffer.from('a:b').toString('base64').slice(0, 3)}=`],
+  ['no colon', `Basic ${Buffer.from('idsecret').toString('base64')}`],
+  ['no id', `Basic ${Buffer.from(':secret').toString('base64')}`],
+  ['a bad escape', `Basic ${Buffer.from('id:%zz').toString('base64')}`],
+  ['not UTF-8', `Basic ${Buffer.from([0x61, 0x3a, 0xff]).toString('base64')}`],
+  ['Bearer', `Bearer ${good}`],
+  ['nothing', 'Basic'],
+])('S-040 Basic with %s is malformed', async (_, header) => {
+  expect(parseBasic(header)).toBeUndefined()
+  const answer = await post({ body: '{"refresh_token":"x"}', headers: { authorization: header } })
+  expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
+  await expectError(answer, 401, 'invalid_client')
+})
+
+test('S-040 both halves are form-decoded and split at the first colon', () => {
+  const header = (text: string) => `basic ${Buffer.from(text).toString('base64')}`
+  expect(parseBasic(header('a%2Db%5Fc:x%3Ay+z'))).toEqual({ clientId: 'a-b_c', secret: 'x:y z' })
+  expect(parseBasic(header('a:b:c'))).toEqual({ clientId: 'a', secret: 'b:c' })
+  expect(parseBasic(header('a:'))).toEqual({ clientId: 'a', secret: '' })
+})
+
+test('S-040 an escaped spelling of id and secret logs in', async () => {
+  const { refresh_token } = await login(service, { client: confidential })
+  const escaped = (text: string) => text.replace(/[^A-Za-z0-9]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+  const spelled = `${escaped(confidential.clientId)}:${escaped(confidential.clientSecret ?? '')}`
+  const authorization = `Basic ${Buffer.from(spelled).toString('base64')}`
+  const answer = await post({ body: JSON.stringify({ refresh_token }), headers: { authorization } })
+  expect(answer.status).toBe(200)
+})
+
+test.each([{ client_secret: 'x' }, { client_id: 'app_0' }])(
+  'S-041 Basic and %o in the body is invalid_request',
+  async (more) => {
+    await expectError(await refresh(service, confidential, 'x', more), 400, 'invalid_request')
+    const callback = await authorize(service, { client: confidential, pkce: 'without' })
+    await expectError(await exchange(service, callback, more), 400, 'invalid_request')
+  },
+)
+
+test('S-042 secrets have 256 bits, are stored as keyed hashes, and two can be active', async () => {
+  const { db } = assembly.context.store
+  expect(confidential.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  const dump = JSON.stringify(await db.selectFrom('client_secrets').selectAll().execute())
+  expect(dump).not.toContain(confidential.clientSecret)
+  const { keyedHash } = await import('../src/auth/secrets.ts')
+  const secret_hash = keyedHash(assembly.context.keys.hashKey, 'second-secret')
+  const row = { id: 'secret_2', client_id: confidential.clientId, secret_hash, retired_ms: null }
+  await db.insertInto('client_secrets').values(row).execute()
+  const use = async (secret: string) => {
+    const answer = await post({
+      body: '{"refresh_token":"x"}',
+      headers: { authorization: basic(confidential, secret) },
+    })
+    return errorOf(answer)
+  }
+  expect(await use('second-secret')).toBe('invalid_grant')
+  expect(await use(confidential.clientSecret ?? '')).toBe('invalid_grant')
+  await db.updateTable('client_secrets').set({ retired_ms: 1 }).where('id', '=', 'secret_2').execute()
+  expect(await use('second-secret')).toBe('invalid_client')
+})
+
+test.each([
+  ['confidential without credentials', 'refresh_token', () => ({ client_id: confidential.clientId }), undefined],
+  [
+    'confidential with a secret in the body',
+    'refresh_token',
+    () => ({ client_id: confidential.clientId, client_secret: confidential.clientSecret }),
+    undefined,
+  ],
+  ['nobody', 'refresh_token', () => ({}), undefined],
+  ['an unknown client', 'refresh_token', () => ({ client_id: 'app_0' }), undefined],
+  ['public with credentials', 'refresh_token', () => ({}), () => basic(publicClient, 'x')],
+  ['public with an empty secret', 'refresh_token', () => ({}), () => basic(publicClient, '')],
+  ['a wrong secret', 'refresh_token', () => ({}), () => basic(confidential, 'x')],
+  ['confidential without credentials', 'authorization_code', () => ({ client_id: confidential.clientId }), undefined],
+  ['public with credentials', 'authorization_code', () => ({}), () => basic(publicClient, 'x')],
+] as const)('S-043 %s (%s) is invalid_client', async (_, grant, fields, authorization) => {
+  const values = { ...fields(), code: 'x', redirect_uri: 'x', refresh_token: 'x' }
+  const isForm = grant === 'authorization_code'
+  const body = isForm ? new URLSearchParams(values as Record<string, string>).toString() : JSON.stringify(values)
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization: authorization() }
+  const answer = await post({ query: `grant_type=${grant}`, type: isForm ? formType : jsonType, body, headers })
+  await expectError(answer, 401, 'invalid_client')
+})
+
+test('S-044 guessing a secret is slowed down with Retry-After, and the right one works after it', async () => {
+  const guess = (secret: string) =>
+    post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, secret) } })
+  const statuses: number[] = []
+  for (let count = 0; count < 30; count += 1) statuses.push((await guess(`wrong-${count}`)).status)
+  expect(statuses.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 401))
+  expect(new Set(statuses.slice(11))).toEqual(new Set([429]))
+  const slowed = await guess(confidential.clientSecret ?? '')
+  expect(slowed.status).toBe(429)
+  service.dev.advance(Number(slowed.headers.get('retry-after')) * 1_000)
+  await expectError(await guess(confidential.clientSecret ?? ''), 400, 'invalid_grant')
+})
+
+test('S-044 one address cannot try one secret on many clients', async () => {
+  const guess = (id: number) => {
+    const authorization = `Basic ${Buffer.from(`app_${id}:x`).toString('base64')}`
+    return post({ body: '{"refresh_token":"x"}', headers: { authorization } })
+  }
+  for (let id = 0; id < 101; id += 1) expect((await guess(id)).status).toBe(401)
+  expect((await guess(101)).status).toBe(429)
+})
+
+const registered = 'https://app.demo.example'
+
+test('S-045 a preflight from a registered origin is answered, from another it is not', async () => {
+  const preflight = (origin: string) => {
+    const headers = {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    }
+    return service.fetch(`${service.authUrl}/auth/v1/token`, { method: 'OPTIONS', headers })
+  }
+  const known = (await preflight(registered)).headers
+  expect(known.get('access-control-allow-origin')).toBe(registered)
+  expect(known.get('access-control-allow-headers')).toBe('authorization, content-type')
+  expect(known.get('access-control-allow-methods')).toBe('POST')
+  expect(known.get('access-control-allow-credentials')).toBeNull()
+  expect(known.get('vary')).toBe('Origin')
+  expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('S-045 answers and errors are readable from a registered origin', async () => {
+  const tokens = await login(service)
+  const read = async (body: object) => {
+    const { status, headers } = await post({ body: JSON.stringify(body), headers: { origin: registered } })
+    return [status, headers.get('access-control-allow-origin'), headers.get('access-control-expose-headers')]
+  }
+  const exposed = 'WWW-Authenticate, Retry-After'
+  const own = { client_id: publicClient.clientId }
+  expect(await read({ refresh_token: tokens.refresh_token, ...own })).toEqual([200, registered, exposed])
+  expect(await read({ refresh_token: 'x', ...own })).toEqual([400, registered, exposed])
+  expect(await read({ refresh_token: 'x' })).toEqual([401, registered, exposed])
+  await assembly.context.store.db.schema.alterTable('grants').renameTo('gone').execute()
+  expect(await read({ refresh_token: 'x', ...own })).toEqual([500, registered, exposed])
+})
+
+test('S-045 the origin of another client cannot read, an unregistered one is refused and burns nothing', async () => {
+  const { db } = assembly.context.store
+  const row = {
+    client_id: clientOf(service, 'Other public').clientId,
+    redirect_uri: 'https://other.example/cb',
+    position: 9,
+  }
+  await db.insertInto('client_redirect_uris').values(row).execute()
+  const { refresh_token } = await login(service)
+  const body = JSON.stringify({ refresh_token, client_id: publicClient.clientId })
+  const foreign = await post({ body, headers: { origin: 'https://evil.example' } })
+  expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([403, null])
+  const other = await post({ body, headers: { origin: 'https://other.example' } })
+  expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([200, null])
+})
