@@ -1,6 +1,7 @@
 import { refusesRetry } from './bearer/challenge.ts'
 import { type Replay, replayable } from './bearer/replay.ts'
 import { allowedTargets, type BearerScope } from './bearer/scope.ts'
+import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
@@ -39,7 +40,9 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     headers.set('authorization', `Bearer ${token}`)
     const replay = replayable(request ?? target, init)
     const response = await send(replay.input, { ...replay.init, headers })
-    if (response.status === 401 && !refusesRetry(response.headers))
+    // A 401 from where a redirect led says nothing about a token that did not travel there.
+    const answered = !response.redirected || targetOf(response.url) !== undefined
+    if (response.status === 401 && answered && !refusesRetry(response.headers))
       return retry(send, tokens, { token, replay, headers, response, signal })
     replay.release()
     return response
@@ -68,10 +71,10 @@ async function retry(send: typeof fetch, source: AccessTokenSource, refused: Ref
     const again = newer === token ? undefined : await replay.again()
     if (!again) return response
     headers.set('authorization', `Bearer ${newer}`)
-    await response.body?.cancel()
+    discardBody(response)
     return send(again.input, { ...again.init, headers })
   } catch (error) {
-    await response.body?.cancel()
+    discardBody(response)
     throw error
   } finally {
     replay.release()

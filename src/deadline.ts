@@ -4,11 +4,12 @@ import { AgentAuthError } from './errors.ts'
  * Runs a task that must end by itself when its signal fires, and settles at the deadline even when it does not.
  * Rejects with `timeout` or, when `signal` fires first, `aborted`.
  */
-export function withDeadline<T>(
+export async function withDeadline<T>(
   timeoutMs: number,
   task: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
+  if (signal?.aborted) throw aborted()
   const controller = new AbortController()
   const limit = new Promise<never>((_, reject) => {
     const timer = setTimeout(
@@ -24,16 +25,16 @@ export function withDeadline<T>(
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
   let stop = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new AgentAuthError('aborted', 'The caller aborted the call.'))
+  const ended = new Promise<never>((_, reject) => {
+    stop = () => reject(aborted())
     signal.addEventListener('abort', stop)
     if (signal.aborted) stop()
   })
   // Whoever loses the race must not become an unhandled rejection.
-  aborted.catch(() => {})
+  ended.catch(() => {})
   work.catch(() => {})
   try {
-    return await Promise.race([aborted, work])
+    return await Promise.race([ended, work])
   } finally {
     signal.removeEventListener('abort', stop)
   }
@@ -46,4 +47,16 @@ export function sleep(waitMs: number, signal?: AbortSignal): Promise<void> {
     timer = setTimeout(resolve, Math.min(waitMs, 2_147_483_647))
   })
   return abortable(wait, signal).finally(() => clearTimeout(timer))
+}
+
+/** Settles with whether the work succeeded, once it is over. */
+export function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}
+
+function aborted(): AgentAuthError {
+  return new AgentAuthError('aborted', 'The caller aborted the call.')
 }

@@ -1,12 +1,12 @@
 import type { AuthConfig } from './config.ts'
-import { abortable } from './deadline.ts'
+import { abortable, succeeds } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
 import { SessionHolder, type SessionState } from './session/holder.ts'
 import { isRecord, type Stored } from './session/record.ts'
 import { superseded } from './session/refresh-turn.ts'
 import { Renewal } from './session/renewal.ts'
-import { isLeftAlone, owedSaving, readOrUnreadable, saveHeld, succeeds } from './session/saving.ts'
+import { isLeftAlone, owedSaving, readOrUnreadable, saveHeld } from './session/saving.ts'
 import { isPromise, type SessionStore, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
@@ -70,19 +70,25 @@ export function createSession(
   const parts = { config, store, holder, renewal }
   const saveOwed = owedSaving(config, store, holder)
   let leaving = Promise.resolve()
+  let wishes = 0
   return {
     async getAccessToken(options = {}) {
+      const caller = holder.held?.record.id
       const looked = holder.look()
       if (isPromise(looked)) await abortable(looked, options.signal)
+      // A call made for one person must not go out with the token of another.
+      if (caller && holder.held && holder.held.record.id !== caller) throw superseded(holder)
       saveOwed()
       return currentToken(parts, options)
     },
     async signIn(tokens) {
-      // A sign-out on its way removes what it finds.
+      const turn = ++wishes
+      // A sign-out on its way removes what it finds; one that is called meanwhile has the last word.
       await succeeds(leaving)
-      await signIn(parts, tokens)
+      if (turn === wishes) await signIn(parts, tokens)
     },
     signOut() {
+      wishes++
       leaving = signOut(parts)
       return leaving
     },
@@ -162,7 +168,7 @@ async function signOut({ store, holder, renewal }: SessionParts): Promise<void> 
   }
   const first = await succeeds(sweep(store, forget))
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
-  const second = await succeeds(store.locked(() => sweep(store, (stored) => isRecord(stored) && ids.has(stored.id))))
+  const second = await succeeds(store.locked(() => sweep(store, (stored) => !isRecord(stored) || ids.has(stored.id))))
   if (first || second) return
   holder.report('remove_failed')
   throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {

@@ -7,6 +7,7 @@ import {
 } from 'oauth4webapi'
 import type { AuthConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
+import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { readTokenAnswer, type TokenAnswer } from './token-endpoint/answer.ts'
 import { classify, type GrantType, type Outcome, outcomeError } from './token-endpoint/outcome.ts'
@@ -71,7 +72,7 @@ async function roundTrip(config: AuthConfig, { send }: TokenRequest, signal: Abo
   const answer = redirected
     ? { status: 302, media: 'foreign' as const }
     : await readTokenAnswer(response, config.clock.wallMs())
-  if (redirected) await response.body?.cancel()
+  if (redirected) discardBody(response)
   return answer
 }
 
@@ -118,9 +119,11 @@ function requestError(grant: GrantType, outcome: Outcome, error: unknown): Agent
   const spent = grant === 'authorization_code' && outcome !== 'not_sent'
   const lost = spent ? 'exchange_interrupted' : 'temporarily_unavailable'
   if (isAgentAuthError(error)) {
-    if (!spent || !error.retryable) return error
-    const { code, message, status, details } = error
-    return new AgentAuthError(code === 'timeout' ? lost : code, `${message} Start the login again.`, {
+    if (!error.retryable) return error
+    const { code, message, status, details = { outcome: 'ambiguous' } } = error
+    if (!spent) return new AgentAuthError(code, message, { retryable: true, status, details })
+    const kept = code === 'response_too_large' ? code : lost
+    return new AgentAuthError(kept, `${message} Start the login again.`, {
       status,
       details,
     })

@@ -60,7 +60,7 @@ function text(value: unknown): string | undefined {
 function lifetimeMs(expiresIn: unknown): number | undefined {
   const numeric = typeof expiresIn === 'string' && /^\d+(\.\d+)?$/.test(expiresIn)
   const seconds = numeric ? Number(expiresIn) : expiresIn
-  return typeof seconds === 'number' && seconds > 0 && seconds <= tenYearsS ? seconds * 1000 : undefined
+  return typeof seconds === 'number' && seconds > 0 && seconds <= tenYearsS ? Math.ceil(seconds * 1000) : undefined
 }
 
 /** For timing only, never for trust: the difference of the issuer's own stamps does not depend on our clock. */

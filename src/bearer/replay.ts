@@ -1,3 +1,5 @@
+import { sleep } from '../deadline.ts'
+
 const maxBufferedBytes = 1_048_576
 
 type FetchInput = Parameters<typeof fetch>[0]
@@ -35,7 +37,7 @@ function teed(input: FetchInput, init: RequestInit, body: ReadableStream<Uint8Ar
     input,
     init: { ...init, body: first },
     again: async () => {
-      const bytes = await copy.bytes
+      const bytes = await copy.bytes()
       return bytes && { input, init: { ...init, body: bytes } }
     },
     release: copy.stop,
@@ -50,18 +52,21 @@ function cloned(input: Request, init: RequestInit | undefined): Replay {
     init,
     again: async () => {
       if (!copy) return { input: spare, init }
-      const bytes = await copy.bytes
+      const bytes = await copy.bytes()
       return bytes && { input: spare, init: { ...init, body: bytes } }
     },
     release: () => copy?.stop(),
   }
 }
 
-/** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
-function bufferWithin(stream: ReadableStream<Uint8Array>): {
-  bytes: Promise<Uint8Array<ArrayBuffer> | undefined>
+interface Buffered {
+  /** All of the body if it has ended by now: a refusal may come while it still runs. */
+  bytes(): Promise<Uint8Array<ArrayBuffer> | undefined>
   stop(): void
-} {
+}
+
+/** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
+function bufferWithin(stream: ReadableStream<Uint8Array>): Buffered {
   const reader = stream.getReader()
   const stop = (): void => {
     reader.cancel().catch(() => {})
@@ -79,7 +84,8 @@ function bufferWithin(stream: ReadableStream<Uint8Array>): {
     stop()
     return undefined
   }
-  return { bytes: read().catch(() => undefined), stop }
+  const whole = read().catch(() => undefined)
+  return { bytes: () => Promise.race([whole, sleep(0).then(() => undefined)]), stop }
 }
 
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {

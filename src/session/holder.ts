@@ -27,7 +27,8 @@ export class SessionHolder {
   #expected = 'absent'
   #told = this.state
   #followed: Stored | undefined
-  #reported: StorageProblem | undefined
+  /** Problems that were told and have not gone away. */
+  readonly #reported = new Set<StorageProblem>()
   #lookedAtMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
   readonly #config: AuthConfig
@@ -54,7 +55,7 @@ export class SessionHolder {
   set expected(identity: string) {
     this.#expected = identity
     this.saved = this.held !== undefined && identity === identityOf(this.held.record)
-    if (this.saved) this.#reported = undefined
+    if (this.saved) this.#forgive('write_failed', 'remove_failed')
   }
 
   /** Reads the store when it is time; rejects with `storage_failed` when nothing is held either. */
@@ -92,17 +93,23 @@ export class SessionHolder {
 
   #unreadable(error: unknown): void {
     if (!this.held) throw error
+    this.#followed = undefined
     this.report('read_failed')
   }
 
   /** Follows what the store holds: a newer record is taken over, a vanished one ends the session. */
   adopt(stored: Stored): void {
     if (stored === 'unreadable') this.#removeUnreadable()
-    else if (stored === 'newer' || stored === 'foreign') this.report(stored)
-    else if (this.held && (this.#expected === 'any' || this.#expected === identityOf(stored))) return
-    else if (isRecord(stored)) this.#adoptRecord(stored)
-    else if (this.held) this.end('store_lost')
+    else if (stored === 'newer' || stored === 'foreign') this.#leaveAlone(stored)
+    else this.#adoptUsable(stored)
     if (!this.held && this.state.status === 'loading') this.state = { status: 'signed-out' }
+  }
+
+  #adoptUsable(stored: SessionRecord | 'absent'): void {
+    this.#forgive('read_failed', 'unreadable', 'newer', 'foreign')
+    if (this.held && (this.#expected === 'any' || this.#expected === identityOf(stored))) return
+    if (isRecord(stored)) this.#adoptRecord(stored)
+    else if (this.held) this.end('store_lost')
   }
 
   #adoptRecord(record: SessionRecord): void {
@@ -111,6 +118,11 @@ export class SessionHolder {
     if (stale || this.#over.has(record.id)) return
     this.hold(record, Number.POSITIVE_INFINITY)
     this.expected = identityOf(record)
+  }
+
+  #leaveAlone(stored: 'newer' | 'foreign'): void {
+    this.report(stored)
+    if (this.held) this.expected = stored
   }
 
   #removeUnreadable(): void {
@@ -148,10 +160,15 @@ export class SessionHolder {
     return (this.#origins.get(accessToken) ?? id) !== id
   }
 
-  /** Emits `storage_degraded`, once until a write succeeds. */
+  /** Emits `storage_degraded`, once until the same goes well again. */
   report(reason: StorageProblem): void {
-    if (this.#reported !== reason) this.#config.emit({ type: 'storage_degraded', reason })
-    this.#reported = reason
+    if (this.#reported.has(reason)) return
+    this.#reported.add(reason)
+    this.#config.emit({ type: 'storage_degraded', reason })
+  }
+
+  #forgive(...reasons: StorageProblem[]): void {
+    for (const reason of reasons) this.#reported.delete(reason)
   }
 
   /** Tells the listeners, once, what changed; never called while this realm holds the lock. */

@@ -1,11 +1,11 @@
 import type { AuthConfig } from '../config.ts'
-import { sleep } from '../deadline.ts'
+import { sleep, succeeds } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { refreshTokens } from '../refresh.ts'
 import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
 import type { SessionHolder } from './holder.ts'
 import type { SessionRecord } from './record.ts'
-import { isLeftAlone, succeeds } from './saving.ts'
+import { isLeftAlone } from './saving.ts'
 import type { SessionStore } from './store.ts'
 
 export interface RefreshTurn {

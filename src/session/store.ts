@@ -1,4 +1,4 @@
-import { withDeadline } from '../deadline.ts'
+import { succeeds, withDeadline } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
 import { inProcessLock } from '../storage/in-process-lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
@@ -43,40 +43,41 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
 
 function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<T>): Promise<T> {
   const waiting = new AbortController()
+  const { signal } = waiting
   return new Promise<T>((resolve, reject) => {
-    let settle = (): void => reject(failed())
-    const timer = setTimeout(() => {
+    let work: Promise<T> | undefined
+    let timer = setTimeout(() => {
       reject(
         new AgentAuthError('lock_timeout', 'Another holder kept the session locked. Try again.', { retryable: true }),
       )
       waiting.abort()
     }, lockWaitMs)
-    const guarded = async (): Promise<void> => {
+    // A lock lost meanwhile does not end the work: it is bounded, and its result counts.
+    const settle = (): void => {
+      clearTimeout(timer)
+      if (work) resolve(work)
+      else reject(failed())
+    }
+    const turn = async (): Promise<void> => {
       clearTimeout(timer)
       // A storage that ignores the signal must not start work nobody waits for.
-      if (waiting.signal.aborted) return
-      await task().then(
-        (value) => {
-          settle = () => resolve(value)
-        },
-        (error) => {
-          settle = () => reject(error)
-        },
-      )
+      if (signal.aborted) return
+      work = task()
+      await succeeds(work)
+      // Nor may a release that never ends keep the result.
+      timer = setTimeout(settle, operationLimitMs)
     }
-    const take = storage.withLock?.bind(storage) ?? inProcessLock.bind(null, storage)
-    // Settled once the lock is released, however the release went.
-    withLockOrReject(() => take(name, guarded, { signal: waiting.signal }))
-      .finally(() => clearTimeout(timer))
-      .then(
-        () => settle(),
-        () => settle(),
-      )
+    takeLock(storage, name, turn, signal).then(settle, settle)
   })
 }
 
-async function withLockOrReject(take: () => Promise<unknown>): Promise<void> {
-  await take()
+async function takeLock(
+  storage: TokenStorage,
+  name: string,
+  turn: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  await (storage.withLock?.(name, turn, { signal }) ?? inProcessLock(storage, name, turn, { signal }))
 }
 
 function attempt<T>(operation: () => T): T {

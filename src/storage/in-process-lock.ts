@@ -21,7 +21,7 @@ export async function inProcessLock<T>(
   const tail = Promise.all([before, turn])
   names.set(name, tail)
   try {
-    if (before) await abortable(before, signal)
+    await abortable(before ?? Promise.resolve(), signal)
     return await task()
   } finally {
     release()

@@ -1,3 +1,4 @@
+import { discardBody } from '../discard-body.ts'
 import { AgentAuthError } from '../errors.ts'
 
 const maxBytes = 262_144
@@ -16,7 +17,7 @@ export async function readTokenAnswer(response: Response, nowMs: number): Promis
   const type = headers.get('content-type')
   const media = !type || /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type) ? 'json' : 'foreign'
   const body = media === 'json' ? parseObject(await readText(response)) : undefined
-  if (media === 'foreign') await response.body?.cancel()
+  if (media === 'foreign') discardBody(response)
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), nowMs)
   return { status, media, ...(body && { body }), ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
@@ -33,7 +34,7 @@ async function readText(response: Response): Promise<string> {
     if (done) return text + decoder.decode()
     size += value.byteLength
     if (size > maxBytes) {
-      await reader.cancel()
+      reader.cancel().catch(() => {})
       tooLarge()
     }
     text += decoder.decode(value, { stream: true })

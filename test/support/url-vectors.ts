@@ -193,7 +193,9 @@ const insides = ['', '/', '/x', '/x/y?q=/../', '/%20', '/..x', '/x..', '/.%20.',
 /** Crossings of those ideas. */
 const generated: readonly UrlVector[] = [
   ...cross(schemes, hostileHosts, innocentPaths).flatMap(([scheme, host, path]) => kept(`${scheme}//${host}${path}`)),
-  ...cross(schemes.slice(1), ownHosts, innocentPaths).flatMap(([scheme, host, path]) => kept(`${scheme}//${host}${path}`)),
+  ...cross(schemes.slice(1), ownHosts, innocentPaths).flatMap(([scheme, host, path]) =>
+    kept(`${scheme}//${host}${path}`),
+  ),
   ...cross(ownHosts, climbs, tails).flatMap(([host, climb, tail]) => kept(`https://${host}/v1/${climb}${tail}`)),
   ...cross(ownHosts, insides).flatMap(([host, path]) => sent(`https://${host}/v1${path}`)),
 ]

@@ -1,0 +1,212 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { createBearerFetch } from 'agent-auth'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type SignedIn, signedIn } from './support/signed-in.ts'
+import { respond, startWire, type Wire, type WireRequest } from './support/wire.ts'
+
+type Call = (send: typeof fetch, url: string) => Promise<Response>
+
+/** Every byte value, so that no text decoding goes unnoticed. */
+const bytes = (size: number): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from({ length: size }, (_, index) => (index * 7) % 256)
+const mebibyte = 1_048_576
+const post = (body: BodyInit, more: RequestInit = {}): RequestInit => ({ method: 'POST', body, ...more })
+const streamed = (size: number): RequestInit => post(stream(size), { duplex: 'half' } as RequestInit)
+
+let wire: Wire
+let signed: SignedIn
+
+afterEach(() => wire.close())
+
+describe('the same bytes', () => {
+  it.each<[kind: string, call: Call, size: number]>([
+    ['a string', (send, url) => send(url, post('{"name":"\u00e9\u2603"}')), 16],
+    ['an empty string', (send, url) => send(url, post('')), 0],
+    ['a string of 2 MiB', (send, url) => send(url, post('a'.repeat(2 * mebibyte))), 2 * mebibyte],
+    ['URLSearchParams', (send, url) => send(url, post(new URLSearchParams({ a: '1', b: '\u00e9 &' }))), 16],
+    ['an ArrayBuffer', (send, url) => send(url, post(bytes(1_000).buffer)), 1_000],
+    ['a typed array', (send, url) => send(url, post(bytes(1_000))), 1_000],
+    ['a part of a buffer', (send, url) => send(url, post(bytes(1_000).subarray(10, 20))), 10],
+    ['16-bit values', (send, url) => send(url, post(new Uint16Array(bytes(1_000).buffer, 2, 100))), 200],
+    ['a DataView', (send, url) => send(url, post(new DataView(bytes(1_000).buffer, 5, 30))), 30],
+    ['a Blob', (send, url) => send(url, post(new Blob([bytes(1_000)], { type: 'image/png' }))), 1_000],
+    ['a Blob of 2 MiB', (send, url) => send(url, post(new Blob([bytes(2 * mebibyte)]))), 2 * mebibyte],
+    ['a small stream', (send, url) => send(url, streamed(10_000)), 10_000],
+    ['an empty stream', (send, url) => send(url, streamed(0)), 0],
+    ['a stream of 1 MiB', (send, url) => send(url, streamed(mebibyte)), mebibyte],
+    ['a Request with a string', (send, url) => send(new Request(url, post('{"a":1}'))), 7],
+    ['a Request with bytes', (send, url) => send(new Request(url, post(bytes(1_000)))), 1_000],
+    ['a Request with a stream', (send, url) => send(new Request(url, streamed(10_000))), 10_000],
+    ['a Request without a body', (send, url) => send(new Request(url, { method: 'DELETE' })), 0],
+    ['a Request and a body beside it', (send, url) => send(new Request(url, post('old')), { body: bytes(100) }), 100],
+    ['a Request and a stream beside it', (send, url) => send(new Request(url, post('old')), streamed(10_000)), 10_000],
+    ['a Request and a method beside it', (send, url) => send(new Request(url, post('text')), { method: 'PATCH' }), 4],
+  ])('C-097 F058 %s is sent again after a 401, byte for byte', async (_, call, size) => {
+    await start()
+    const response = await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)
+    expect(response.status).toBe(200)
+    const [first, second] = wire.requests
+    expect(wire.requests).toHaveLength(2)
+    expect(bodyOf(first).length).toBe(size)
+    expect(bodyOf(second).equals(bodyOf(first))).toBe(true)
+    expect([second?.method, second?.header('content-type')]).toEqual([first?.method, first?.header('content-type')])
+    expect([first, second].map((request) => request?.header('authorization'))).toEqual(
+      signed.issued.map((token) => `Bearer ${token}`),
+    )
+  })
+
+  it.each<[kind: string, call: Call]>([
+    ['FormData', (send, url) => send(url, post(form()))],
+    ['a Request with FormData', (send, url) => send(new Request(url, post(form())))],
+  ])('C-097 F058 %s is sent again with the same fields and files, its boundary aside', async (_, call) => {
+    await start()
+    expect((await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)).status).toBe(200)
+    const [first, second] = wire.requests.map(withoutBoundary)
+    expect(first).toContain('name="file"; filename="a.bin"')
+    expect(wire.requests).toHaveLength(2)
+    expect(second).toBe(first)
+  })
+
+  it('C-097 what the caller changes after the first sending is not in the second', async () => {
+    const [buffer, view, params, fields] = [bytes(100).buffer, bytes(100), new URLSearchParams({ a: '1' }), form()]
+    const change = (): void => {
+      new Uint8Array(buffer).fill(0)
+      view.fill(0)
+      params.append('b', '2')
+      fields.append('b', '2')
+    }
+    for (const body of [buffer, view, params, fields]) {
+      await start(change)
+      expect((await createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, post(body))).status).toBe(200)
+      const [first, second] = wire.requests.map(withoutBoundary)
+      expect(second).toBe(first)
+      expect(wire.requests).toHaveLength(2)
+      await wire.close()
+    }
+    await start()
+  })
+})
+
+describe('or not at all', () => {
+  it.each<[kind: string, call: Call, size: number]>([
+    ['a stream of 1 MiB and a byte', (send, url) => send(url, streamed(mebibyte + 1)), mebibyte + 1],
+    ['a stream of 2 MiB', (send, url) => send(url, streamed(2 * mebibyte)), 2 * mebibyte],
+    ['a Request of 2 MiB', (send, url) => send(new Request(url, post(bytes(2 * mebibyte)))), 2 * mebibyte],
+    ['an async iterable', (send, url) => send(url, iterated(pieces())), 6],
+    ['a Node stream', (send, url) => send(url, iterated(Readable.from(pieces()))), 6],
+  ])(
+    'C-097 F058 %s goes out once and whole; its 401 comes back readable, and the next call has the newer token',
+    async (_, call, size) => {
+      await start()
+      const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+      const response = await call(send, wire.url)
+      expect([response.status, await response.text()]).toEqual([401, 'invalid authentication credentials'])
+      expect(wire.requests).toHaveLength(1)
+      expect(bodyOf(wire.requests[0]).length).toBe(size)
+      expect((await send(wire.url)).status).toBe(200)
+      expect([wire.requests.length, signed.refreshes]).toEqual([2, 1])
+    },
+  )
+
+  it('C-097 a stream that breaks off is the caller\u2019s error, and nothing is sent again', async () => {
+    await start()
+    const failure = new Error('The disk is gone.')
+    const broken = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(failure)
+      },
+    })
+    const init = post(broken, { duplex: 'half' } as RequestInit)
+    await expect(createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, init)).rejects.toThrow(Error)
+    expect([wire.requests.length, signed.refreshes]).toEqual([0, 0])
+  })
+
+  it('C-097 F060 a 401 that comes while the stream still runs is handed over at once', { timeout: 3_000 }, async () => {
+    await start()
+    const early = createServer((_, response) => response.writeHead(401).end('too early'))
+    early.listen(0, '127.0.0.1')
+    await once(early, 'listening')
+    const url = `http://127.0.0.1:${(early.address() as AddressInfo).port}/`
+    let end = (): void => {}
+    const unfinished = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytes(10))
+        end = () => controller.close()
+      },
+    })
+    try {
+      const init = post(unfinished, { duplex: 'half' } as RequestInit)
+      const response = await createBearerFetch(signed.session, { baseUrl: url })(url, init)
+      expect([response.status, await response.text()]).toEqual([401, 'too early'])
+    } finally {
+      end()
+      early.closeAllConnections()
+      early.close()
+    }
+  })
+})
+
+/** Answers 401 to all but the token of the first refresh. */
+async function start(on401: () => void = () => {}): Promise<void> {
+  signed = await signedIn()
+  wire = await startWire(({ header }) => {
+    if (header('authorization') === `Bearer ${signed.issued[1]}`) return respond(200, {}, 'ok')
+    on401()
+    return respond(401, {}, 'invalid authentication credentials')
+  })
+}
+
+function stream(size: number): ReadableStream<Uint8Array> {
+  const all = bytes(size)
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= size) return controller.close()
+      controller.enqueue(all.slice(at, at + 65_536))
+      at += 65_536
+    },
+  })
+}
+
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('abc')
+  yield Buffer.from('def')
+}
+
+/** Bodies that only Node's fetch takes. */
+function iterated(body: AsyncIterable<Uint8Array>): RequestInit {
+  return { method: 'POST', body: body as unknown as BodyInit, duplex: 'half' } as RequestInit
+}
+
+function form(): FormData {
+  const fields = new FormData()
+  fields.append('a', '1')
+  fields.append('a', '\u00e9')
+  fields.append('file', new File([bytes(1_000)], 'a.bin', { type: 'image/png' }))
+  return fields
+}
+
+/** The body as the server gets it, whatever its framing. */
+function bodyOf(request: WireRequest | undefined): Buffer {
+  if (!request) throw new Error('There was no such request.')
+  const body = request.bytes.subarray(request.bytes.indexOf('\r\n\r\n') + 4)
+  if (request.header('transfer-encoding') !== 'chunked') return body
+  const chunks: Buffer[] = []
+  for (let at = 0; ; ) {
+    const lineEnd = body.indexOf('\r\n', at)
+    const size = Number.parseInt(body.toString('latin1', at, lineEnd), 16)
+    if (size === 0) return Buffer.concat(chunks)
+    chunks.push(body.subarray(lineEnd + 2, lineEnd + 2 + size))
+    at = lineEnd + 2 + size + 2
+  }
+}
+
+function withoutBoundary(request: WireRequest): string {
+  const type = request.header('content-type') ?? ''
+  const boundary = /boundary=(.*)$/.exec(type)?.[1]
+  const text = `${type}\n${bodyOf(request).toString('latin1')}`
+  return boundary ? text.replaceAll(boundary, 'boundary') : text
+}

@@ -1,0 +1,457 @@
+import { createAuthConfig, createSession, memoryStorage, type Tokens } from 'agent-auth'
+import { describe, expect, test, vi } from 'vitest'
+import { secret } from './support/canary.ts'
+import { codeOf, sessionRig } from './support/session-rig.ts'
+import { sharedRecords } from './support/shared-records.ts'
+import { flush, virtualTime } from './support/virtual-time.ts'
+
+const hour = 3_600_000
+
+describe('tokens', () => {
+  test('C-054 the default store is memory: nothing of the platform is touched', async () => {
+    const touched: string[] = []
+    const trap = (name: string): object =>
+      new Proxy(
+        {},
+        {
+          get: (_, member) => {
+            touched.push(`${name}.${String(member)}`)
+            return undefined
+          },
+          set: (_, member) => {
+            touched.push(`${name}.${String(member)}=`)
+            return true
+          },
+        },
+      )
+    for (const name of ['localStorage', 'sessionStorage', 'indexedDB', 'caches', 'document', 'cookieStore'])
+      vi.stubGlobal(name, trap(name))
+    try {
+      const { clock, service, realm } = sessionRig()
+      const { session } = realm()
+      await session.signIn(service.issue())
+      clock.advance(hour)
+      await session.getAccessToken()
+      await session.signOut()
+      expect(service.sent).toHaveLength(1)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+    expect(touched).toEqual([])
+  })
+
+  test('C-054 two sessions with default stores know nothing of each other', async () => {
+    const { service, realm } = sessionRig()
+    const [one, two] = [realm(), realm()]
+    await one.session.signIn(service.issue())
+    expect(await codeOf(two.session.getAccessToken())).toBe('login_required')
+  })
+
+  test('F065 sessions are told apart by key, client and service over one storage', async () => {
+    const storage = memoryStorage()
+    const { service, realm } = sessionRig()
+    const tokens = service.issue()
+    await realm({ storage }).session.signIn(tokens)
+    expect(await codeOf(realm({ storage, key: 'other' }).session.getAccessToken())).toBe('login_required')
+    expect(await codeOf(realm({ storage, clientId: 'other' }).session.getAccessToken())).toBe('login_required')
+    // A key cannot be spelt so that it reads as another client's.
+    expect(await codeOf(realm({ storage, clientId: 'app:default', key: '' }).session.getAccessToken())).toBe(
+      'login_required',
+    )
+    expect(await realm({ storage }).session.getAccessToken()).toBe(tokens.accessToken)
+  })
+
+  test('C-057 signIn refuses what is not a Tokens value and keeps what it has', async () => {
+    const { service, realm } = sessionRig()
+    const { session } = realm()
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    const bad = [
+      { ...service.issue(), accessToken: 'two words' },
+      { ...service.issue(), accessToken: '' },
+      { ...service.issue(), obtainedAtMs: Number.NaN },
+    ]
+    for (const value of bad) expect(await codeOf(session.signIn(value))).toBe('response_invalid')
+    expect(await codeOf(session.signIn({} as Tokens))).toBe('response_invalid')
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+  })
+
+  test('F036 without rotation the refresh token is kept, five times over', async () => {
+    const { clock, service, realm } = sessionRig(undefined, { rotate: false })
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle() })
+    const { refreshToken } = service.issue()
+    await session.signIn(service.issue({ refreshToken: refreshToken ?? '' }))
+    const seen = new Set<string>()
+    for (let round = 0; round < 5; round++) {
+      clock.advance(hour)
+      seen.add(await session.getAccessToken())
+      expect(records.record()).toMatchObject({ refreshToken })
+    }
+    expect(seen.size).toBe(5)
+    expect(service.sent).toEqual(Array(5).fill(refreshToken))
+  })
+
+  test('C-088 without a refresh token expiry means one event, a typed error per call and no request', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session, eventsOf, told } = realm()
+    const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
+    await session.signIn({ accessToken, obtainedAtMs, expiresAtMs })
+    clock.advance(hour - 1)
+    expect(await session.getAccessToken()).toBe(accessToken)
+    clock.advance(1)
+    const codes = new Set(await Promise.all(Array.from({ length: 100 }, () => codeOf(session.getAccessToken()))))
+    expect([...codes]).toEqual(['login_required'])
+    expect(eventsOf('login_required')).toHaveLength(1)
+    expect(told).toEqual(['signed-in', 'signed-out expired'])
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('C-088 without a refresh token a refused token ends in login_required, and the token stays usable', async () => {
+    const { service, realm } = sessionRig()
+    const { session, events } = realm()
+    const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
+    await session.signIn({ accessToken, obtainedAtMs, expiresAtMs })
+    expect(await codeOf(session.getAccessToken({ rejected: accessToken }))).toBe('login_required')
+    expect(await codeOf(session.getAccessToken({ forceRefresh: true }))).toBe('login_required')
+    expect(await session.getAccessToken()).toBe(accessToken)
+    expect(service.sent).toHaveLength(0)
+    expect(events).toEqual([])
+  })
+})
+
+describe('a refused token', () => {
+  test('C-069 a 401 for a token that was replaced meanwhile gets the newer one without a request', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    clock.advance(hour)
+    const newer = await session.getAccessToken()
+    expect(await session.getAccessToken({ rejected: tokens.accessToken })).toBe(newer)
+    expect(newer).not.toBe(tokens.accessToken)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-082 a 401 for a token just refreshed is the last word of the API: no second request within 30 s', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    const first = await session.getAccessToken({ forceRefresh: true })
+    expect(await session.getAccessToken({ rejected: first })).toBe(first)
+    clock.advance(29_999)
+    expect(await session.getAccessToken({ rejected: first })).toBe(first)
+    expect(service.sent).toHaveLength(1)
+    clock.advance(1)
+    expect(await session.getAccessToken({ rejected: first })).not.toBe(first)
+    expect(service.sent).toHaveLength(2)
+  })
+
+  test('F065 session_changed for a token of the person before, without a request', async () => {
+    const { service, realm } = sessionRig()
+    const { session } = realm()
+    const [first, second] = [service.issue(), service.issue()]
+    await session.signIn(first)
+    await session.signOut()
+    await session.signIn(second)
+    expect(await codeOf(session.getAccessToken({ rejected: first.accessToken }))).toBe('session_changed')
+    expect(await session.getAccessToken()).toBe(second.accessToken)
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('F065 the same after a refresh and without a sign-out between', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    const firsts = await session.getAccessToken()
+    await session.signIn(service.issue())
+    expect(await codeOf(session.getAccessToken({ rejected: firsts }))).toBe('session_changed')
+  })
+
+  test('F065 the same when another realm signed somebody else in', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
+    const [first, second] = [service.issue(), service.issue()]
+    await here.session.signIn(first)
+    await there.session.signIn(second)
+    clock.advance(1_000)
+    expect(await codeOf(here.session.getAccessToken({ rejected: first.accessToken }))).toBe('session_changed')
+    expect(await here.session.getAccessToken()).toBe(second.accessToken)
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('F065 the call that finds out about another realm’s sign-in is refused, the next one gets its token', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
+    await here.session.signIn(service.issue())
+    const second = service.issue()
+    await there.session.signIn(second)
+    clock.advance(1_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+    expect(await here.session.getAccessToken()).toBe(second.accessToken)
+  })
+
+  test('F065 a call that waits for the first person’s refresh never gets the second person’s token', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    const release = service.hold()
+    const call = codeOf(session.getAccessToken())
+    await flush()
+    expect(service.sent).toHaveLength(1)
+    const second = service.issue()
+    await session.signIn(second)
+    release()
+    expect(await call).toBe('session_changed')
+    expect(await session.getAccessToken()).toBe(second.accessToken)
+  })
+
+  test('F065 nor does one that waits between two attempts', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    const { session } = realm()
+    await session.signIn(service.issue())
+    await time.pass(hour)
+    service.answer(() => new Response(null, { status: 503 }))
+    const call = codeOf(session.getAccessToken())
+    await flush()
+    expect(service.sent).toHaveLength(1)
+    await session.signOut()
+    await session.signIn(service.issue())
+    expect(['session_changed', 'login_required']).toContain(await time.until(call))
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F065 nor does one whose refresh is refused while another realm signs somebody else in', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const [here, there] = [
+      realm({ storage: records.handle({ lock: false }) }),
+      realm({ storage: records.handle({ lock: false }) }),
+    ]
+    const first = service.issue()
+    await here.session.signIn(first)
+    clock.advance(hour)
+    service.revoke(service.familyOf(first.refreshToken))
+    const release = service.hold()
+    const call = codeOf(here.session.getAccessToken())
+    await flush()
+    const second = service.issue()
+    await there.session.signIn(second)
+    release()
+    expect(await call).toBe('session_changed')
+    expect(await here.session.getAccessToken()).toBe(second.accessToken)
+  })
+})
+
+describe('waiting', () => {
+  test('C-040 nine of ten waiters abort, the first included: the tenth gets the token of the one refresh', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    const release = service.hold()
+    const stops = Array.from({ length: 10 }, () => new AbortController())
+    const calls = stops.map(({ signal }) => codeOf(session.getAccessToken({ signal })))
+    await flush()
+    for (const stop of stops.slice(0, 9)) stop.abort()
+    expect(await Promise.all(calls.slice(0, 9))).toEqual(Array(9).fill('aborted'))
+    release()
+    expect(await calls[9]).toEqual({ resolved: await session.getAccessToken() })
+    expect(service.history.filter(({ event }) => event === 'aborted')).toEqual([])
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-040 all waiters abort: the refresh goes on and its tokens are stored', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle() })
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    clock.advance(hour)
+    const release = service.hold()
+    const stop = new AbortController()
+    const calls = Array.from({ length: 10 }, () => codeOf(session.getAccessToken({ signal: stop.signal })))
+    await flush()
+    stop.abort()
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(['aborted']))
+    expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
+    release()
+    await flush()
+    expect(records.record()).toMatchObject({ rev: 2 })
+    expect(await session.getAccessToken()).toBe(records.record()?.accessToken)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-040 all waiters abort and the refresh fails: nothing is left unhandled', async () => {
+    const { clock, service, realm } = sessionRig()
+    const unhandled: unknown[] = []
+    const note = (reason: unknown): void => void unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    const release = service.hold()
+    service.answer('lose')
+    const stop = new AbortController()
+    const call = codeOf(session.getAccessToken({ signal: stop.signal }))
+    await flush()
+    stop.abort()
+    expect(await call).toBe('aborted')
+    release()
+    await flush()
+    await flush()
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+    expect(session.state.status).toBe('signed-in')
+  })
+
+  test('C-040 a signal that fired before is honoured before anything is sent', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    expect(await codeOf(session.getAccessToken({ signal: AbortSignal.abort(secret('reason')) }))).toBe('aborted')
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('C-040 an abort ends the wait for a slow storage too', async () => {
+    const { realm } = sessionRig()
+    const storage = sharedRecords().handle({ step: () => new Promise(() => {}) })
+    const time = virtualTime()
+    const stop = new AbortController()
+    const call = codeOf(realm({ storage }).session.getAccessToken({ signal: stop.signal }))
+    await flush()
+    stop.abort()
+    expect(await call).toBe('aborted')
+    await time.pass(30_000)
+  })
+
+  test('C-040 an abort ends the wait between two attempts, and the tokens are kept', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    const { session } = realm()
+    await session.signIn(service.issue())
+    await time.pass(hour)
+    service.answer(() => new Response(null, { status: 503, headers: { 'retry-after': '5' } }))
+    const stop = new AbortController()
+    const call = codeOf(session.getAccessToken({ signal: stop.signal }))
+    await time.pass(1_000)
+    stop.abort()
+    expect(await call).toBe('aborted')
+    expect(time.pendingTimers).toBe(0)
+    await time.pass(5_000)
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    expect(service.sent).toHaveLength(2)
+  })
+})
+
+describe('what an app sees', () => {
+  test('F047 state and events follow each transition once, with its reason', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session, events, told, eventsOf } = realm()
+    expect(session.state).toEqual({ status: 'loading' })
+    expect(await session.ready()).toEqual({ status: 'signed-out' })
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    expect(session.state).toEqual({ status: 'signed-in', expiresAtMs: tokens.expiresAtMs })
+    clock.advance(hour)
+    await session.getAccessToken()
+    expect(session.state).toEqual({ status: 'signed-in', expiresAtMs: clock.wallMs() + hour })
+    await session.signOut()
+    expect(session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+    const second = service.issue()
+    await session.signIn(second)
+    service.revoke(service.familyOf(second.accessToken))
+    clock.advance(hour)
+    expect(await codeOf(session.getAccessToken())).toBe('session_ended')
+    expect(session.state).toEqual({ status: 'signed-out', reason: 'refused' })
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(told).toEqual([
+      'signed-out',
+      'signed-in',
+      'signed-in',
+      'signed-out signed_out',
+      'signed-in',
+      'signed-out refused',
+    ])
+    expect(eventsOf('session_ended').map(({ reason }) => reason)).toEqual(['signed_out', 'refused'])
+    expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
+  })
+
+  test('F047 state is one object until something changes, and nobody is told twice', async () => {
+    const { service, realm } = sessionRig()
+    const { session, told } = realm()
+    await session.signIn(service.issue())
+    const { state } = session
+    for (let call = 0; call < 10; call++) await session.getAccessToken()
+    await session.ready()
+    expect(session.state).toBe(state)
+    expect(told).toEqual(['signed-in'])
+  })
+
+  test('F047 a listener that throws, leaves or comes during the round disturbs nobody', async () => {
+    const { service, realm } = sessionRig()
+    const { session } = realm()
+    const heard: string[] = []
+    const leave = session.subscribe(() => {
+      heard.push('first')
+      leave()
+      throw new Error('A listener failed.')
+    })
+    session.subscribe(() => void heard.push('second'))
+    await session.signIn(service.issue())
+    await session.signOut()
+    expect(heard).toEqual(['first', 'second', 'second'])
+  })
+
+  test('F047 an onEvent hook that throws does not end the session', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { config } = realm()
+    const session = createSession(
+      createAuthConfig({
+        authUrl: config.authUrl,
+        baseUrl: config.baseUrl,
+        clientId: config.clientId,
+        redirectUri: config.redirectUri,
+        clock,
+        fetch: service.fetch,
+        onEvent() {
+          throw new Error('A hook failed.')
+        },
+      }),
+    )
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+  })
+
+  test('F035 whoever is told of the sign-in finds the tokens stored already', async () => {
+    const { service, realm } = sessionRig()
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle({ step: () => flush() }) })
+    const found: unknown[] = []
+    session.subscribe(() => void found.push(session.state.status, records.record()?.rev))
+    await session.ready()
+    await session.signIn(service.issue())
+    expect(found).toEqual(['signed-out', undefined, 'signed-in', 1])
+  })
+
+  test('F035 a call inside the first signed-in event gets the token, and listeners run outside the lock', async () => {
+    const { service, realm } = sessionRig()
+    const { session } = realm({ storage: sharedRecords().handle() })
+    const inside: Promise<string>[] = []
+    session.subscribe(() => {
+      if (session.state.status === 'signed-in')
+        inside.push(session.getAccessToken({ forceRefresh: inside.length === 0 }))
+    })
+    await session.signIn(service.issue())
+    const tokens = await Promise.all(inside)
+    expect(service.sent).toHaveLength(1)
+    expect(tokens[0]).toBe(await session.getAccessToken())
+  })
+})
