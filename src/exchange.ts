@@ -11,7 +11,7 @@ import type { Tokens } from './tokens.ts'
  * Exchanges a Grant for Tokens by form post. A code is sent at most once: repeated calls share one result, and only what
  * provably never left is tried again. Rejects with `state_mismatch` for a Grant that `readCallback` did not make,
  * `issuer_mismatch` for one of another configuration, `exchange_interrupted`, `grant_rejected`, `client_rejected`,
- * `config_invalid`, `response_invalid`, `response_too_large`, `temporarily_unavailable`, `timeout` or `aborted`; `signal`
+ * `config_invalid`, `response_too_large`, `temporarily_unavailable` or `aborted`; `signal`
  * ends only this wait. Specification section 5.2, RFC 6749 section 4.1.3.
  */
 export async function exchangeCode(

@@ -134,8 +134,8 @@ async function currentToken(
   try {
     await renewal.renew(held, needed ? 'needed' : 'early', signal ?? undefined)
   } catch (error) {
-    const usable = !needed && holder.held === held && isAgentAuthError(error) && error.code !== 'aborted'
-    if (usable) return accessToken
+    const usable = freshness(held, config.clock.monotonicMs()) !== 'spent' && holder.held === held
+    if (!needed && usable && isAgentAuthError(error) && error.code !== 'aborted') return accessToken
     throw error
   }
   if (holder.held?.record.id !== held.record.id) throw superseded(holder)
@@ -156,19 +156,17 @@ async function signIn({ store, holder, renewal }: SessionParts, tokens: Tokens):
 
 async function signOut({ store, holder, renewal }: SessionParts): Promise<void> {
   renewal.cancel()
-  const ids = new Set([holder.held?.record.id])
   holder.end('signed_out')
   holder.flush()
   const forget = (stored: Stored): boolean => {
-    if (isRecord(stored)) {
-      ids.add(stored.id)
-      holder.end('signed_out', stored.id)
-    }
+    if (isRecord(stored)) holder.end('signed_out', stored.id)
     return true
   }
   const first = await succeeds(sweep(store, forget))
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
-  const second = await succeeds(store.locked(() => sweep(store, (stored) => !isRecord(stored) || ids.has(stored.id))))
+  const second = await succeeds(
+    store.locked(() => sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))),
+  )
   if (first || second) return
   holder.report('remove_failed')
   throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {

@@ -29,6 +29,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   const { clock, tokenEndpoint, timeoutMs } = config
   const startedMs = clock.monotonicMs()
   const obtainedAtMs = clock.wallMs()
+  // Looked at before: a network that goes away while the request is under way proves nothing.
+  const offline = globalThis.navigator?.onLine === false
   let outcome: Outcome = 'ambiguous'
   let status: number | undefined
   try {
@@ -37,11 +39,11 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
     outcome = classify(request.grant, answer)
     if (outcome !== 'ok' || !answer.body) throw outcomeError(request.grant, outcome as Exclude<Outcome, 'ok'>, answer)
     const tokens = tokensFromResponse(answer.body, obtainedAtMs, request.previous)
-    if (tokens.scope && !tokens.scope.split(' ').includes(config.scope)) config.emit({ type: 'scope_reduced' })
+    if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
     return tokens
   } catch (error) {
     if (outcome === 'ok') outcome = 'ambiguous'
-    if (!isAgentAuthError(error) && wasNotSent(error)) outcome = 'not_sent'
+    if (!isAgentAuthError(error) && (offline || wasNotSent(error))) outcome = 'not_sent'
     throw requestError(request.grant, outcome, error)
   } finally {
     const durationMs = clock.monotonicMs() - startedMs
@@ -76,6 +78,12 @@ async function roundTrip(config: AuthConfig, { send }: TokenRequest, signal: Abo
   return answer
 }
 
+/** An absent scope is the one that was asked for. RFC 6749 section 5.1. */
+function isReduced(granted: string | undefined, asked: string): boolean {
+  const names = granted?.split(' ')
+  return names !== undefined && !asked.split(' ').every((name) => names.includes(name))
+}
+
 /** The service's dialect: `grant_type` in the query only, a form for the code, JSON for the refresh token. */
 function wireRequest(
   { dialect, tokenEndpoint }: AuthConfig,
@@ -104,10 +112,9 @@ function wireRequest(
   ]
 }
 
-/** Whether the failure came before a byte of the request left: Node names the cause, a browser only knows it is offline. */
+/** Whether the failure came before a byte of the request left; only Node names the cause. */
 function wasNotSent(error: unknown): boolean {
   const code = (error as { cause?: { code?: unknown } } | null)?.cause?.code
-  if (globalThis.navigator?.onLine === false) return true
   return (
     typeof code === 'string' &&
     /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|VERIFY/.test(code)

@@ -7,7 +7,16 @@ import { createAuthConfig } from '../src/config.ts'
 import { exchangeCode } from '../src/exchange.ts'
 import { assertNoLeak, registerSecret, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
-import { authUrl, callbackUrl, configWith, failure, grantFor, json, redirectUri, scriptedFetch } from './support/token-flow.ts'
+import {
+  authUrl,
+  callbackUrl,
+  configWith,
+  failure,
+  grantFor,
+  json,
+  redirectUri,
+  scriptedFetch,
+} from './support/token-flow.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -16,8 +25,8 @@ afterEach(() => {
 
 /** The random bytes of RFC 7636 appendix B. */
 const appendixB = [
-  116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240, 91, 88,
-  5, 88, 83, 132, 141, 121,
+  116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240, 91,
+  88, 5, 88, 83, 132, 141, 121,
 ]
 
 function stubRandom(bytes: readonly number[]): void {
@@ -72,8 +81,9 @@ describe('randomness and PKCE', () => {
   })
 
   it('C-002 no option selects another method', async () => {
+    const options = { authUrl, baseUrl: authUrl, clientId: 'app', redirectUri }
     // @ts-expect-error there is no such option
-    const config = createAuthConfig({ authUrl, baseUrl: authUrl, clientId: 'app', redirectUri, codeChallengeMethod: 'plain' })
+    const config = createAuthConfig({ ...options, codeChallengeMethod: 'plain' })
     // @ts-expect-error nor here
     const { url } = await startLogin(config, { codeChallengeMethod: 'plain' })
     expect(url.searchParams.getAll('code_challenge_method')).toEqual(['S256'])
@@ -159,7 +169,9 @@ describe('the authorize request', () => {
   })
 
   it('C-007 hostile client ids, redirect paths and extras parse back to what was put in', async () => {
-    const hostile = fc.string({ unit: fc.constantFrom('&', '#', '+', ' ', '=', '%', '%26', '?', ';', '"', '<', 'a', '~') })
+    const hostile = fc.string({
+      unit: fc.constantFrom('&', '#', '+', ' ', '=', '%', '%26', '?', ';', '"', '<', 'a', '~'),
+    })
     const path = fc.string({ unit: fc.constantFrom('&', '+', '=', '%26', '%', ';', '\u00e9', '\u2603', 'a', '/') })
     const names = fc.stringMatching(/^[a-z&=+# ]{1,12}$/).filter((name) => !reserved.includes(name))
     await fc.assert(
@@ -294,7 +306,25 @@ describe('the record of a login', () => {
   })
 
   it('C-014 whatever returnTo is, it leads to the app’s own origin', async () => {
-    const part = fc.constantFrom('/', '\\', '.', '..', ':', '@', '//', 'e.com', 'https:', 'https://app.example.com', 'blob:', '\t', '\u0000', '%2f', '?', '#', 'a')
+    const part = fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      '..',
+      ':',
+      '@',
+      '//',
+      'e.com',
+      'https:',
+      'https://app.example.com',
+      'blob:',
+      '\t',
+      '\u0000',
+      '%2f',
+      '?',
+      '#',
+      'a',
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
         const { pending } = await startLogin(configWith(), { returnTo: parts.join('') })

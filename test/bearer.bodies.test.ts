@@ -71,14 +71,15 @@ describe('the same bytes', () => {
   })
 
   it('C-097 what the caller changes after the first sending is not in the second', async () => {
-    const [buffer, view, params, fields] = [bytes(100).buffer, bytes(100), new URLSearchParams({ a: '1' }), form()]
-    const change = (): void => {
-      new Uint8Array(buffer).fill(0)
-      view.fill(0)
-      params.append('b', '2')
-      fields.append('b', '2')
-    }
-    for (const body of [buffer, view, params, fields]) {
+    const [buffer, view] = [bytes(100).buffer, bytes(100)]
+    const [params, fields] = [new URLSearchParams({ a: '1' }), form()]
+    const bodies: [BodyInit, change: () => void][] = [
+      [buffer, () => new Uint8Array(buffer).fill(0)],
+      [view, () => view.fill(0)],
+      [params, () => params.append('b', '2')],
+      [fields, () => fields.append('b', '2')],
+    ]
+    for (const [body, change] of bodies) {
       await start(change)
       expect((await createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, post(body))).status).toBe(200)
       const [first, second] = wire.requests.map(withoutBoundary)
@@ -147,7 +148,37 @@ describe('or not at all', () => {
       early.close()
     }
   })
+
+  it('C-097 C-102 once answered, no more is read from a stream than fetch reads', async () => {
+    await start()
+    for (const status of [200, 401, 500]) {
+      let pulls = 0
+      const slow = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          await turn()
+          pulls += 1
+          controller.enqueue(bytes(1))
+        },
+      })
+      // A fetch that answers without reading.
+      const send = createBearerFetch(signed.session, {
+        baseUrl: wire.url,
+        fetch: async () => new Response(null, { status }),
+      })
+      expect((await send(wire.url, post(slow, { duplex: 'half' } as RequestInit))).status).toBe(status)
+      for (let turns = 0; turns < 5; turns++) await turn()
+      const before = pulls
+      for (let turns = 0; turns < 20; turns++) await turn()
+      expect(pulls).toBe(before)
+    }
+  })
 })
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
 
 /** Answers 401 to all but the token of the first refresh. */
 async function start(on401: () => void = () => {}): Promise<void> {

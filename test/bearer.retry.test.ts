@@ -44,6 +44,8 @@ describe('one retry', () => {
       gates[index]?.open()
       expect((await one).status).toBe(200)
       expect(signed.refreshes).toBe(1)
+      // Later than the pause after a refresh, which would keep from another one as well.
+      signed.clock.advance(60_000)
     }
     expect(countOf(api.authorizations)).toEqual({ [bearer(0)]: 3, [bearer(1)]: 3 })
   })

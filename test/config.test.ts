@@ -74,19 +74,22 @@ const urls: [url: string, asService: boolean, asRedirect: boolean][] = [
 ]
 
 describe('service and redirect URLs', () => {
-  it.each(urls)('C-009 %j: as authUrl, baseUrl or endpoint %s, as redirectUri %s', async (url, asService, asRedirect) => {
-    for (const [name, accepted] of [
-      ['authUrl', asService],
-      ['baseUrl', asService],
-      ['authorizationEndpoint', asService],
-      ['tokenEndpoint', asService],
-      ['redirectUri', asRedirect],
-    ] as const) {
-      const create = () => createAuthConfig({ ...optionsWith(), [name]: url })
-      if (accepted) expect(create(), name).toHaveProperty('clientId', 'app')
-      else expect(await failure(create), name).toMatchObject({ ...invalid, message: expect.stringContaining(name) })
-    }
-  })
+  it.each(urls)(
+    'C-009 %j: as authUrl, baseUrl or endpoint %s, as redirectUri %s',
+    async (url, asService, asRedirect) => {
+      for (const [name, accepted] of [
+        ['authUrl', asService],
+        ['baseUrl', asService],
+        ['authorizationEndpoint', asService],
+        ['tokenEndpoint', asService],
+        ['redirectUri', asRedirect],
+      ] as const) {
+        const create = () => createAuthConfig({ ...optionsWith(), [name]: url })
+        if (accepted) expect(create(), name).toHaveProperty('clientId', 'app')
+        else expect(await failure(create), name).toMatchObject({ ...invalid, message: expect.stringContaining(name) })
+      }
+    },
+  )
 
   it.each([undefined, null, 7, {}, new URL(authUrl)])('C-009 %j is no URL text', async (value) => {
     for (const name of ['authUrl', 'baseUrl', 'redirectUri']) {

@@ -5,7 +5,16 @@ import type { AuthConfigOptions } from '../src/config.ts'
 import { exchangeCode } from '../src/exchange.ts'
 import type { Grant } from '../src/grant.ts'
 import { assertNoLeak, registerSecret, secret } from './support/canary.ts'
-import { callbackUrl, configWith, failure, grantFor, json, redirectUri, scriptedFetch, tokenUrl } from './support/token-flow.ts'
+import {
+  callbackUrl,
+  configWith,
+  failure,
+  grantFor,
+  json,
+  redirectUri,
+  scriptedFetch,
+  tokenUrl,
+} from './support/token-flow.ts'
 import { respond, startWire, type Wire, type WireRequest } from './support/wire.ts'
 
 afterEach(() => {
@@ -99,7 +108,21 @@ describe('the request', () => {
     expect(typeof calls[0]?.init.body).toBe('string')
   })
 
-  const awkward = ['plain', 'a:b', '100%', 'a+b', 'a b', 'caf\u00e9', '\u2603', '\ud83d\ude00', '-_.~', "!*'()", 'a&b=c', '%41', '"\\']
+  const awkward = [
+    'plain',
+    'a:b',
+    '100%',
+    'a+b',
+    'a b',
+    'caf\u00e9',
+    '\u2603',
+    '\ud83d\ude00',
+    '-_.~',
+    "!*'()",
+    'a&b=c',
+    '%41',
+    '"\\',
+  ]
 
   it.each(awkward)('C-038 a secret %j decodes to itself, form-encoded', async (clientSecret) => {
     const clientId = /^[\x20-\x7e]+$/.test(clientSecret) ? clientSecret : 'app'
@@ -135,13 +158,15 @@ async function basicPair(options: Partial<AuthConfigOptions>): Promise<string[]>
   const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
   const config = configWith({ ...options, fetch })
   await exchangeCode(config, await grantFor(config))
-  const { authorization = '' } = calls[0]?.init.headers as Record<string, string>
+  const authorization = new Headers(calls[0]?.init.headers).get('authorization') ?? ''
   const body = new URLSearchParams(String(calls[0]?.init.body))
   expect([body.has('client_id'), body.has('client_secret')]).toEqual([false, false])
-  return Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString('utf8').split(':')
+  return Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
+    .toString('utf8')
+    .split(':')
 }
 
-function formDecode(text: string): string {
+function formDecode(text = ''): string {
   return decodeURIComponent(text.replaceAll('+', ' '))
 }
 
@@ -150,7 +175,14 @@ describe('one code, one request', () => {
     const { fetch, calls } = scriptedFetch()
     const config = configWith({ fetch })
     const grant = await grantFor(config)
-    const forged = [{}, { returnTo: '/' }, { ...grant }, structuredClone(grant), Object.create(grant), { code: 'c', state: 's' }]
+    const forged = [
+      {},
+      { returnTo: '/' },
+      { ...grant },
+      structuredClone(grant),
+      Object.create(grant),
+      { code: 'c', state: 's' },
+    ]
     for (const value of forged)
       expect(await failure(exchangeCode(config, value as Grant))).toMatchObject({ code: 'state_mismatch' })
     for (const value of [undefined, null, 'code', 7])
@@ -235,25 +267,33 @@ describe('one code, one request', () => {
     const grant = await grantFor(config)
     const call = failure(exchangeCode(config, grant))
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(await call).toMatchObject({ code: 'temporarily_unavailable', retryable: true, details: { outcome: 'not_sent' } })
+    expect(await call).toMatchObject({
+      code: 'temporarily_unavailable',
+      retryable: true,
+      details: { outcome: 'not_sent' },
+    })
     expect(calls).toHaveLength(3)
     expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
     expect(calls).toHaveLength(4)
   })
 
-  it.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])(
-    'C-029 %s came before a byte was sent: tried again',
-    async (code) => {
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-      const early = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
-      const { fetch, calls } = scriptedFetch(early, () => json({ access_token: 'x' }))
-      const config = configWith({ fetch })
-      const call = exchangeCode(config, await grantFor(config))
-      await vi.advanceTimersByTimeAsync(5_000)
-      expect(await call).toMatchObject({ accessToken: 'x' })
-      expect(calls).toHaveLength(2)
-    },
-  )
+  it.each([
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'CERT_HAS_EXPIRED',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ])('C-029 %s came before a byte was sent: tried again', async (code) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const early = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+    const { fetch, calls } = scriptedFetch(early, () => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    const call = exchangeCode(config, await grantFor(config))
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await call).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(2)
+  })
 
   it.each(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', undefined, 7])(
     'C-029 %s may have come after the code was sent: exchange_interrupted, at once',
@@ -318,7 +358,9 @@ describe('waiting', () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
-    expect(await failure(exchangeCode(config, grant, { signal: AbortSignal.abort() }))).toMatchObject({ code: 'aborted' })
+    expect(await failure(exchangeCode(config, grant, { signal: AbortSignal.abort() }))).toMatchObject({
+      code: 'aborted',
+    })
     expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
     expect(calls).toHaveLength(1)
   })

@@ -91,7 +91,9 @@ describe('saving', () => {
       expect(error.cause).toBeUndefined()
       assertNoLeak(error)
     }
-    expect(await failure(pendingLogins(failing('getItem', quoting)).save(pending))).toMatchObject({ code: 'storage_failed' })
+    expect(await failure(pendingLogins(failing('getItem', quoting)).save(pending))).toMatchObject({
+      code: 'storage_failed',
+    })
   })
 
   it('C-012 F005 of a hundred logins the newest sixteen remain, and other keys are left alone', async () => {
@@ -102,10 +104,14 @@ describe('saving', () => {
       all.push(await begin())
       clock.advance(1_000)
     }
-    expect(new Set(records(storage).map(({ state }) => state))).toEqual(new Set(all.slice(-16).map(({ state }) => state)))
+    expect(new Set(records(storage).map(({ state }) => state))).toEqual(
+      new Set(all.slice(-16).map(({ state }) => state)),
+    )
     expect(storage.items.get('other')).toBe('"value"')
     const [evicted, ...kept] = all.slice(-17)
-    expect(await failure(finish(callbackUrl(evicted as PendingLogin, { code: 'c' })))).toMatchObject({ code: 'flow_not_found' })
+    expect(await failure(finish(callbackUrl(evicted as PendingLogin, { code: 'c' })))).toMatchObject({
+      code: 'flow_not_found',
+    })
     for (const pending of kept) await finish(callbackUrl(pending, { code: 'c' }))
     expect(calls).toHaveLength(16)
     expect(records(storage)).toEqual([])
@@ -167,7 +173,9 @@ describe('taking', () => {
     const { storage, clock, begin, finish, logins, calls } = setUp()
     const other = pendingLogins(storage, { clock })
     const url = callbackUrl(await begin(), { code: secret('code') })
-    const results = await Promise.allSettled(Array.from({ length: 50 }, (_, at) => finish(url, at % 2 ? other : logins)))
+    const results = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, at) => finish(url, at % 2 ? other : logins)),
+    )
     expect(calls).toHaveLength(1)
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     const codes = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
@@ -207,7 +215,10 @@ describe('taking', () => {
 
   it('C-021 F012 a callback that comes again, after success, failure or denial: already_handled', async () => {
     const { begin, finish } = setUp()
-    for (const query of [{ code: 'c' }, { error: 'access_denied' }, { code: 'c', error: 'x' }, {}] as Record<string, string>[]) {
+    for (const query of [{ code: 'c' }, { error: 'access_denied' }, { code: 'c', error: 'x' }, {}] as Record<
+      string,
+      string
+    >[]) {
       const url = callbackUrl(await begin(), query)
       await finish(url).catch(() => {})
       for (let again = 0; again < 3; again++)
@@ -269,7 +280,11 @@ describe('taking', () => {
     const clock = testClock()
     const storage = openStorage()
     const logins = pendingLogins(storage, { clock })
-    const answers = [json({ access_token: 'x' }), json({ error: 'invalid_grant' }, { status: 400 }), new TypeError('reset')]
+    const answers = [
+      json({ access_token: 'x' }),
+      json({ error: 'invalid_grant' }, { status: 400 }),
+      new TypeError('reset'),
+    ]
     const { fetch } = scriptedFetch(...answers, () => json({ access_token: 'y' }))
     const config = configWith({ clock, fetch })
     const run = async () => {
@@ -280,7 +295,12 @@ describe('taking', () => {
     }
     const outcomes: string[] = []
     for (let turn = 0; turn < 4; turn++) {
-      outcomes.push(await run().then((tokens) => tokens.accessToken, (error) => error.code))
+      outcomes.push(
+        await run().then(
+          (tokens) => tokens.accessToken,
+          (error) => error.code,
+        ),
+      )
       expect(records(storage)).toEqual([])
     }
     expect(outcomes).toEqual(['x', 'grant_rejected', 'exchange_interrupted', 'y'])
@@ -312,11 +332,14 @@ describe('storages that misbehave', () => {
     },
   )
 
-  it.each(['', 'null', '5', '{}', '[', '[1,null,[],["x"]]', 'garbage'])('C-012 an index that holds %j does not stop logins', async (garbage) => {
-    const { storage, begin, finish } = setUp()
-    storage.items.set('agent-auth:login', garbage)
-    expect(await finish(callbackUrl(await begin(), { code: 'c' }))).toMatchObject({ accessToken: 'x' })
-  })
+  it.each(['', 'null', '5', '{}', '[', '[1,null,[],["x"]]', 'garbage'])(
+    'C-012 an index that holds %j does not stop logins',
+    async (garbage) => {
+      const { storage, begin, finish } = setUp()
+      storage.items.set('agent-auth:login', garbage)
+      expect(await finish(callbackUrl(await begin(), { code: 'c' }))).toMatchObject({ accessToken: 'x' })
+    },
+  )
 
   it('C-011 a storage that parses what it reads back gives the same login', async () => {
     const { clock, config } = setUp()

@@ -16,7 +16,10 @@ describe('golden bytes', () => {
   afterEach(() => wire.close())
 
   async function sent(options: Partial<AuthConfigOptions>, refreshToken = 'refresh-token-1'): Promise<WireRequest> {
-    await refreshTokens(configWith({ authUrl: wire.url, ...options }), tokensWith({ refreshToken, scope: 'api.access' }))
+    await refreshTokens(
+      configWith({ authUrl: wire.url, ...options }),
+      tokensWith({ refreshToken, scope: 'api.access' }),
+    )
     expect(wire.requests).toHaveLength(1)
     return wire.requests[0] as WireRequest
   }
@@ -38,9 +41,12 @@ describe('golden bytes', () => {
     expect(request.body).toBe('{"refresh_token":"refresh-token-1"}')
   })
 
-  it.each(['a"b\\c', 'a&b=c+d', 'a\r\nb', '\u00e9\u2603', '{"x":1}'])('C-033 a refresh token %j arrives as it is', async (token) => {
-    expect(JSON.parse((await sent({}, token)).body)).toEqual({ refresh_token: token, client_id: 'app' })
-  })
+  it.each(['a"b\\c', 'a&b=c+d', 'a\r\nb', '\u00e9\u2603', '{"x":1}'])(
+    'C-033 a refresh token %j arrives as it is',
+    async (token) => {
+      expect(JSON.parse((await sent({}, token)).body)).toEqual({ refresh_token: token, client_id: 'app' })
+    },
+  )
 
   it('C-036 omits credentials, caches nothing, names no referrer, follows nothing', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
@@ -120,7 +126,10 @@ describe('before and while it is sent', () => {
     const { fetch, calls } = scriptedFetch(new TypeError('fetch failed'), () => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const tokens = tokensWith()
-    expect(await failure(refreshTokens(config, tokens))).toMatchObject({ code: 'temporarily_unavailable', retryable: true })
+    expect(await failure(refreshTokens(config, tokens))).toMatchObject({
+      code: 'temporarily_unavailable',
+      retryable: true,
+    })
     expect(calls).toHaveLength(1)
     expect(await refreshTokens(config, tokens)).toMatchObject({ accessToken: 'x' })
   })

@@ -118,13 +118,11 @@ class Run {
   /** Time passes only while nothing is on its way through the storage: a storage that stalls has its own tests. */
   async #pass(ms: number): Promise<void> {
     await this.#drain()
-    for (let leftMs = ms; leftMs > 0; leftMs -= 500) {
-      await this.#time.tick(Math.min(500, leftMs))
+    for (let leftMs = ms; leftMs > 0; ) {
+      const stepMs = vi.getTimerCount() === 0 ? leftMs : Math.min(500, leftMs)
+      await this.#time.tick(stepMs)
       await this.#drain()
-      if (vi.getTimerCount() === 0) {
-        await this.#time.tick(leftMs)
-        break
-      }
+      leftMs -= stepMs
     }
   }
 

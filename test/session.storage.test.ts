@@ -247,6 +247,21 @@ describe('a record that vanishes', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(2)
   })
 
+  test('C-068 is noticed although a look during the sign-in saw no record yet', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle({ step: () => flush() }) })
+    const tokens = service.issue()
+    const signedIn = session.signIn(tokens)
+    await Promise.resolve()
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    await signedIn
+    records.items.clear()
+    clock.advance(1_000)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+  })
+
   test('C-068 during a refresh: the result is dropped, and the store stays empty', async () => {
     const { clock, service, session, records } = faulty('rejects')
     await session.signIn(service.issue())

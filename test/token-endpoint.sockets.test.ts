@@ -67,7 +67,9 @@ describe('redirects', () => {
   it.each(rows)('C-034 no token request follows a redirect (%d, %s, %s)', async (status, where, grant) => {
     const other = await serve(respond(200, {}, good))
     const wire = await serve((_, index) =>
-      index === 0 ? redirect(status, where === 'same-origin' ? '/elsewhere' : `${other.url}/token`) : respond(200, {}, good),
+      index === 0
+        ? redirect(status, where === 'same-origin' ? '/elsewhere' : `${other.url}/token`)
+        : respond(200, {}, good),
     )
     const error = await failure(call(grant, configFor(wire, { clientSecret: secret('client secret') })))
     expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
@@ -75,22 +77,28 @@ describe('redirects', () => {
     expect(other.connections.total).toBe(0)
   })
 
-  it.each(both)('C-034 a redirect without a location, and one that brings tokens along, are refused too (%s)', async (grant) => {
-    const wire = await serve([respond(302, {}, good), respond(307, { location: '::' }, good)])
-    for (const _ of [302, 307]) {
-      const error = await failure(call(grant, configFor(wire)))
-      expect(error).toMatchObject({ code: 'config_invalid', details: { outcome: 'config' } })
-    }
-  })
+  it.each(both)(
+    'C-034 a redirect without a location, and one that brings tokens along, are refused too (%s)',
+    async (grant) => {
+      const wire = await serve([respond(302, {}, good), respond(307, { location: '::' }, good)])
+      for (const _ of [302, 307]) {
+        const error = await failure(call(grant, configFor(wire)))
+        expect(error).toMatchObject({ code: 'config_invalid', details: { outcome: 'config' } })
+      }
+    },
+  )
 
-  it.each([307, 308])('C-035 a fetch that follows the redirect anyway (%d) is refused, by flag and URL of the real answer', async (status) => {
-    const other = await serve(respond(200, {}, good))
-    const wire = await serve(redirect(status, `${other.url}/auth/v1/token`))
-    const following: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'follow' })
-    const error = await failure(call('refresh', configFor(wire, { fetch: following })))
-    expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
-    expect(other.requests).toHaveLength(1)
-  })
+  it.each([307, 308])(
+    'C-035 a fetch that follows the redirect anyway (%d) is refused, by flag and URL of the real answer',
+    async (status) => {
+      const other = await serve(respond(200, {}, good))
+      const wire = await serve(redirect(status, `${other.url}/auth/v1/token`))
+      const following: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'follow' })
+      const error = await failure(call('refresh', configFor(wire, { fetch: following })))
+      expect(error).toMatchObject({ code: 'config_invalid', retryable: false, details: { outcome: 'config' } })
+      expect(other.requests).toHaveLength(1)
+    },
+  )
 })
 
 describe('time', () => {
@@ -125,7 +133,9 @@ describe('time', () => {
   it('C-040 a caller who gives up while the body comes gets aborted, and the socket is closed', async () => {
     const wire = await serve(stall('head'))
     const controller = new AbortController()
-    const wait = failure(refreshTokens(configFor(wire, { timeoutMs: 10_000 }), tokensWith(), { signal: controller.signal }))
+    const wait = failure(
+      refreshTokens(configFor(wire, { timeoutMs: 10_000 }), tokensWith(), { signal: controller.signal }),
+    )
     await vi.waitFor(() => expect(wire.requests).toHaveLength(1))
     controller.abort()
     expect(await wait).toMatchObject({ code: 'aborted' })

@@ -185,7 +185,8 @@ describe('the outcome table', () => {
     const sent = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
     for (const grant of ['exchange', 'refresh'] as const) {
       const { events, config } = observed()
-      const call = grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
+      const call =
+        grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
       const error = await failure(call)
       const [outcome, code, retryable] = verdicts[grant]
       expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
@@ -221,12 +222,18 @@ describe('the outcome table', () => {
     ])
   })
 
-  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])('C-046 %d is no success, whatever it holds', async (status) => {
-    answerWith([status, json, { access_token: 'x' }])
-    const { config } = observed()
-    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
-    expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({ code: 'exchange_interrupted', status })
-  })
+  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])(
+    'C-046 %d is no success, whatever it holds',
+    async (status) => {
+      answerWith([status, json, { access_token: 'x' }])
+      const { config } = observed()
+      expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
+      expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
+        code: 'exchange_interrupted',
+        status,
+      })
+    },
+  )
 
   it.each([
     { error: 'x', access_token: 'y' },
@@ -258,7 +265,10 @@ describe('the outcome table', () => {
   it('C-024 C-052 a 1 MB error_description is more than is read', async () => {
     answerWith([400, json, { error: 'invalid_grant', error_description: 'a'.repeat(1_000_000) }])
     const { config } = observed()
-    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_too_large', retryable: true })
+    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({
+      code: 'response_too_large',
+      retryable: true,
+    })
   })
 
   it('C-024 an error_description within bounds is not part of the error', async () => {

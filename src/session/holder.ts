@@ -115,7 +115,7 @@ export class SessionHolder {
   #adoptRecord(record: SessionRecord): void {
     const current = this.held?.record
     const stale = current?.id === record.id && record.rev <= current.rev
-    if (stale || this.#over.has(record.id)) return
+    if (stale || this.isOver(record.id)) return
     this.hold(record, Number.POSITIVE_INFINITY)
     this.expected = identityOf(record)
   }
@@ -137,6 +137,8 @@ export class SessionHolder {
   /** Takes up tokens that are as old as their stamp says, but at most `maxAgeMs`. */
   hold(record: SessionRecord, maxAgeMs: number): void {
     const { accessToken, expiresAtMs } = record.tokens
+    const before = this.held?.record.id
+    if (before && before !== record.id) this.#over.add(before)
     this.held = holdTokens(this.#config.clock, record, maxAgeMs)
     this.saved = false
     this.#followed = undefined
@@ -152,6 +154,11 @@ export class SessionHolder {
       this.#config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
     this.held = undefined
     if (this.state.status !== 'signed-out') this.state = { status: 'signed-out', reason }
+  }
+
+  /** Whether this sign-in ended here, by sign-out, refusal or another sign-in; its record must not come back. */
+  isOver(id: string): boolean {
+    return this.#over.has(id)
   }
 
   /** Whether this access token came from a sign-in that is no longer the current one. */

@@ -50,12 +50,13 @@ async function commit(
   await follow(store, holder)
   if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
   if (holder.held !== held) return
-  const written = !isLeftAlone(holder.expected) && (await succeeds(store.write(next)))
+  const leftAlone = isLeftAlone(holder.expected)
+  const written = !leftAlone && (await succeeds(store.write(next)))
   if (signal.aborted) throw superseded(holder)
   // The age counts from before the request, which lasted a minute at most.
   holder.hold(next, 60_000)
   if (written) holder.expected = identityOf(next)
-  else holder.report('write_failed')
+  else if (!leftAlone) holder.report('write_failed')
 }
 
 /** Before a refusal counts: whether another holder, the winner of a race, has put newer tokens in the store. */

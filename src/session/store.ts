@@ -55,7 +55,7 @@ function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<
     // A lock lost meanwhile does not end the work: it is bounded, and its result counts.
     const settle = (): void => {
       clearTimeout(timer)
-      if (work) resolve(work)
+      if (work !== undefined) resolve(work)
       else reject(failed())
     }
     const turn = async (): Promise<void> => {

@@ -1,13 +1,16 @@
 import type { PendingLogin } from '../authorize.ts'
 import { pendingLifeMs } from '../callback.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { AgentAuthError } from '../errors.ts'
+import { withDeadline } from '../deadline.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { redacted } from '../redacted.ts'
 import { inProcessLock } from './in-process-lock.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 const maxPending = 16
 const prefix = 'agent-auth:login'
+/** For the lock and the operations together. */
+const limitMs = 10_000
 
 /** Keeps the logins on their way, one record per state, apart from tokens. */
 export interface PendingLogins {
@@ -26,10 +29,12 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
 /** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
 export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { clock?: Clock } = {}): PendingLogins {
   const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
+    const locked = async (signal: AbortSignal): Promise<T> =>
+      storage.withLock?.(prefix, task, { signal }) ?? inProcessLock(storage, prefix, task, { signal })
     try {
-      return await (storage.withLock?.(prefix, task) ?? inProcessLock(storage, prefix, task))
+      return await withDeadline(limitMs, locked)
     } catch (error) {
-      throw error instanceof AgentAuthError && error.code !== 'aborted' ? error : storageFailed()
+      throw isAgentAuthError(error) && /^(already|flow)_/.test(error.code) ? error : storageFailed()
     }
   }
   return {
