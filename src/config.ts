@@ -63,41 +63,22 @@ export interface AuthConfig {
  * Throws `config_invalid`. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
-  const {
-    clientId,
-    clientSecret,
-    basicEncoding = 'form',
-    issuer,
-    timeoutMs = 10_000,
-    fetch: injected,
-    onEvent,
-  } = options
+  const { clientId, clientSecret, basicEncoding = 'form', issuer, fetch: injected, onEvent } = options
+  const { dialect = 'service', issuerParameter = 'optional', scope = 'api.access', timeoutMs = 10_000 } = options
   const authUrl = checkServiceUrl('authUrl', options.authUrl).replace(/\/+$/, '')
-  const baseUrl = checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, '')
-  const scope = options.scope ?? 'api.access'
-  const { dialect = 'service', issuerParameter = 'optional' } = options
-  if (typeof clientId !== 'string' || !/^[\x20-\x7e]+$/.test(clientId)) invalid('clientId must be printable ASCII')
-  if (typeof scope !== 'string' || !/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope))
-    invalid('scope must be space-separated tokens')
-  if (!(Number.isFinite(timeoutMs) && timeoutMs >= 1_000 && timeoutMs <= 60_000))
-    invalid('timeoutMs must be 1,000 to 60,000')
-  if (!['service', 'standard'].includes(dialect)) invalid('dialect must be service or standard')
-  if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
-  if (clientSecret !== undefined) checkSecret(clientSecret)
+  const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
+  checkOptions({ ...options, dialect, issuerParameter, scope, timeoutMs })
   return Object.freeze<AuthConfig>({
     authUrl,
-    baseUrl,
+    baseUrl: checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, ''),
     clientId,
     clientKind: clientSecret === undefined ? 'public' : 'confidential',
     clientAuthentication: clientSecret === undefined ? publicClient : clientSecretBasic(clientSecret, basicEncoding),
     redirectUri: checkServiceUrl('redirectUri', options.redirectUri),
     scope,
     dialect,
-    authorizationEndpoint: checkServiceUrl(
-      'authorizationEndpoint',
-      options.authorizationEndpoint ?? `${authUrl}/auth/v1/authorize`,
-    ),
-    tokenEndpoint: checkServiceUrl('tokenEndpoint', options.tokenEndpoint ?? `${authUrl}/auth/v1/token`),
+    authorizationEndpoint: checkServiceUrl('authorizationEndpoint', authorizationEndpoint),
+    tokenEndpoint: checkServiceUrl('tokenEndpoint', tokenEndpoint),
     issuer,
     issuerParameter,
     timeoutMs,
@@ -112,6 +93,25 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
       }
     },
   })
+}
+
+type Checked = AuthConfigOptions & { timeoutMs: number; dialect: string; issuerParameter: string }
+
+function checkOptions(options: Checked): void {
+  const { clientId, clientSecret, dialect, issuer, issuerParameter, scope, timeoutMs } = options
+  const scopeToken = '[\\x21\\x23-\\x5b\\x5d-\\x7e]+'
+  if (!isText(clientId, /^[\x20-\x7e]+$/)) invalid('clientId must be printable ASCII')
+  if (!isText(scope, new RegExp(`^${scopeToken}( ${scopeToken})*$`))) invalid('scope must be space-separated tokens')
+  if (!(Number.isFinite(timeoutMs) && timeoutMs >= 1_000 && timeoutMs <= 60_000))
+    invalid('timeoutMs must be 1,000 to 60,000')
+  if (!['service', 'standard'].includes(dialect)) invalid('dialect must be service or standard')
+  if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
+  if (clientSecret !== undefined) checkSecret(clientSecret)
+}
+
+/** The types say so; a missing environment variable does not. */
+function isText(value: unknown, pattern: RegExp): boolean {
+  return typeof value === 'string' && pattern.test(value)
 }
 
 function checkSecret(clientSecret: unknown): void {
