@@ -36,9 +36,13 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     const headers = new Headers(init?.headers ?? request?.headers)
     if (headers.has('authorization')) return send(request ?? target, init)
     const signal = init?.signal ?? request?.signal
-    const token = await tokenFrom(tokens, { signal })
-    headers.set('authorization', `Bearer ${token}`)
+    // Before any waiting: what the caller changes afterwards belongs to its next call.
     const replay = replayable(request ?? target, init)
+    const token = await tokenFrom(tokens, { signal }).catch((error) => {
+      replay.release()
+      throw error
+    })
+    headers.set('authorization', `Bearer ${token}`)
     const response = await send(replay.input, { ...replay.init, headers })
     // A 401 from where a redirect led says nothing about a token that did not travel there.
     const answered = !response.redirected || targetOf(response.url) !== undefined

@@ -60,8 +60,8 @@ const marker: unique symbol = Symbol.for('agent-auth.error') as never
 export class AgentAuthError extends Error {
   readonly code: AgentAuthErrorCode
   readonly retryable: boolean
-  readonly status?: number
-  readonly details?: AgentAuthErrorDetails
+  declare readonly status?: number
+  declare readonly details?: AgentAuthErrorDetails
 
   constructor(code: AgentAuthErrorCode, message: string, options: AgentAuthErrorOptions = {}) {
     super(message)

@@ -58,6 +58,16 @@ describe('the same bytes', () => {
     )
   })
 
+  it('C-097 C-102 bytes the caller changes after the call do not go out changed', async () => {
+    await start()
+    const body = bytes(100)
+    const call = createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, post(body))
+    body.fill(0)
+    await call
+    for (const request of wire.requests) expect(bodyOf(request).equals(Buffer.from(bytes(100)))).toBe(true)
+    expect(wire.requests).toHaveLength(2)
+  })
+
   it.each<[kind: string, call: Call]>([
     ['FormData', (send, url) => send(url, post(form()))],
     ['a Request with FormData', (send, url) => send(new Request(url, post(form())))],

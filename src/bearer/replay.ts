@@ -21,9 +21,9 @@ export function replayable(input: FetchInput, init: RequestInit | undefined): Re
   if (body != null) {
     if (isStream(body)) return teed(input, { ...init }, body)
     const kept = snapshot(body)
-    const again = async (): Promise<Sending | undefined> =>
-      kept === undefined ? undefined : { input, init: { ...init, body: kept } }
-    return { input, init, again, release() {} }
+    if (kept === undefined) return { input, init, again: async () => undefined, release() {} }
+    const sending = { input, init: { ...init, body: kept } }
+    return { ...sending, again: async () => sending, release() {} }
   }
   if (typeof input === 'object' && 'clone' in input && !/^(GET|HEAD)$/i.test(init?.method ?? input.method))
     return cloned(input, init)

@@ -85,7 +85,7 @@ export class SessionHolder {
 
   #follow(stored: Stored): void {
     // The store gives the same object while nothing changed: the usual call stops here.
-    if (stored === this.#followed && this.saved) return
+    if (isRecord(stored) && stored === this.#followed && this.saved) return
     this.#followed = stored
     this.adopt(stored)
     this.flush()

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import { codeOf, sessionRig } from './support/session-rig.ts'
+import { sharedRecords } from './support/shared-records.ts'
+import { flush } from './support/virtual-time.ts'
+
+const hour = 3_600_000
+
+function twoRealms() {
+  const rig = sessionRig()
+  const records = sharedRecords()
+  return {
+    ...rig,
+    records,
+    here: rig.realm({ storage: records.handle() }),
+    there: rig.realm({ storage: records.handle() }),
+  }
+}
+
+describe('sign-out in another realm', () => {
+  test('F-31 C-074 reaches the others at their next call, with one event', async () => {
+    const { clock, here, there, service } = twoRealms()
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    await here.session.signOut()
+    clock.advance(1_000)
+    expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
+    expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
+    expect(there.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('F-31 F045 C-074 during a refresh: the store stays empty and the late tokens are dropped', async () => {
+    const { clock, here, there, service, records } = twoRealms()
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(hour)
+    const release = service.hold()
+    const call = codeOf(here.session.getAccessToken())
+    await flush()
+    const out = there.session.signOut()
+    await flush()
+    expect(records.items.size).toBe(0)
+    release()
+    expect(await call).toBe('login_required')
+    await out
+    expect(records.items.size).toBe(0)
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+  })
+
+  test('C-074 between the last look and the write of a refresh: removed once more behind its lock', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    let pause: (() => void) | undefined
+    let pausing = false
+    const step = (operation: string): Promise<void> =>
+      pausing && operation === 'setItem'
+        ? new Promise((resolve) => {
+            pause = resolve
+          })
+        : Promise.resolve()
+    const here = realm({ storage: records.handle({ step }) })
+    const there = realm({ storage: records.handle() })
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(hour)
+    pausing = true
+    const call = codeOf(here.session.getAccessToken())
+    await flush()
+    await flush()
+    expect(pause).toBeDefined()
+    const out = there.session.signOut()
+    await flush()
+    expect(records.items.size).toBe(0)
+    pause?.()
+    await out
+    await call
+    expect(records.items.size).toBe(0)
+    clock.advance(1_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
+  })
+
+  test('C-074 what another realm signs in afterwards is followed, not removed', async () => {
+    const { clock, here, there, service, records } = twoRealms()
+    await here.session.signIn(service.issue())
+    await here.session.signOut()
+    const next = service.issue()
+    await there.session.signIn(next)
+    clock.advance(1_000)
+    expect(await here.session.getAccessToken()).toBe(next.accessToken)
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
+  })
+})
+
+describe('in the same realm, at every point of a refresh', () => {
+  // Each number is how many storage and network steps are let through before the sign-out or sign-in comes.
+  const points = Array.from({ length: 10 }, (_, index) => index)
+
+  const stepped = async () => {
+    const { clock, service, realm } = sessionRig(undefined, { travel: () => gate() })
+    const records = sharedRecords()
+    let open = true
+    const waiting: (() => void)[] = []
+    const gate = (): Promise<void> =>
+      open ? Promise.resolve() : new Promise((resolve) => void waiting.push(() => resolve()))
+    const here = realm({ storage: records.handle({ step: () => gate() }) })
+    const first = service.issue()
+    await here.session.signIn(first)
+    clock.advance(hour)
+    open = false
+    const call = codeOf(here.session.getAccessToken())
+    const let1 = async (): Promise<void> => {
+      await flush()
+      waiting.shift()?.()
+      await flush()
+    }
+    const letAll = async (): Promise<void> => {
+      open = true
+      for (const go of waiting.splice(0)) go()
+      await flush()
+    }
+    return { service, records, first, call, let1, letAll, clock, ...here }
+  }
+
+  test.each(points)('C-074 F-31 F045 I4 sign-out after %i steps: nothing comes back', async (steps) => {
+    const { service, records, call, let1, letAll, session, clock } = await stepped()
+    for (let step = 0; step < steps; step++) await let1()
+    const stored: number[] = []
+    const out = session.signOut()
+    await letAll()
+    await out
+    records.onChange(() => void stored.push(records.items.size))
+    const answer = await call
+    if (typeof answer === 'string') expect(answer).toBe('login_required')
+    await flush()
+    expect(records.items.size).toBe(0)
+    expect(stored.filter((size) => size > 0)).toEqual([])
+    clock.advance(1_000)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(service.sent.length).toBeLessThanOrEqual(1)
+  })
+
+  test.each(points)('C-074 F-32 sign-in as another after %i steps: only the new session remains', async (steps) => {
+    const { service, records, call, let1, letAll, session, clock } = await stepped()
+    for (let step = 0; step < steps; step++) await let1()
+    const second = service.issue()
+    const signedIn = session.signIn(second)
+    await letAll()
+    await signedIn
+    const answer = await call
+    if (typeof answer === 'string') expect(answer).toBe('session_changed')
+    else expect(service.familyOf((answer as { resolved: string }).resolved)).toBe(1)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: second.accessToken, rev: 1 })
+    clock.advance(1_000)
+    expect(await session.getAccessToken()).toBe(second.accessToken)
+  })
+
+  test('F-32 another realm signs in during a refresh: the new person’s record is never overwritten', async () => {
+    const { clock, here, there, service, records } = twoRealms()
+    const families: number[] = []
+    await here.session.signIn(service.issue())
+    clock.advance(hour)
+    const release = service.hold()
+    const call = codeOf(here.session.getAccessToken())
+    await flush()
+    records.onChange(() => void families.push(service.familyOf(String(records.record()?.refreshToken))))
+    const second = service.issue()
+    const signedIn = there.session.signIn(second)
+    await flush()
+    release()
+    await signedIn
+    await call
+    await flush()
+    // The refresh was first and may still commit; after the sign-in nothing of it follows.
+    expect(families.at(-1)).toBe(2)
+    expect(families.indexOf(1, families.indexOf(2))).toBe(-1)
+    clock.advance(1_000)
+    await codeOf(here.session.getAccessToken())
+    expect(await here.session.getAccessToken()).toBe(second.accessToken)
+    expect(await there.session.getAccessToken()).toBe(second.accessToken)
+  })
+})
