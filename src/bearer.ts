@@ -38,20 +38,20 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     const signal = init?.signal ?? request?.signal
     // Before any waiting: what the caller changes afterwards belongs to its next call.
     const replay = replayable(request ?? target, init)
-    const token = await tokenFrom(tokens, { signal }).catch((error) => {
-      replay.release()
-      throw error
-    })
+    const token = await tokenFrom(tokens, { signal }, replay)
     headers.set('authorization', `Bearer ${token}`)
     const response = await send(replay.input, { ...replay.init, headers })
-    // A 401 from where a redirect led says nothing about a token that did not travel there.
-    const answered = !response.redirected || targetOf(response.url) !== undefined
-    if (response.status === 401 && answered && !refusesRetry(response.headers))
+    if (response.status === 401 && !refusesRetry(response.headers) && isFromScope(response, targetOf))
       return retry(send, tokens, { token, replay, headers, response, signal })
     replay.release()
     return response
   }
   return bearerFetch
+}
+
+/** A 401 from where a redirect led says nothing about a token that did not travel there. */
+function isFromScope({ redirected, url }: Response, targetOf: (input: string) => string | undefined): boolean {
+  return !redirected || targetOf(url) !== undefined
 }
 
 /** A user session token cannot be renewed: after a 401 it is still the same. */
@@ -103,10 +103,12 @@ async function newerToken(
 async function tokenFrom(
   source: AccessTokenSource,
   options: { rejected?: string; signal: AbortSignal | null | undefined },
+  replay?: Replay,
 ): Promise<string> {
   try {
     return checkToken(await source.getAccessToken(options))
   } catch (error) {
+    replay?.release()
     throw options.signal?.aborted ? options.signal.reason : error
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type PendingLogin, startLogin } from '../src/authorize.ts'
 import { readCallback } from '../src/callback.ts'
 import { exchangeCode } from '../src/exchange.ts'
@@ -9,6 +9,8 @@ import type { TokenStorage } from '../src/storage/token-storage.ts'
 import { assertNoLeak, registerSecret, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
 import { callbackUrl, configWith, failure, json, redirectUri, scriptedFetch } from './support/token-flow.ts'
+
+afterEach(() => vi.useRealTimers())
 
 /** A storage without a lock whose content can be looked at, each call a turn of the event loop later. */
 function openStorage(): TokenStorage & { items: Map<string, string> } {
@@ -319,6 +321,19 @@ describe('taking', () => {
 })
 
 describe('storages that misbehave', () => {
+  it.each(['getItem', 'setItem', 'withLock'])(
+    'C-011 a storage whose %s never answers: storage_failed, in bounded time',
+    async (call) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const { pending } = await startLogin(configWith())
+      const logins = pendingLogins({ ...memoryStorage(), [call]: () => new Promise(() => {}) })
+      const saving = failure(logins.save(pending))
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect(await saving).toMatchObject({ code: 'storage_failed', retryable: true })
+      expect(vi.getTimerCount()).toBe(0)
+    },
+  )
+
   it.each(['', 'null', '5', '"text"', '[]', '{}', '{"v":2}', '{"v":1', 'garbage', '{"v":1,"state":7}'])(
     'C-019 a record that holds %j counts as no login, once',
     async (garbage) => {

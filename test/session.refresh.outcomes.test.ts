@@ -179,6 +179,13 @@ describe('while the access token is good', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
+  test('C-083 a token that expires while its refresh is waited for is not handed out', async () => {
+    const { time, service, session } = await expired(hour - 5_000)
+    service.usually('hang')
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('timeout')
+    expect(session.state.status).toBe('signed-in')
+  })
+
   test('C-083 a busy service is asked once ahead of expiry, without waiting', async () => {
     const { service, session, tokens } = await expired(hour - 30_000)
     service.usually(plain(503))

@@ -151,6 +151,16 @@ describe('a record that cannot be used', () => {
     expect([...records.items.values()]).toEqual([other])
   })
 
+  test('C-079 an older revision of the same sign-in, as from a stale read, is not taken up again', async () => {
+    const { session, records, service, text } = await start()
+    const token = await session.getAccessToken({ forceRefresh: true })
+    records.put(text)
+    expect(await session.getAccessToken()).toBe(token)
+    const newer = await session.getAccessToken({ forceRefresh: true })
+    expect(new Set(service.sent).size).toBe(2)
+    expect(await session.getAccessToken()).toBe(newer)
+  })
+
   test('C-057 a store that parses what it reads gives the same session', async () => {
     const { realm, records, tokens } = await start()
     const honest = records.handle()

@@ -162,6 +162,8 @@ const outcomes: [...Answer, Verdicts][] = [
   [400, 'text/html', { error: 'invalid_grant' }, foreign],
   [400, 'text/plain', 'invalid_grant', foreign],
   [400, json, page, foreign],
+  [400, json, '[]', foreign],
+  [401, json, '"invalid_grant"', foreign],
   [401, json, '', foreign],
 ]
 

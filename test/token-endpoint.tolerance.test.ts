@@ -195,6 +195,19 @@ describe('what a token answer may leave out', () => {
     expect(tokens.scope).toBe(scope || undefined)
     expect(events.filter(({ type }) => type === 'scope_reduced')).toHaveLength(warnings)
   })
+
+  it.each<[string, number]>([
+    ['api.access offline_access', 0],
+    ['offline_access more api.access', 0],
+    ['api.access', 1],
+    ['offline_access', 1],
+  ])('C-053 of the scopes api.access and offline_access %j is granted: %d warnings', async (scope, warnings) => {
+    const events: AuthEvent[] = []
+    const { fetch } = scriptedFetch(members({ scope }))
+    const config = configWith({ scope: 'api.access offline_access', fetch, onEvent: (event) => events.push(event) })
+    await refreshTokens(config, tokensWith())
+    expect(events.filter(({ type }) => type === 'scope_reduced')).toHaveLength(warnings)
+  })
 })
 
 describe('what a token must be', () => {

@@ -22,8 +22,8 @@ export function replayable(input: FetchInput, init: RequestInit | undefined): Re
     if (isStream(body)) return teed(input, { ...init }, body)
     const kept = snapshot(body)
     if (kept === undefined) return { input, init, again: async () => undefined, release() {} }
-    const sending = { input, init: { ...init, body: kept } }
-    return { ...sending, again: async () => sending, release() {} }
+    const sending = { input, init: kept === body ? init : { ...init, body: kept } }
+    return { input, init: sending.init, again: async () => sending, release() {} }
   }
   if (typeof input === 'object' && 'clone' in input && !/^(GET|HEAD)$/i.test(init?.method ?? input.method))
     return cloned(input, init)
