@@ -1,12 +1,42 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, sep } from 'node:path'
 import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
+
+/** One file instead of 450 modules: most of a start was finding and reading them. libsql is native and stays out. */
+const bundled = ['@hono/node-server', 'hono', 'jose', 'kysely', 'zod']
+
+/** `tsup --no-dts`: JavaScript only, beside whatever types were built before. */
+const fast = process.argv.includes('--no-dts')
 
 const config: Options | Options[] | ((override: Options) => unknown) = defineConfig({
   entry: ['src/index.ts', 'src/cli.ts'],
   format: ['esm'],
   target: 'node20',
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
-  clean: true,
+  noExternal: bundled.map((name) => new RegExp(`^${name}(/|$)`)),
+  external: ['libsql'],
+  dts: fast ? false : { compilerOptions: { ignoreDeprecations: '6.0' } },
+  clean: !fast,
+  onSuccess: writeLicenses,
 })
+
+/** The licences of what is bundled ask to go along. */
+async function writeLicenses(): Promise<void> {
+  const texts = await Promise.all(
+    bundled.map(async (name) => {
+      const folder = packageFolder(name)
+      const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry))
+      return file === undefined ? `${name}: MIT` : `${name}\n\n${await readFile(join(folder, file), 'utf8')}`
+    }),
+  )
+  await writeFile('dist/third-party-licenses.txt', texts.join('\n\n---\n\n'))
+}
+
+function packageFolder(name: string): string {
+  const entry = createRequire(import.meta.url).resolve(name)
+  const end = entry.lastIndexOf(join('node_modules', ...name.split('/')))
+  return end === -1 ? dirname(entry) : entry.slice(0, end) + join('node_modules', ...name.split('/')) + sep
+}
 
 export default config

@@ -4,6 +4,7 @@ import { createAuthApp } from './auth/auth-app.ts'
 import { loadKeys } from './auth/keys.ts'
 import { createPasswords } from './auth/passwords.ts'
 import { createThrottles } from './auth/throttles.ts'
+import { createAutoApproval } from './auto-approval.ts'
 import { createClock } from './clock.ts'
 import type { ServiceConfig, ServiceOptions } from './config.ts'
 import { createServiceConfig } from './config.ts'
@@ -13,10 +14,11 @@ import { makeDemoWorld } from './dev/demo-world.ts'
 import { createDevApp } from './dev/dev-app.ts'
 import { readRoster } from './dev/roster.ts'
 import { isSeeded, seed } from './dev/seed.ts'
+import { createFaults } from './faults.ts'
 import type { HttpEnvironment } from './http/environment.ts'
 import { createInProcessFetch } from './in-process-fetch.ts'
 import { createJournal } from './journal.ts'
-import type { Service } from './service.ts'
+import type { DevControls, Service } from './service.ts'
 import { openStore } from './store/store.ts'
 
 /** A service and the parts that a server listens with and tests look into. */
@@ -53,11 +55,16 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
     world ??= makeDemoWorld(config.redirectUris)
     return world
   })
-  const dev = {
+  const dev: DevControls = {
     ...controls,
     async reset() {
       await controls.reset()
       roster = await readRoster(store.db, world)
+    },
+    autoApprove(email: string | undefined) {
+      const wanted = email?.toLowerCase()
+      if (wanted !== undefined && !roster.people.some((person) => person.email === wanted)) throw nobody()
+      context.autoApproval.set(wanted)
     },
   }
   const authApp = createAuthApp(context)
@@ -79,6 +86,10 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
   return { service, context, authApp, apiApp }
 }
 
+function nobody(): Error {
+  return new Error('nobody has this email address')
+}
+
 async function createContext(config: ServiceConfig): Promise<ServiceContext> {
   const clock = createClock()
   const store = await openStore(config.dataFile)
@@ -89,6 +100,8 @@ async function createContext(config: ServiceConfig): Promise<ServiceContext> {
     store,
     keys,
     journal: createJournal(clock),
+    faults: createFaults(),
+    autoApproval: createAutoApproval(),
     // What may reach a disk gets the slow hash.
     passwords: createPasswords({ scheme: config.dataFile === undefined ? 'keyed' : 'scrypt', key: keys.hashKey }),
     throttles: createThrottles(clock),

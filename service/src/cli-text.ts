@@ -3,6 +3,7 @@ import type { Client, Service } from './service.ts'
 export const helpText: string = `agent-service: the Agent Management Service on this machine
 
   agent-service [options]
+  agent-service clients ACTION --data FILE …    manage API clients; clients --help lists the actions
 
   --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
   --json                 print one JSON line instead of text

@@ -12,10 +12,14 @@ interface Command {
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
-process.exitCode = await main()
+const args = process.argv.slice(2)
+// Only asked for, the registry's command is loaded at all.
+process.exitCode = await (args[0] === 'clients'
+  ? import('./cli-clients.ts').then(({ clientsMain }) => clientsMain(args.slice(1)))
+  : main())
 
 async function main(): Promise<number> {
-  const command = readCommand(process.argv.slice(2))
+  const command = readCommand(args)
   if (typeof command === 'string') {
     process.stderr.write(`agent-service: ${command}\nTry agent-service --help\n`)
     return exitCodes.usage

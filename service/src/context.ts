@@ -1,8 +1,10 @@
 import type { ServiceKeys } from './auth/keys.ts'
 import type { Passwords } from './auth/passwords.ts'
 import type { Throttle } from './auth/throttle.ts'
+import type { AutoApproval } from './auto-approval.ts'
 import type { ServiceClock } from './clock.ts'
 import type { ServiceConfig } from './config.ts'
+import type { Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Store } from './store/store.ts'
 
@@ -11,6 +13,8 @@ export interface ServiceContext {
   readonly config: ServiceConfig
   readonly clock: ServiceClock
   readonly journal: Journal
+  readonly faults: Faults
+  readonly autoApproval: AutoApproval
   readonly store: Store
   readonly keys: ServiceKeys
   readonly passwords: Passwords

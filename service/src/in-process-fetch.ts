@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import type { HttpEnvironment } from './http/environment.ts'
+import { loseInProcess } from './http/lost-answer.ts'
 
 /** A fetch without sockets: the origin chooses the app, an unknown one fails as an unreachable host does. */
 export function createInProcessFetch(apps: Record<string, Hono<HttpEnvironment>>): typeof fetch {
@@ -8,7 +9,11 @@ export function createInProcessFetch(apps: Record<string, Hono<HttpEnvironment>>
     const app = apps[new URL(request.url).origin]
     if (app === undefined) throw new TypeError('fetch failed: the service has no such origin')
     request.signal.throwIfAborted()
-    return withAbort(request.signal, async () => app.fetch(request))
+    const env: HttpEnvironment['Bindings'] = {}
+    return withAbort(request.signal, async () => {
+      const answer = await app.fetch(request, env)
+      return env.loss === undefined ? answer : loseInProcess(answer, env.loss)
+    })
   }
 }
 

@@ -1,5 +1,6 @@
 export { createService } from './app.ts'
 export type { ServiceOptions } from './config.ts'
+export type { FaultEffect, FaultMatch, FaultRule } from './faults.ts'
 export type { EventEntry, JournalEntry, RequestEntry, SecurityEvent } from './journal.ts'
 export { startService } from './server.ts'
 export type { Client, DevControls, Person, Service } from './service.ts'

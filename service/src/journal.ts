@@ -13,6 +13,8 @@ export interface RequestEntry {
   authorization: 'none' | 'basic' | 'bearer' | 'other'
   contentType: string | null
   grantType?: string
+  /** The fault that a rule made of this request. */
+  fault?: string
   clientId?: string
 }
 
@@ -34,6 +36,11 @@ export type SecurityEvent =
   | 'refresh_token_reused'
   | 'client_authentication_failed'
   | 'access_forbidden'
+  | 'client_created'
+  | 'client_activated'
+  | 'client_deactivated'
+  | 'client_secret_created'
+  | 'client_secret_retired'
 
 export interface Journal {
   request(entry: Omit<RequestEntry, 'kind' | 'atMs'>): void

@@ -5,12 +5,15 @@ import type { Hono } from 'hono'
 import type { Assembly } from './app.ts'
 import { assemble } from './app.ts'
 import type { ServiceOptions } from './config.ts'
-import type { HttpEnvironment } from './http/environment.ts'
+import type { HttpEnvironment, NodeBindings } from './http/environment.ts'
+import { loseOnSocket } from './http/lost-answer.ts'
 import type { Service } from './service.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
 const hostname = '127.0.0.1'
 const drainMs = 10_000
+
+type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
 
 interface Listener {
   server: Server
@@ -48,7 +51,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 function listen(port: number): Promise<Listener> {
   let app: Hono<HttpEnvironment> | undefined
   const server = createAdaptorServer({
-    fetch: (request, env) => app?.fetch(request, env as HttpEnvironment['Bindings']) ?? starting(),
+    fetch: (request, env) => (app === undefined ? starting() : answer(app, request, env as NodeEnvironment)),
     overrideGlobalObjects: false,
     serverOptions: {
       headersTimeout: 10_000,
@@ -72,6 +75,11 @@ function listen(port: number): Promise<Listener> {
       })
     })
   })
+}
+
+async function answer(app: Hono<HttpEnvironment>, request: Request, env: NodeEnvironment): Promise<Response> {
+  const answered = await app.fetch(request, env)
+  return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
 }
 
 function starting(): Response {

@@ -1,3 +1,4 @@
+import type { FaultRule } from './faults.ts'
 import type { JournalEntry } from './journal.ts'
 
 export interface Person {
@@ -30,7 +31,12 @@ export interface DevControls {
   revokeRefreshTokens(): Promise<void>
   mintSessionToken(email: string): Promise<string>
   journal(): JournalEntry[]
-  /** Back to the seed, with the people and clients that are known already. The clock stays where it is. */
+  /** Whoever it names signs in and approves without pages: authorize redirects at once. Undefined turns it off. */
+  autoApprove(email: string | undefined): void
+  /** Makes requests go wrong on purpose: on both origins, over sockets and in process. */
+  addFault(rule: FaultRule): void
+  clearFaults(): void
+  /** Back to the seed without faults and automatic approval, with the people and clients that are known already. The clock stays where it is. */
   reset(): Promise<void>
 }
 

@@ -4,57 +4,17 @@ import type { ServiceContext } from '../context.ts'
 import { cors } from '../http/cors.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { hostGuard } from '../http/host-guard.ts'
+import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
 import { unexpectedErrorId } from '../http/unexpected.ts'
-import type { BearerRecord } from '../store/access-tokens.ts'
+import { serveOpenApi } from '../openapi/routes.ts'
 import { ApiError, ValidationError } from './api-error.ts'
 import { authenticate } from './bearer.ts'
-import { readContextVariables } from './context-variables.ts'
-import { createParentAgent } from './create-parent-agent.ts'
-import type { Envelope } from './envelope.ts'
+import type { Endpoint } from './endpoints.ts'
+import { endpoints } from './endpoints.ts'
 import { failed } from './envelope.ts'
-import type { EndpointNeeds } from './permissions.ts'
 import { checkPermission } from './permissions.ts'
-import { searchLlmModels } from './search-llm-models.ts'
-import { searchParentAgents } from './search-parent-agents.ts'
-
-interface Endpoint extends EndpointNeeds {
-  method: 'GET' | 'POST'
-  path: string
-  answer(c: Context<HttpEnvironment>, bearer: BearerRecord): Promise<Envelope<object>>
-}
-
-const endpoints: readonly Endpoint[] = [
-  {
-    method: 'GET',
-    path: '/api/parent_agents/:parent_agent_id/state_function/context_variables',
-    permission: 'parent_agents.read',
-    billing: 'not-needed',
-    answer: readContextVariables,
-  },
-  {
-    method: 'POST',
-    path: '/api/parent_agents/search',
-    permission: 'parent_agents.read',
-    billing: 'not-needed',
-    answer: searchParentAgents,
-  },
-  {
-    method: 'POST',
-    path: '/api/parent_agents',
-    permission: 'parent_agents.create',
-    billing: 'needed',
-    answer: createParentAgent,
-  },
-  {
-    method: 'POST',
-    path: '/api/llm_models/search',
-    permission: 'llm_models.read',
-    billing: 'not-needed',
-    answer: searchLlmModels,
-  },
-]
 
 /** The API host, {base_url}. Success is 200; areas whose endpoints are not shown are 404. */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
@@ -66,12 +26,14 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(journalRequests('base'))
   app.use(cors('GET, POST'))
   app.use(hostGuard(service.config.baseUrl))
+  app.use(injectFaults('base'))
   for (const endpoint of endpoints) {
     app.on(endpoint.method, endpoint.path, serve(endpoint))
     app.all(endpoint.path, () => {
       throw notAllowed(endpoint.method)
     })
   }
+  serveOpenApi(app, service.config)
   app.notFound((c) => refuse(c, new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })))
   app.onError((error, c) => fail(c, error))
   return app

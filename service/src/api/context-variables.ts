@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { BearerRecord } from '../store/access-tokens.ts'
 import type { ContextGroupRow } from '../store/context-groups.ts'
@@ -30,11 +30,13 @@ export interface ContextVariable {
   insert_value: string
 }
 
-const path = z.object({
+export const contextVariablesPath: z.ZodObject<{ parent_agent_id: z.ZodType<number> }> = z.object({
   parent_agent_id: z
     .string()
     .refine((text) => /^-?\d+$/.test(text), { message: 'a whole number', params: { type: 'integer_parsing' } })
-    .transform(Number),
+    .transform(Number)
+    // Text in the path, an integer to whoever calls.
+    .meta({ type: 'integer' }),
 })
 
 /** GET /api/parent_agents/{parent_agent_id}/state_function/context_variables (spec 4.1). */
@@ -42,7 +44,11 @@ export async function readContextVariables(
   c: Context<HttpEnvironment>,
   bearer: BearerRecord,
 ): Promise<Envelope<{ context_variables: ContextVariableGroup[] }>> {
-  const { parent_agent_id: id } = validate(path, { parent_agent_id: c.req.param('parent_agent_id') }, 'path')
+  const { parent_agent_id: id } = validate(
+    contextVariablesPath,
+    { parent_agent_id: c.req.param('parent_agent_id') },
+    'path',
+  )
   const { db } = c.get('service').store
   // A number no row can have is as unknown as another tenant's.
   const isKnown = Number.isSafeInteger(id) && (await parentAgentsOf(db, bearer.tenantId).has(id))

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { BearerRecord } from '../store/access-tokens.ts'
 import { contextGroupsOf } from '../store/context-groups.ts'

@@ -1,8 +1,9 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Filter, Search, SortKey } from '../store/search.ts'
 import type { ColumnTypes, Parsed } from './filters.ts'
 import { parseFilters } from './filters.ts'
-import { parseSort } from './sort.ts'
+import { describeFilters, describeSort } from './search-description.ts'
+import { mostKeys, parseSort } from './sort.ts'
 import { storableText } from './text.ts'
 
 /** The checked body of a search; `own` is the one member that only this search has. */
@@ -42,15 +43,18 @@ export function searchBody<Column extends string, Own>(
 }
 
 function searchText(): z.ZodType<string> {
-  return storableText().refine((text) => [...text].length <= longestSearch, {
-    message: `at most ${longestSearch} characters`,
-    params: { type: 'string_too_long' },
-  })
+  return storableText()
+    .refine((text) => [...text].length <= longestSearch, {
+      message: `at most ${longestSearch} characters`,
+      params: { type: 'string_too_long' },
+    })
+    .meta({ maxLength: longestSearch, description: 'Literal text, upper and lower case alike' })
 }
 
 function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<Filter<Column>> {
   return z
     .array(z.unknown())
+    .meta(describeFilters(columns))
     .nullish()
     .transform((items, context) => reported(parseFilters(items ?? [], columns), context))
 }
@@ -58,6 +62,7 @@ function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodT
 function sortKeys<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<SortKey<Column>[]> {
   return z
     .unknown()
+    .meta(describeSort(columns, mostKeys))
     .optional()
     .transform((sort, context) => reported(parseSort(sort ?? [], columns), context))
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { BearerRecord } from '../store/access-tokens.ts'
 import type { LlmModelColumn } from '../store/llm-models.ts'

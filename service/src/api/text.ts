@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const longestName = 500
 // Controls, zero-width characters, bidi marks and embeddings, byte order mark.
@@ -9,6 +9,10 @@ const loneSurrogate = /\p{Cs}/u
 /** Text the store can hold: no NUL, no half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && !loneSurrogate.test(text)
+}
+
+export function hasInvisible(text: string): boolean {
+  return invisible.test(text)
 }
 
 export function storableText(): z.ZodType<string, string> {
@@ -29,9 +33,10 @@ export function nameText(): z.ZodType<string, string> {
       message: `at most ${longestName} characters`,
       params: { type: 'string_too_long' },
     })
-    .refine((text) => !invisible.test(text), {
+    .refine((text) => !hasInvisible(text), {
       message: 'text may not hold control, bidi or zero-width characters',
       params: { type: 'string_invisible' },
     })
     .transform((text) => text.normalize('NFC'))
+    .meta({ maxLength: longestName })
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { ValidationItem } from './api-error.ts'
 
 const longestInput = 200

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { hasMediaType, readText } from '../http/body.ts'
 import { parseJson } from '../http/json.ts'
 import type { ValidationItem } from './api-error.ts'

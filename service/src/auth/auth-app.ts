@@ -1,9 +1,11 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { clientsPath, createClientsApp } from '../clients/clients-app.ts'
 import type { ServiceContext } from '../context.ts'
 import { cors } from '../http/cors.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { hostGuard } from '../http/host-guard.ts'
+import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
 import { unexpectedErrorId } from '../http/unexpected.ts'
@@ -28,12 +30,14 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(purgeNowAndThen(service))
   // Pages get no CORS headers: no other origin has a reason to read them (S-011).
   app.use(tokenPath, cors('POST'))
+  app.use(injectFaults('auth'))
   app.get('/auth/v1/authorize', authorize)
   app.all('/auth/v1/authorize', notAllowed)
   app.post('/auth/v1/sign-in', signIn)
   app.post('/auth/v1/sign-out', signOut)
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
+  app.route(clientsPath, createClientsApp())
   app.notFound((c) => showError(c, 404, 'There is nothing at this address.'))
   app.onError((_error, c) => fail(c))
   return app

@@ -5,6 +5,7 @@ import { showSignIn } from '../pages/sign-in.tsx'
 import type { AuthorizationRequest } from '../store/authorization-requests.ts'
 import { requestLifeMs, saveRequest } from '../store/authorization-requests.ts'
 import { findClient } from '../store/clients.ts'
+import { approveAtOnce, findAutomaticPerson } from './approve-at-once.ts'
 import type { AskedFor } from './authorization-request.ts'
 import { readAskedFor, verifiedRedirectUri } from './authorization-request.ts'
 import { askConsent } from './consent.ts'
@@ -32,6 +33,8 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
 }
 
 async function begin(c: Context<HttpEnvironment>, clientId: string, asked: AskedFor): Promise<Response> {
+  const person = await findAutomaticPerson(c)
+  if (person !== undefined) return approveAtOnce(c, { clientId, asked, person })
   const signedIn = await readSignedIn(c)
   if (signedIn !== undefined && asked.refusal !== null) {
     return c.redirect(callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state), 302)

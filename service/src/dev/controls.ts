@@ -5,13 +5,14 @@ import { expireEveryAccessToken, saveSessionToken } from '../store/access-tokens
 import { revokeEveryRefreshToken } from '../store/grants.ts'
 import { findPersonByEmail } from '../store/people.ts'
 import type { DemoWorld } from './demo-world.ts'
+import { readFaultRule } from './fault-rule.ts'
 import { empty, seed } from './seed.ts'
 
 /** How long a user session token lives is not shown (A-21). */
 const sessionTokenLifeMs = 12 * 60 * 60_000
 
-export function createDevControls(service: ServiceContext, world: () => DemoWorld): DevControls {
-  const { clock, store, journal, throttles } = service
+export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
+  const { clock, store, journal, throttles, faults, autoApproval } = service
   return {
     nowMs: () => clock.nowMs(),
     advance: (ms) => clock.advance(ms),
@@ -28,10 +29,18 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
       return token
     },
     journal: () => journal.entries(),
+    addFault: (rule) => {
+      const checked = readFaultRule(rule)
+      if (checked === undefined) throw new TypeError('this is not a fault rule; see FaultRule')
+      faults.add(checked)
+    },
+    clearFaults: () => faults.clear(),
     async reset() {
       await empty(store.db)
       await seed(service, world())
       journal.clear()
+      faults.clear()
+      autoApproval.set(undefined)
       for (const throttle of Object.values(throttles)) throttle.clear()
     },
   }

@@ -1,4 +1,4 @@
-import { permissionNames } from '../api/permissions.ts'
+import { clientAdminPermission, permissionNames } from '../api/permissions.ts'
 import { randomId, randomSecret } from '../auth/secrets.ts'
 
 /** Who and what a fresh service starts with. Passwords, ids and secrets are new each time (S-084). */
@@ -42,8 +42,9 @@ export function makeDemoWorld(redirectUris: readonly string[]): DemoWorld {
     const clientSecret = kind === 'confidential' ? randomSecret() : undefined
     return { clientId: randomId('app'), name, kind, clientSecret, tenant, redirectUris: [...uris] }
   }
-  const all = permissionNames
-  const readOnly = all.filter((permission) => permission !== 'parent_agents.create')
+  const all = [...permissionNames, clientAdminPermission]
+  const plain = permissionNames
+  const readOnly = plain.filter((permission) => permission !== 'parent_agents.create')
   return {
     tenants: [
       { id: 'demo', name: 'Demo' },
@@ -56,7 +57,7 @@ export function makeDemoWorld(redirectUris: readonly string[]): DemoWorld {
         'Gil Guest',
         'gil@demo.example',
         'demo',
-        all.filter((permission) => permission !== 'api.access'),
+        plain.filter((permission) => permission !== 'api.access'),
       ),
       person('Ola Admin', 'ola@other.example', 'other', all),
     ],

@@ -1,12 +1,13 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { hasMediaType, readText } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { addressOf } from '../http/environment.ts'
-import { ownOrigins } from '../http/host-guard.ts'
 import { parseJson } from '../http/json.ts'
 import type { DevControls } from '../service.ts'
+import { serveDevPage } from './dev-page.ts'
+import { readFaultRule } from './fault-rule.ts'
+import { loopbackOnly } from './loopback-only.ts'
 import type { Roster } from './roster.ts'
 
 interface DevAppOptions {
@@ -17,12 +18,21 @@ interface DevAppOptions {
 
 const mostBytes = 16 * 1_024
 const clockBody = z.object({ advanceMs: z.int().min(0) })
+const autoApproveBody = z.object({ email: z.string().nullable() })
 const sessionTokenBody = z.object({ email: z.string() })
 
 /** /_dev/*: steers the service from a test in another process. */
-export function createDevApp({ authUrl, dev, roster }: DevAppOptions): Hono<HttpEnvironment> {
+export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
-  app.use(loopbackOnly(authUrl))
+  app.use(loopbackOnly(options.authUrl))
+  serveDevPage(app, options)
+  serveState(app, options)
+  servePeople(app, options)
+  serveFaults(app, options)
+  return app
+}
+
+function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
   app.get('/state', (c) => c.json({ nowMs: dev.nowMs(), ...roster() }))
   app.get('/journal', (c) => c.json({ entries: dev.journal() }))
   app.post('/reset', async (c) => {
@@ -43,26 +53,35 @@ export function createDevApp({ authUrl, dev, roster }: DevAppOptions): Hono<Http
     await dev.revokeRefreshTokens()
     return c.json({ nowMs: dev.nowMs() })
   })
+}
+
+function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
   app.post('/session-token', async (c) => {
     const body = await readJson(c, sessionTokenBody)
     const person = roster().people.find(({ email }) => email === body?.email.toLowerCase())
     if (person === undefined) return c.json({ error: 'send {"email": "…"} of a person of this service' }, 422)
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
-  return app
+  app.post('/auto-approve', async (c) => {
+    const body = await readJson(c, autoApproveBody)
+    const isKnown = body?.email === null || roster().people.some(({ email }) => email === body?.email?.toLowerCase())
+    if (body === undefined || !isKnown) return c.json({ error: 'send {"email": "…"} of a person, or null' }, 422)
+    dev.autoApprove(body.email ?? undefined)
+    return c.json({ nowMs: dev.nowMs() })
+  })
 }
 
-/** Not for other machines, and not for pages in the browser of this one. */
-function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment> {
-  const origins = ownOrigins(authUrl)
-  return async (c, next) => {
-    const address = addressOf(c.env)
-    const isLoopback = /^(::ffff:)?127\.|^::1$|^in-process$/.test(address)
-    const origin = c.req.header('origin')
-    if (!isLoopback || (origin !== undefined && !origins.has(origin))) return c.json({ error: 'loopback only' }, 403)
-    c.header('Cache-Control', 'no-store')
-    return next()
-  }
+function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
+  app.post('/faults', async (c) => {
+    const rule = readFaultRule(await readJson(c, z.unknown()))
+    if (rule === undefined) return c.json({ error: 'send {"match": {…}, "effect": …, "times": n} as JSON' }, 422)
+    dev.addFault(rule)
+    return c.json({ nowMs: dev.nowMs() })
+  })
+  app.delete('/faults', (c) => {
+    dev.clearFaults()
+    return c.json({ nowMs: dev.nowMs() })
+  })
 }
 
 async function readJson<Value>(c: Context<HttpEnvironment>, schema: z.ZodType<Value>): Promise<Value | undefined> {

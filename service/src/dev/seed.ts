@@ -1,6 +1,7 @@
 import { refuseRegistration } from '../auth/redirect-uris.ts'
 import { keyedHash, randomId } from '../auth/secrets.ts'
 import type { ServiceContext } from '../context.ts'
+import { clientRegistryOf } from '../store/client-registry.ts'
 import type { Db } from '../store/store.ts'
 import { seedAgents } from './demo-agents.ts'
 import type { DemoClient, DemoPerson, DemoWorld } from './demo-world.ts'
@@ -20,7 +21,7 @@ export async function seed(service: ServiceContext, world: DemoWorld): Promise<v
       await seedAgents(tx, { tenant: id, nowMs: service.clock.nowMs() })
     }
     for (const [position, person] of hashed.entries()) await seedPerson(tx, person, position)
-    for (const [position, client] of world.clients.entries()) await seedClient(service, { tx, client, position })
+    for (const client of world.clients) await seedClient(service, tx, client)
   })
 }
 
@@ -40,27 +41,18 @@ async function seedPerson(tx: Db, person: DemoPerson & { hash: string }, positio
     .execute()
 }
 
-async function seedClient(
-  { keys }: ServiceContext,
-  { tx, client, position }: { tx: Db; client: DemoClient; position: number },
-): Promise<void> {
+async function seedClient({ keys, clock }: ServiceContext, tx: Db, client: DemoClient): Promise<void> {
   const problem = refuseRegistration(client.redirectUris)
   if (problem !== undefined) throw new TypeError(problem)
-  const { clientId, tenant, name, kind, clientSecret } = client
-  await tx.insertInto('clients').values({ id: clientId, tenant_id: tenant, name, kind, active: 1, position }).execute()
-  const uris = client.redirectUris.map((uri, index) => ({ client_id: clientId, redirect_uri: uri, position: index }))
-  await tx.insertInto('client_redirect_uris').values(uris).execute()
-  const surfaces = JSON.stringify(['api'])
-  await tx
-    .insertInto('client_approvals')
-    .values({ client_id: clientId, tenant_id: tenant, active: 1, surfaces })
-    .execute()
+  const { clientId, tenant, clientSecret } = client
+  const registry = clientRegistryOf(tx, tenant)
+  await registry.create({ ...client, id: clientId })
   if (clientSecret === undefined) return
-  const secret_hash = keyedHash(keys.hashKey, clientSecret)
-  await tx
-    .insertInto('client_secrets')
-    .values({ id: randomId('secret'), client_id: clientId, secret_hash, retired_ms: null })
-    .execute()
+  await registry.addSecret(clientId, {
+    id: randomId('secret'),
+    hash: keyedHash(keys.hashKey, clientSecret),
+    createdMs: clock.nowMs(),
+  })
 }
 
 // Children before parents.

@@ -1,19 +1,26 @@
+import type { ServerResponse } from 'node:http'
 import type { ServiceContext } from '../context.ts'
+import type { Loss } from './lost-answer.ts'
 
 /** What a handler finds on Hono's context. */
 export interface HttpEnvironment {
-  Bindings: Partial<NodeBindings>
+  Bindings: Partial<NodeBindings> & {
+    /** Set by a fault: the part of the answer that the transport has to lose. */
+    loss?: Loss
+  }
   Variables: {
     service: ServiceContext
     /** Set once a request is known to speak for one client: only that client's origins may read the answer (S-045). */
     clientId?: string
     grantType?: string
+    fault?: string
   }
 }
 
 /** What the Node server hands over; absent in process. */
 export interface NodeBindings {
   incoming: { socket: { remoteAddress?: string | undefined } }
+  outgoing: ServerResponse
 }
 
 /** The peer's address. Forwarded headers are anybody's to write, so they are not read (S-090). */

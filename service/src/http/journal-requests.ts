@@ -7,9 +7,10 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
   return async (c, next) => {
     await next()
     // The controls are not part of what a test wants to see.
-    if (c.req.path.startsWith('/_dev/')) return
+    if (/^\/_dev(\/|$)/.test(c.req.path)) return
     const grantType = c.get('grantType')
     const clientId = c.get('clientId')
+    const fault = c.get('fault')
     c.get('service').journal.request({
       origin,
       method: c.req.raw.method,
@@ -19,6 +20,7 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
       contentType: c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase() ?? null,
       ...(grantType === undefined ? {} : { grantType }),
       ...(clientId === undefined ? {} : { clientId }),
+      ...(fault === undefined ? {} : { fault }),
     })
   }
 }

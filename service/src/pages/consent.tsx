@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import type { PersonRecord } from '../store/people.ts'
+import { Fact } from './fact.tsx'
 import { showPage } from './layout.tsx'
 
 interface ConsentPage {
@@ -24,10 +25,10 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
         asks to act for you.
       </p>
       <dl>
-        <Fact name="You" value={`${page.person.name} (${page.person.email})`} />
-        <Fact name="Tenant" value={page.tenantName} />
-        <Fact name="It may (api.access)" value="use the Agent Management API with your permissions" />
-        <Fact name="You return to" value={new URL(page.redirectUri).host} />
+        <Fact name="You">{`${page.person.name} (${page.person.email})`}</Fact>
+        <Fact name="Tenant">{page.tenantName}</Fact>
+        <Fact name="It may (api.access)">use the Agent Management API with your permissions</Fact>
+        <Fact name="You return to">{new URL(page.redirectUri).host}</Fact>
       </dl>
       <form class="choices" method="post" action="/auth/v1/consent">
         <input type="hidden" name="request" value={page.request} />
@@ -48,15 +49,4 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
     </>
   )
   return showPage(c, { status: 200, title: 'Allow access?', children })
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <bdi>{value}</bdi>
-      </dd>
-    </div>
-  )
 }

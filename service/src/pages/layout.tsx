@@ -10,6 +10,8 @@ export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 5
 export interface Page {
   status: PageStatus
   title: string
+  /** `wide` is for tables. */
+  width?: 'narrow' | 'wide'
   /** Where the page goes by itself, at once. */
   forwardTo?: string
   children: Child
@@ -33,7 +35,7 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
   return c.html(html`<!doctype html>${<Layout {...page} />}`, page.status)
 }
 
-function Layout({ title, forwardTo, children }: Page) {
+function Layout({ title, width = 'narrow', forwardTo, children }: Page) {
   return (
     <html lang="en">
       <head>
@@ -44,7 +46,7 @@ function Layout({ title, forwardTo, children }: Page) {
         <style>{raw(style)}</style>
       </head>
       <body>
-        <main>
+        <main class={width}>
           <h1>{title}</h1>
           {children}
         </main>

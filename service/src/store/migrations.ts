@@ -2,6 +2,7 @@ import type { Kysely, Migration } from 'kysely'
 import type { StoreDialect } from './dialects.ts'
 import { createApiTables } from './migration-001-api.ts'
 import { createAuthTables } from './migration-001-auth.ts'
+import { addSecretTimes } from './migration-002-secret-times.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -12,5 +13,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
         await createApiTables(db, dialect)
       },
     },
+    '002-secret-times': { up: addSecretTimes },
   }
 }

@@ -24,7 +24,13 @@ export interface Tables {
     active: Flag
     position: number
   }
-  client_secrets: { id: string; client_id: string; secret_hash: string; retired_ms: number | null }
+  client_secrets: {
+    id: string
+    client_id: string
+    secret_hash: string
+    created_ms: Generated<number>
+    retired_ms: number | null
+  }
   client_redirect_uris: { client_id: string; redirect_uri: string; position: number }
   client_approvals: { client_id: string; tenant_id: string; active: Flag; surfaces: string }
   sign_in_sessions: { id_hash: string; person_id: string; created_ms: number; seen_ms: number }

@@ -1,0 +1,87 @@
+import type { Context } from 'hono'
+import type * as z from 'zod'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { BearerRecord } from '../store/access-tokens.ts'
+import { contextVariablesAnswer, llmModelsFound, parentAgentCreated, parentAgentsFound } from './answers.ts'
+import { contextVariablesPath, readContextVariables } from './context-variables.ts'
+import { createParentAgent, createParentAgentBody } from './create-parent-agent.ts'
+import type { Envelope } from './envelope.ts'
+import type { EndpointNeeds } from './permissions.ts'
+import { llmModelSearchBody, searchLlmModels } from './search-llm-models.ts'
+import { parentAgentSearchBody, searchParentAgents } from './search-parent-agents.ts'
+
+/** One endpoint of specification 4: what it needs, what it does, and what the OpenAPI document says about it. */
+export interface Endpoint extends EndpointNeeds {
+  method: 'GET' | 'POST'
+  path: string
+  answer(c: Context<HttpEnvironment>, bearer: BearerRecord): Promise<Envelope<object>>
+  operation: Operation
+}
+
+export interface Operation {
+  id: string
+  tag: 'Parent agents' | 'Models'
+  summary: string
+  pathParameters?: z.ZodObject
+  body?: z.ZodType
+  success: z.ZodType
+}
+
+export const endpoints: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/api/parent_agents/:parent_agent_id/state_function/context_variables',
+    permission: 'parent_agents.read',
+    billing: 'not-needed',
+    answer: readContextVariables,
+    operation: {
+      id: 'getParentAgentContextVariables',
+      tag: 'Parent agents',
+      summary: 'Get parent agent state-function context variables',
+      pathParameters: contextVariablesPath,
+      success: contextVariablesAnswer,
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/parent_agents/search',
+    permission: 'parent_agents.read',
+    billing: 'not-needed',
+    answer: searchParentAgents,
+    operation: {
+      id: 'searchParentAgents',
+      tag: 'Parent agents',
+      summary: 'Search parent agents',
+      body: parentAgentSearchBody,
+      success: parentAgentsFound,
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/parent_agents',
+    permission: 'parent_agents.create',
+    billing: 'needed',
+    answer: createParentAgent,
+    operation: {
+      id: 'createParentAgent',
+      tag: 'Parent agents',
+      summary: 'Create parent agent',
+      body: createParentAgentBody,
+      success: parentAgentCreated,
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/llm_models/search',
+    permission: 'llm_models.read',
+    billing: 'not-needed',
+    answer: searchLlmModels,
+    operation: {
+      id: 'searchLlmModels',
+      tag: 'Models',
+      summary: 'Search LLM models',
+      body: llmModelSearchBody,
+      success: llmModelsFound,
+    },
+  },
+]

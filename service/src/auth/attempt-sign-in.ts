@@ -1,0 +1,68 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { addressOf } from '../http/environment.ts'
+import type { PersonRecord } from '../store/people.ts'
+import { findPersonByEmail, savePasswordHash } from '../store/people.ts'
+
+/** What came of an email address and a password; written to the journal already. */
+export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }
+
+type Refused = { kind: 'refused' } | { kind: 'wait'; retryAfterMs: number }
+
+const longestPassword = 1_024
+const secondMs = 1_000
+
+/** One attempt, slowed down per address and per account (S-021). */
+export async function attemptSignIn(
+  c: Context<HttpEnvironment>,
+  presented: { email: string; password: string },
+): Promise<Attempt> {
+  const email = presented.email.trim().toLowerCase()
+  if (presented.password.length > longestPassword) return { kind: 'too_long' }
+  const { throttles, journal } = c.get('service')
+  const address = throttles.signInAddress.admit(addressOf(c.env))
+  if (address.kind === 'wait') return address
+  const account = throttles.account.admit(email)
+  if (account.kind === 'wait') {
+    address.settle('success')
+    return account
+  }
+  let person: PersonRecord | undefined
+  try {
+    person = await checkPassword(c, email, presented.password)
+  } finally {
+    account.settle(person === undefined ? 'failure' : 'success')
+    address.settle(person === undefined ? 'failure' : 'success')
+  }
+  if (person === undefined) {
+    journal.event('sign_in_failed')
+    return { kind: 'refused' }
+  }
+  journal.event('sign_in_succeeded', { personId: person.id, tenant: person.tenantId })
+  return { kind: 'person', person }
+}
+
+/** Status and words of a refusal: the same for an unknown person and a wrong password (S-020). */
+export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { status: 403 | 429; problem: string } {
+  if (refused.kind === 'refused') {
+    return { status: 403, problem: 'The email address or the password is not right.' }
+  }
+  const seconds = Math.ceil(refused.retryAfterMs / secondMs)
+  c.header('Retry-After', String(seconds))
+  return { status: 429, problem: `Too many attempts. Wait ${seconds} seconds.` }
+}
+
+async function checkPassword(
+  c: Context<HttpEnvironment>,
+  email: string,
+  password: string,
+): Promise<PersonRecord | undefined> {
+  const { store, passwords } = c.get('service')
+  const person = await findPersonByEmail(store.db, email)
+  const result = await passwords.verify(password, person?.passwordHash)
+  if (person === undefined || result === 'mismatch' || !person.active) return undefined
+  if (!passwords.isCurrent(person.passwordHash)) {
+    await savePasswordHash(store.db, person.id, await passwords.hash(password))
+  }
+  return person
+}

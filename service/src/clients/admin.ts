@@ -1,0 +1,64 @@
+import type { Context } from 'hono'
+import { clientAdminPermission } from '../api/permissions.ts'
+import { ensureBrowser, readCookie } from '../auth/cookies.ts'
+import type { FormField } from '../auth/own-form.ts'
+import { readOwnForm } from '../auth/own-form.ts'
+import { keyedHash, sameText } from '../auth/secrets.ts'
+import type { SignedIn } from '../auth/sign-in-session.ts'
+import { readSignedIn } from '../auth/sign-in-session.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { showClientsSignIn } from '../pages/clients-sign-in.tsx'
+import { showError } from '../pages/error.tsx'
+import type { RegistryContext } from './registry.ts'
+
+/** The signed-in admin of a tenant, and the token that forms of this session carry. */
+export interface Admin extends SignedIn {
+  token: string
+}
+
+// Ten redirect URIs of 2,048 characters fit.
+const mostBytes = 32 * 1_024
+
+/** Whoever may manage clients; anybody else gets the sign-in page or a refusal (S-060). */
+export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Response> {
+  const signedIn = await readSignedIn(c)
+  if (signedIn === undefined) return showClientsSignIn(c, { token: signInToken(c), status: 200 })
+  const { person, sessionHash } = signedIn
+  const { journal, keys } = c.get('service')
+  if (person.permissions.includes(clientAdminPermission)) {
+    return { ...signedIn, token: keyedHash(keys.hashKey, `clients form ${sessionHash}`) }
+  }
+  journal.event('access_forbidden', { personId: person.id, tenant: person.tenantId })
+  const problem = 'This account may not manage API clients. Sign in with another.'
+  return showClientsSignIn(c, { token: signInToken(c), status: 403, problem })
+}
+
+/** A form of this admin's own session; without its token it could come from anywhere (S-060). */
+export async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admin; get: FormField } | Response> {
+  const get = await readOwnForm(c, mostBytes)
+  if (get instanceof Response) return get
+  const admin = await readAdmin(c)
+  if (admin instanceof Response) return admin
+  return sameText(get('token') ?? '', admin.token) ? { admin, get } : foreignForm(c)
+}
+
+/** Signing in has no session yet: the token belongs to the browser (S-024). */
+export function signInToken(c: Context<HttpEnvironment>): string {
+  return keyedHash(c.get('service').keys.hashKey, `clients sign-in ${ensureBrowser(c)}`)
+}
+
+export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormField | Response> {
+  const get = await readOwnForm(c)
+  if (get instanceof Response) return get
+  const isKnown = readCookie(c, 'browser') !== undefined && sameText(get('token') ?? '', signInToken(c))
+  return isKnown ? get : foreignForm(c)
+}
+
+export function registryContext(c: Context<HttpEnvironment>, { person }: Admin): RegistryContext {
+  const { store, keys, clock } = c.get('service')
+  return { db: store.db, hashKey: keys.hashKey, nowMs: clock.nowMs(), tenantId: person.tenantId }
+}
+
+function foreignForm(c: Context<HttpEnvironment>): Promise<Response> {
+  return showError(c, 403, 'This form is not from your session. Open the page again.')
+}

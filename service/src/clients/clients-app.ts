@@ -1,0 +1,60 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { attemptSignIn, refusalOf } from '../auth/attempt-sign-in.ts'
+import { endSignedIn, startSignedIn } from '../auth/sign-in-session.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { showClients } from '../pages/clients.tsx'
+import { showClientsSignIn } from '../pages/clients-sign-in.tsx'
+import { showError } from '../pages/error.tsx'
+import { showNewClient } from '../pages/new-client.tsx'
+import { clientRegistryOf } from '../store/client-registry.ts'
+import { findTenantName } from '../store/tenants.ts'
+import { readAdmin, readAdminForm, readSignInForm, signInToken } from './admin.ts'
+import { changeActivity, createSecret, showOneClient, stopSecret } from './one-client.ts'
+import { registerClient } from './register-client.ts'
+
+export const clientsPath = '/auth/v1/clients'
+
+/** The registry's pages, for an admin of a tenant. */
+export function createClientsApp(): Hono<HttpEnvironment> {
+  const app = new Hono<HttpEnvironment>()
+  app.get('/', listClients)
+  app.post('/', registerClient)
+  app.post('/sign-in', signInToClients)
+  app.post('/sign-out', signOutOfClients)
+  app.get('/new', async (c) => {
+    const admin = await readAdmin(c)
+    return admin instanceof Response ? admin : showNewClient(c, { token: admin.token, status: 200 })
+  })
+  app.get('/:clientId', showOneClient)
+  app.post('/:clientId/activity', changeActivity)
+  app.post('/:clientId/secrets', createSecret)
+  app.post('/:clientId/secrets/retire', stopSecret)
+  return app
+}
+
+async function listClients(c: Context<HttpEnvironment>): Promise<Response> {
+  const admin = await readAdmin(c)
+  if (admin instanceof Response) return admin
+  const { store } = c.get('service')
+  const { tenantId } = admin.person
+  const clients = await clientRegistryOf(store.db, tenantId).list()
+  return showClients(c, { admin, clients, tenantName: await findTenantName(store.db, tenantId) })
+}
+
+async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {
+  const get = await readSignInForm(c)
+  if (get instanceof Response) return get
+  const attempt = await attemptSignIn(c, { email: get('email') ?? '', password: get('password') ?? '' })
+  if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long.')
+  if (attempt.kind !== 'person') return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
+  await startSignedIn(c, attempt.person)
+  return c.redirect(clientsPath, 303)
+}
+
+async function signOutOfClients(c: Context<HttpEnvironment>): Promise<Response> {
+  const form = await readAdminForm(c)
+  if (form instanceof Response) return form
+  await endSignedIn(c, form.admin)
+  return c.redirect(clientsPath, 303)
+}

@@ -1,0 +1,87 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { SecurityEvent } from '../journal.ts'
+import { showClient } from '../pages/client.tsx'
+import { showCredentials } from '../pages/client-credentials.tsx'
+import { showError } from '../pages/error.tsx'
+import { clientRegistryOf } from '../store/client-registry.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import type { Admin } from './admin.ts'
+import { readAdmin, readAdminForm, registryContext } from './admin.ts'
+import { proveAgain } from './prove-again.ts'
+import { retireSecret, rotateSecret, setActivity } from './registry.ts'
+
+/** GET /auth/v1/clients/{id} */
+export async function showOneClient(c: Context<HttpEnvironment>): Promise<Response> {
+  const admin = await readAdmin(c)
+  return admin instanceof Response ? admin : showFound(c, admin)
+}
+
+/** POST …/activity, field activity: active or inactive. */
+export async function changeActivity(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const clientId = clientIdOf(c)
+  const activity = post.get('activity')
+  if (activity !== 'active' && activity !== 'inactive') return showError(c, 400, 'Choose active or inactive.')
+  const outcome = await setActivity(registryContext(c, post.admin), { clientId, activity })
+  if (outcome.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: outcome.problem })
+  return changed(c, post.admin, activity === 'active' ? 'client_activated' : 'client_deactivated')
+}
+
+/** POST …/secrets: a second secret, shown once, for the admin's password. */
+export async function createSecret(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const client = await findClient(c, post.admin)
+  if (client === undefined) return showFound(c, post.admin)
+  const proof = await proveAgain(c, post.admin, post.get)
+  if (proof.kind === 'refused') return showFound(c, post.admin, proof)
+  const outcome = await rotateSecret(registryContext(c, post.admin), client.id)
+  if (outcome.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: outcome.problem })
+  record(c, post.admin, 'client_secret_created')
+  return showCredentials(c, { ...outcome.value, name: client.name })
+}
+
+/** POST …/secrets/retire, field secret. */
+export async function stopSecret(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const which = { clientId: clientIdOf(c), secretId: post.get('secret') ?? '' }
+  const outcome = await retireSecret(registryContext(c, post.admin), which)
+  if (outcome.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: outcome.problem })
+  return changed(c, post.admin, 'client_secret_retired')
+}
+
+interface Refusal {
+  status?: 403 | 422 | 429
+  problem?: string
+}
+
+/** Another tenant's client is as unknown as one that never was (S-065). */
+async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Refusal = {}): Promise<Response> {
+  const { store, clock } = c.get('service')
+  const client = await findClient(c, admin)
+  if (client === undefined) return showError(c, 404, 'There is no such client in your tenant.')
+  const registry = clientRegistryOf(store.db, admin.person.tenantId)
+  const secrets = await registry.activeSecrets(client.id, clock.nowMs())
+  return showClient(c, { client, secrets, token: admin.token, status: refusal.status ?? 200, problem: refusal.problem })
+}
+
+function findClient(c: Context<HttpEnvironment>, { person }: Admin): Promise<ClientRecord | undefined> {
+  return clientRegistryOf(c.get('service').store.db, person.tenantId).find(clientIdOf(c))
+}
+
+function clientIdOf(c: Context<HttpEnvironment>): string {
+  return c.req.param('clientId') ?? ''
+}
+
+function changed(c: Context<HttpEnvironment>, admin: Admin, event: SecurityEvent): Response {
+  record(c, admin, event)
+  return c.redirect(c.req.path.split('/').slice(0, 5).join('/'), 303)
+}
+
+function record(c: Context<HttpEnvironment>, { person }: Admin, event: SecurityEvent): void {
+  const who = { clientId: clientIdOf(c), personId: person.id, tenant: person.tenantId }
+  c.get('service').journal.event(event, who)
+}

@@ -1,0 +1,16 @@
+import type { Context } from 'hono'
+import { attemptSignIn, refusalOf } from '../auth/attempt-sign-in.ts'
+import type { FormField } from '../auth/own-form.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { Admin } from './admin.ts'
+
+export type Proof = { kind: 'proved' } | { kind: 'refused'; status: 403 | 422 | 429; problem: string }
+
+/** The admin's password once more, before a secret is made: an unattended browser is not enough (S-060). */
+export async function proveAgain(c: Context<HttpEnvironment>, { person }: Admin, get: FormField): Promise<Proof> {
+  const attempt = await attemptSignIn(c, { email: person.email, password: get('password') ?? '' })
+  if (attempt.kind === 'person') return { kind: 'proved' }
+  if (attempt.kind === 'too_long') return { kind: 'refused', status: 422, problem: 'The password is too long.' }
+  const { status, problem } = refusalOf(c, attempt)
+  return { kind: 'refused', status, problem: status === 403 ? 'The password is not right.' : problem }
+}

@@ -1,0 +1,34 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { showCredentials } from '../pages/client-credentials.tsx'
+import { showNewClient } from '../pages/new-client.tsx'
+import { readAdminForm, registryContext } from './admin.ts'
+import { readClientForm } from './new-client.ts'
+import { proveAgain } from './prove-again.ts'
+import { createClient } from './registry.ts'
+
+/** POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. */
+export async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {
+  const post = await readAdminForm(c)
+  if (post instanceof Response) return post
+  const { admin, get } = post
+  const asked = {
+    name: get('name') ?? '',
+    kind: get('kind') ?? '',
+    redirectUris: (get('redirect_uris') ?? '').split(/\r?\n/).filter((line) => line !== ''),
+  }
+  const read = readClientForm(asked)
+  if (read.kind === 'refused') {
+    return showNewClient(c, { token: admin.token, status: 422, problem: sentence(read.problem), asked })
+  }
+  const proof = await proveAgain(c, admin, get)
+  if (proof.kind === 'refused') return showNewClient(c, { token: admin.token, ...proof, asked })
+  const credentials = await createClient(registryContext(c, admin), read.form)
+  const { id: personId, tenantId: tenant } = admin.person
+  c.get('service').journal.event('client_created', { clientId: credentials.clientId, personId, tenant })
+  return showCredentials(c, { ...credentials, name: read.form.name })
+}
+
+function sentence(problem: string): string {
+  return `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`
+}

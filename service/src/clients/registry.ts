@@ -1,0 +1,92 @@
+import { keyedHash, randomId, randomSecret } from '../auth/secrets.ts'
+import type { ClientRegistry } from '../store/client-registry.ts'
+import { clientRegistryOf } from '../store/client-registry.ts'
+import type { Db } from '../store/store.ts'
+import type { ClientForm } from './new-client.ts'
+
+/** What the pages and the command both work with. */
+export interface RegistryContext {
+  db: Db
+  hashKey: Uint8Array
+  nowMs: number
+  tenantId: string
+}
+
+/** A refusal says why; everything else has happened and is committed. */
+export type Outcome<Value> = { kind: 'done'; value: Value } | { kind: 'refused'; problem: string }
+
+/** The one moment a secret can be read. */
+export interface Credentials {
+  clientId: string
+  clientSecret: string | undefined
+}
+
+const mostSecrets = 2
+
+export async function createClient(context: RegistryContext, form: ClientForm): Promise<Credentials> {
+  const clientId = randomId('app')
+  return inTransaction(context, async (registry) => {
+    await registry.create({ ...form, id: clientId })
+    const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, clientId) : undefined
+    return { clientId, clientSecret }
+  })
+}
+
+/** A second secret beside the first, so that a running application can change over; then the first is retired. */
+export async function rotateSecret(context: RegistryContext, clientId: string): Promise<Outcome<Credentials>> {
+  return inTransaction(context, async (registry) => {
+    await registry.lock(clientId)
+    const client = await registry.find(clientId)
+    if (client === undefined) return refused('there is no such client')
+    if (client.kind === 'public') return refused('a public client has no secret')
+    const secrets = await registry.activeSecrets(clientId, context.nowMs)
+    if (secrets.length >= mostSecrets) return refused('two secrets are active; retire one first')
+    return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, clientId) } }
+  })
+}
+
+export async function retireSecret(
+  context: RegistryContext,
+  { clientId, secretId }: { clientId: string; secretId: string },
+): Promise<Outcome<undefined>> {
+  return inTransaction(context, async (registry) => {
+    await registry.lock(clientId)
+    if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
+    const secrets = await registry.activeSecrets(clientId, context.nowMs)
+    if (!secrets.some(({ id }) => id === secretId)) return refused('there is no such active secret')
+    if (secrets.length === 1) return refused('this is the only secret; make a new one first, or deactivate the client')
+    await registry.retireSecret(clientId, secretId, context.nowMs)
+    return { kind: 'done', value: undefined }
+  })
+}
+
+export async function setActivity(
+  { db, tenantId }: RegistryContext,
+  { clientId, activity }: { clientId: string; activity: 'active' | 'inactive' },
+): Promise<Outcome<undefined>> {
+  const registry = clientRegistryOf(db, tenantId)
+  if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
+  await registry.setActive(clientId, activity)
+  return { kind: 'done', value: undefined }
+}
+
+async function addSecret(context: RegistryContext, registry: ClientRegistry, clientId: string): Promise<string> {
+  const secret = randomSecret()
+  await registry.addSecret(clientId, {
+    id: randomId('secret'),
+    hash: keyedHash(context.hashKey, secret),
+    createdMs: context.nowMs,
+  })
+  return secret
+}
+
+function inTransaction<Value>(
+  { db, tenantId }: RegistryContext,
+  run: (registry: ClientRegistry) => Promise<Value>,
+): Promise<Value> {
+  return db.transaction().execute((tx) => run(clientRegistryOf(tx, tenantId)))
+}
+
+function refused(problem: string): { kind: 'refused'; problem: string } {
+  return { kind: 'refused', problem }
+}

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { loadKeys } from '../auth/keys.ts'
+import { clientRegistryOf } from '../store/client-registry.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import { findClient } from '../store/clients.ts'
+import type { Db } from '../store/store.ts'
+import { openStore } from '../store/store.ts'
+import type { ClientsCommand } from './command-line.ts'
+import { readClientForm } from './new-client.ts'
+import type { Credentials, Outcome, RegistryContext } from './registry.ts'
+import { createClient, retireSecret, rotateSecret, setActivity } from './registry.ts'
+
+export interface ListedClient {
+  clientId: string
+  name: string
+  kind: ClientRecord['kind']
+  tenant: string
+  state: 'active' | 'inactive'
+  redirectUris: string[]
+  secrets: { id: string; createdMs: number }[]
+}
+
+export type CommandResult = Outcome<{ clients: ListedClient[] } | Credentials | { clientId: string }>
+
+/** Works on the data file itself, whether or not a service runs on it. Owning the file is the permission. */
+export async function runClientsCommand(command: ClientsCommand): Promise<CommandResult> {
+  // Opening would make an empty database out of a misspelt name.
+  if (!existsSync(command.dataFile)) return refused(`there is no data file ${command.dataFile}`)
+  const store = await openStore(command.dataFile)
+  try {
+    return command.action === 'list' ? await list(store.db, command) : await change(store.db, command)
+  } finally {
+    await store.close()
+  }
+}
+
+async function change(db: Db, command: ClientsCommand): Promise<CommandResult> {
+  const client = command.client === undefined ? undefined : await findClient(db, command.client)
+  const tenantId = client?.tenantId ?? command.tenant
+  if (command.action !== 'create' && client === undefined) return refused('there is no such client')
+  if (tenantId === undefined || !(await tenants(db)).includes(tenantId)) return refused('there is no such tenant')
+  const { hashKey } = await loadKeys(db)
+  return perform({ db, hashKey, nowMs: Date.now(), tenantId }, command)
+}
+
+async function perform(context: RegistryContext, command: ClientsCommand): Promise<CommandResult> {
+  const { client: clientId = '', secret: secretId = '' } = command
+  if (command.action === 'create') {
+    const read = readClientForm(command)
+    return read.kind === 'refused' ? read : { kind: 'done', value: await createClient(context, read.form) }
+  }
+  if (command.action === 'rotate-secret') return rotateSecret(context, clientId)
+  const outcome =
+    command.action === 'retire-secret'
+      ? await retireSecret(context, { clientId, secretId })
+      : await setActivity(context, { clientId, activity: command.action === 'activate' ? 'active' : 'inactive' })
+  return outcome.kind === 'refused' ? outcome : { kind: 'done', value: { clientId } }
+}
+
+async function list(db: Db, { tenant }: ClientsCommand): Promise<CommandResult> {
+  const all = await tenants(db)
+  if (tenant !== undefined && !all.includes(tenant)) return refused('there is no such tenant')
+  const clients: ListedClient[] = []
+  for (const tenantId of tenant === undefined ? all : [tenant]) {
+    const registry = clientRegistryOf(db, tenantId)
+    for (const { id, name, kind, active, redirectUris } of await registry.list()) {
+      const secrets = await registry.activeSecrets(id, Date.now())
+      const state = active ? 'active' : 'inactive'
+      clients.push({ clientId: id, name, kind, tenant: tenantId, state, redirectUris, secrets })
+    }
+  }
+  return { kind: 'done', value: { clients } }
+}
+
+async function tenants(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('tenants').select('id').orderBy('id').execute()
+  return rows.map(({ id }) => id)
+}
+
+function refused(problem: string): { kind: 'refused'; problem: string } {
+  return { kind: 'refused', problem }
+}

@@ -1,0 +1,69 @@
+/** What a test wants to go wrong, for which requests and how often. */
+export interface FaultRule {
+  match?: FaultMatch
+  effect: FaultEffect
+  /** How many requests it hits; without it, every one until the faults are cleared. */
+  times?: number
+}
+
+export interface FaultMatch {
+  method?: string
+  /** Compared exactly, or as a beginning when it ends with `*`. */
+  path?: string
+  origin?: 'auth' | 'base'
+}
+
+/**
+ * An answer of the test's choice instead of ours; a pause before ours; `reset`: nothing is done and the connection
+ * breaks; `truncate`: it is done, and half of the answer arrives; `drop-after-commit`: it is done, and no answer arrives.
+ */
+export type FaultEffect =
+  | { status: number; body?: unknown; headers?: Record<string, string> }
+  | { delayMs: number }
+  | 'reset'
+  | 'truncate'
+  | 'drop-after-commit'
+
+export interface FaultTarget {
+  method: string
+  path: string
+  origin: 'auth' | 'base'
+}
+
+export interface Faults {
+  add(rule: FaultRule): void
+  clear(): void
+  /** The effect of the oldest rule that matches and is not used up. Counts as one use of it. */
+  take(target: FaultTarget): FaultEffect | undefined
+}
+
+interface Kept {
+  rule: FaultRule
+  left: number
+}
+
+export function createFaults(): Faults {
+  let kept: Kept[] = []
+  return {
+    add(rule) {
+      kept.push({ rule, left: rule.times ?? Number.POSITIVE_INFINITY })
+    },
+    clear() {
+      kept = []
+    },
+    take(target) {
+      const found = kept.find(({ rule }) => matches(rule.match ?? {}, target))
+      if (found === undefined) return undefined
+      found.left -= 1
+      if (found.left === 0) kept = kept.filter((one) => one !== found)
+      return found.rule.effect
+    },
+  }
+}
+
+function matches(match: FaultMatch, target: FaultTarget): boolean {
+  if (match.origin !== undefined && match.origin !== target.origin) return false
+  if (match.method !== undefined && match.method.toUpperCase() !== target.method) return false
+  if (match.path === undefined) return true
+  return match.path.endsWith('*') ? target.path.startsWith(match.path.slice(0, -1)) : match.path === target.path
+}

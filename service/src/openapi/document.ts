@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import { refusal, validationError } from '../api/answers.ts'
+import type { Endpoint } from '../api/endpoints.ts'
+import { endpoints } from '../api/endpoints.ts'
+import type { JsonSchema } from './schemas.ts'
+import { componentSchemas, referenceTo } from './schemas.ts'
+
+export interface OpenApiDocument {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  tags: { name: string }[]
+  security: Record<string, string[]>[]
+  paths: Record<string, Record<string, OpenApiOperation>>
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> }
+}
+
+export interface OpenApiOperation {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  parameters?: { name: string; in: 'path'; required: true; schema: JsonSchema }[]
+  requestBody?: { required: true; content: JsonContent }
+  responses: Record<string, OpenApiResponse>
+}
+
+export interface OpenApiResponse {
+  description: string
+  headers?: Record<string, { schema: JsonSchema }>
+  content: JsonContent
+}
+
+type JsonContent = { 'application/json': { schema: JsonSchema } }
+
+/** The interface description, generated from the schemas and the endpoints that the service runs with (spec 9). */
+export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl: string }): OpenApiDocument {
+  const paths: OpenApiDocument['paths'] = {}
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operationOf(endpoint) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent Management Service',
+      version: '1.0.0',
+      description: 'Configurable AI agents of a tenant. Everything is scoped to the authenticated tenant.',
+    },
+    servers: [{ url: baseUrl }],
+    tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map((name) => ({ name })),
+    security: [{ bearer: [] }, { oauth2: ['api.access'] }],
+    paths,
+    components: { schemas: componentSchemas(), securitySchemes: securitySchemes(authUrl) },
+  }
+}
+
+function operationOf({ operation, permission, billing }: Endpoint): OpenApiOperation {
+  const { id, tag, summary, pathParameters, body, success } = operation
+  const billed = billing === 'needed' ? ' The tenant needs active billing.' : ''
+  return {
+    operationId: id,
+    summary,
+    description: `Needs the permissions api.access and ${permission}.${billed}`,
+    tags: [tag],
+    ...(pathParameters === undefined ? {} : { parameters: parametersOf(pathParameters) }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    responses: {
+      '200': { description: 'Success', content: json(success) },
+      '401': { ...refused('invalid authentication credentials'), headers: challenge },
+      '403': refused('OAuth client is not approved for this API, or missing permission'),
+      ...(pathParameters === undefined ? {} : { '404': refused('No such parent agent in this tenant') }),
+      ...(body === undefined ? {} : { '413': refused('The body is over 256 KiB') }),
+      ...(body === undefined ? {} : { '415': refused('The body is not application/json') }),
+      '422': { description: 'Validation error', content: json(validationError) },
+      '500': refused('Something unexpected happened'),
+    },
+  }
+}
+
+const challenge: Record<string, { schema: JsonSchema }> = { 'WWW-Authenticate': { schema: { type: 'string' } } }
+
+function refused(description: string): OpenApiResponse {
+  return { description, content: json(refusal) }
+}
+
+function json(schema: z.ZodType): JsonContent {
+  return { 'application/json': { schema: referenceTo(schema) } }
+}
+
+function parametersOf(path: z.ZodObject): NonNullable<OpenApiOperation['parameters']> {
+  const { properties = {} } = z.toJSONSchema(path, { io: 'input' })
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: schema as JsonSchema,
+  }))
+}
+
+function securitySchemes(authUrl: string): Record<string, object> {
+  const flow = {
+    authorizationUrl: `${authUrl}/auth/v1/authorize`,
+    tokenUrl: `${authUrl}/auth/v1/token?grant_type=authorization_code`,
+    refreshUrl: `${authUrl}/auth/v1/token?grant_type=refresh_token`,
+    scopes: { 'api.access': 'Use the API with the permissions of the signed-in person' },
+  }
+  return {
+    bearer: { type: 'http', scheme: 'bearer', description: 'A user session token or an OAuth 2.0 access token' },
+    oauth2: { type: 'oauth2', flows: { authorizationCode: flow } },
+  }
+}

@@ -1,0 +1,16 @@
+import type { Hono } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { showApiDocs } from '../pages/api-docs.tsx'
+import type { OpenApiDocument } from './document.ts'
+import { openApiDocument } from './document.ts'
+
+/** GET /openapi.json and its page /docs, open to everybody. Generated when first asked for, which keeps the start quick. */
+export function serveOpenApi(app: Hono<HttpEnvironment>, urls: { authUrl: string; baseUrl: string }): void {
+  let generated: OpenApiDocument | undefined
+  const document = (): OpenApiDocument => {
+    generated ??= openApiDocument(urls)
+    return generated
+  }
+  app.get('/openapi.json', (c) => c.json(document(), 200, { 'Cache-Control': 'no-store' }))
+  app.get('/docs', (c) => showApiDocs(c, document()))
+}

@@ -1,0 +1,84 @@
+/** @jsxImportSource hono/jsx */
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { ClientSecret } from '../store/client-registry.ts'
+import type { ClientRecord } from '../store/clients.ts'
+import { Fact } from './fact.tsx'
+import { showPage } from './layout.tsx'
+import { PasswordField } from './sign-in-form.tsx'
+
+interface ClientPage {
+  client: ClientRecord
+  secrets: ClientSecret[]
+  token: string
+  status: 200 | 403 | 422 | 429
+  problem: string | undefined
+}
+
+export function showClient(c: Context<HttpEnvironment>, page: ClientPage): Promise<Response> {
+  const { client, status, problem } = page
+  const children = (
+    <>
+      {problem === undefined ? null : <p role="alert">{problem}</p>}
+      <dl>
+        <Fact name="Client id">
+          <code>{client.id}</code>
+        </Fact>
+        <Fact name="Kind">{client.kind}</Fact>
+        {client.redirectUris.map((uri) => (
+          <Fact name="Redirect URI">
+            <code>{uri}</code>
+          </Fact>
+        ))}
+        <Fact name="State">{client.active ? 'active' : 'inactive'}</Fact>
+      </dl>
+      <Activity {...page} />
+      {client.kind === 'confidential' ? <Secrets {...page} /> : null}
+      <p>
+        <a href="/auth/v1/clients">Back to the clients</a>
+      </p>
+    </>
+  )
+  return showPage(c, { status, title: client.name, children })
+}
+
+function Activity({ client, token }: ClientPage) {
+  return (
+    <form method="post" action={`/auth/v1/clients/${client.id}/activity`}>
+      <input type="hidden" name="token" value={token} />
+      <button class="plain" type="submit" name="activity" value={client.active ? 'inactive' : 'active'}>
+        {client.active ? 'Deactivate' : 'Activate'}
+      </button>
+    </form>
+  )
+}
+
+function Secrets({ client, secrets, token }: ClientPage) {
+  const action = `/auth/v1/clients/${client.id}/secrets`
+  const isRotating = secrets.length > 1
+  return (
+    <section>
+      <h2>Secrets</h2>
+      {secrets.map(({ id, createdMs }) => (
+        <form method="post" action={`${action}/retire`}>
+          <input type="hidden" name="token" value={token} />
+          <p>Made {new Date(createdMs).toISOString().slice(0, 19).replace('T', ' ')} UTC</p>
+          {isRotating ? (
+            <button class="plain" type="submit" name="secret" value={id}>
+              Retire this secret
+            </button>
+          ) : null}
+        </form>
+      ))}
+      {isRotating ? (
+        <p>Both work until you retire one.</p>
+      ) : (
+        <form method="post" action={action}>
+          <input type="hidden" name="token" value={token} />
+          <PasswordField label="Your password, once more" />
+          <button type="submit">Make a new secret</button>
+        </form>
+      )}
+    </section>
+  )
+}

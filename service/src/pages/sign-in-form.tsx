@@ -1,0 +1,38 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
+
+type Html = HtmlEscapedString | Promise<HtmlEscapedString>
+
+interface SignInFormProps {
+  action: string
+  problem: string | undefined
+  /** Hidden fields. */
+  children: Child
+}
+
+export function SignInForm({ action, problem, children }: SignInFormProps): Html {
+  return (
+    <form method="post" action={action}>
+      {problem === undefined ? null : (
+        <p role="alert" id="problem">
+          {problem}
+        </p>
+      )}
+      {children}
+      <label for="email">Email address</label>
+      <input id="email" name="email" type="email" autocomplete="username" required autofocus />
+      <PasswordField />
+      <button type="submit">Sign in</button>
+    </form>
+  )
+}
+
+export function PasswordField({ label = 'Password' }: { label?: string }): Html {
+  return (
+    <>
+      <label for="password">{label}</label>
+      <input id="password" name="password" type="password" autocomplete="current-password" maxlength={1024} required />
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Service } from '../src/index.ts'
+import { createService } from '../src/index.ts'
+import { agentSearch, authorizeUrl, callApi, clientOf, exchange, signInPath } from './login.ts'
+
+let service: Service
+beforeEach(async () => {
+  service = await createService({ dev: 'on' })
+})
+afterEach(() => service.close())
+
+async function ask(parameters: Record<string, string | undefined> = {}, name = 'Demo public') {
+  const client = clientOf(service, name)
+  const { url, verifier, redirectUri } = authorizeUrl(service, { client, parameters })
+  const answer = await service.fetch(url, { redirect: 'manual' })
+  const callback = new URL(answer.headers.get('location') ?? 'about:blank')
+  const code = callback.searchParams.get('code') ?? ''
+  return { answer, callback: { url: callback, code, verifier, redirectUri, client } }
+}
+
+function post(email: unknown): Promise<Response> {
+  return service.fetch(`${service.authUrl}/_dev/auto-approve`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+  })
+}
+
+test.each(['Demo public', 'Demo confidential'])(
+  'issue: autoApprove sends %s straight back with a code',
+  async (name) => {
+    service.dev.autoApprove('Ada@demo.example')
+    const { answer, callback } = await ask({}, name)
+    expect([answer.status, callback.url.searchParams.get('state')]).toEqual([302, 'state-1'])
+    const changes = name === 'Demo public' ? {} : { code_verifier: callback.verifier }
+    const tokens = (await (await exchange(service, callback, changes)).json()) as { access_token: string }
+    expect((await callApi(service, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+    expect(service.dev.journal()).toContainEqual(expect.objectContaining({ event: 'consent_approved', tenant: 'demo' }))
+  },
+)
+
+test('issue: autoApprove keeps every other rule', async () => {
+  service.dev.autoApprove('ada@demo.example')
+  expect((await ask({ client_id: 'app_x' })).answer.status).toBe(400)
+  expect((await ask({ redirect_uri: 'https://evil.example/' })).answer.status).toBe(400)
+  expect((await ask({ scope: 'x' })).callback.url.searchParams.get('error')).toBe('invalid_scope')
+  expect((await ask({ code_challenge: undefined })).callback.url.searchParams.get('error')).toBe('invalid_request')
+  const foreign = await ask({}, 'Other public')
+  expect(foreign.callback.url.searchParams.get('error')).toBe('unauthorized_client')
+  const { callback } = await ask()
+  const wrong = await exchange(service, { ...callback, verifier: 'x'.repeat(43) })
+  expect(wrong.status).toBe(400)
+})
+
+test('issue: autoApprove ends with undefined and with a reset, and knows only people of the service', async () => {
+  for (const stop of [async () => service.dev.autoApprove(undefined), () => service.dev.reset()]) {
+    service.dev.autoApprove('ada@demo.example')
+    await stop()
+    const { answer } = await ask()
+    expect([answer.status, (await answer.text()).includes(signInPath)]).toEqual([200, true])
+  }
+  expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow('nobody')
+})
+
+test('issue: POST /_dev/auto-approve does the same', async () => {
+  expect((await post('ada@demo.example')).status).toBe(200)
+  expect((await ask()).answer.status).toBe(302)
+  expect((await post(null)).status).toBe(200)
+  expect((await ask()).answer.status).toBe(200)
+  for (const email of ['nobody@demo.example', 5, undefined]) expect((await post(email)).status).toBe(422)
+})

@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readClientsCommand } from '../src/clients/command-line.ts'
+import { runClientsCommand } from '../src/clients/run-command.ts'
+import type { Client, Service } from '../src/index.ts'
+import { createService } from '../src/index.ts'
+import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+
+const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+const redirectUri = 'https://new.example/callback'
+
+let folder: string
+let dataFile: string
+let service: Service
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'agent-service-clients-'))
+  dataFile = join(folder, 'data.db')
+  service = await createService({ dataFile })
+})
+afterAll(async () => {
+  await service.close()
+  await rm(folder, { recursive: true })
+})
+
+function spawned(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', 'tsx', cli, 'clients', ...args], (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
+
+/** The same without a process. */
+async function run<Value>(...args: string[]): Promise<Value> {
+  const read = readClientsCommand([...args, '--data', dataFile])
+  if (read.kind !== 'command') throw new Error(JSON.stringify(read))
+  const result = await runClientsCommand(read.command)
+  if (result.kind === 'refused') throw new Error(result.problem)
+  return result.value as Value
+}
+
+const newClient = ['--tenant', 'demo', '--name', 'From a shell', '--redirect-uri', redirectUri]
+
+function made({ clientId, clientSecret }: { clientId: string; clientSecret?: string }): Client {
+  const kind = clientSecret === undefined ? 'public' : 'confidential'
+  const secret = clientSecret === undefined ? {} : { clientSecret }
+  return { name: 'made', clientId, ...secret, kind, tenant: 'demo', redirectUris: [redirectUri] }
+}
+
+test('issue: clients create, rotate-secret and retire-secret work beside a running service', async () => {
+  const client = made(await run('create', ...newClient, '--kind', 'confidential'))
+  const { refresh_token: first } = await login(service, { client, redirectUri })
+  const next = made(await run('rotate-secret', '--client', client.clientId))
+  expect(next.clientSecret).not.toBe(client.clientSecret)
+  const { refresh_token: second } = await login(service, { client: next, redirectUri })
+  await expect(run('rotate-secret', '--client', client.clientId)).rejects.toThrow('retire one first')
+  const { clients } = await run<{ clients: { clientId: string; secrets: { id: string }[] }[] }>('list')
+  const secrets = clients.find(({ clientId }) => clientId === client.clientId)?.secrets ?? []
+  await run('retire-secret', '--client', client.clientId, '--secret', secrets[0]?.id ?? '')
+  expect(await errorOf(await refresh(service, client, first))).toBe('invalid_client')
+  expect((await refresh(service, next, second)).status).toBe(200)
+  const last = run('retire-secret', '--client', client.clientId, '--secret', secrets[1]?.id ?? '')
+  await expect(last).rejects.toThrow('only secret')
+}, 30_000)
+
+test('S-061 clients deactivate is seen by the next request, and activate undoes it', async () => {
+  const client = clientOf(service, 'Demo public')
+  const { access_token: token } = await login(service, { client })
+  const status = async () => (await callApi(service, { token, path: agentSearch, body: {} })).status
+  await run('deactivate', '--client', client.clientId)
+  expect(await status()).toBe(403)
+  await run('activate', '--client', client.clientId)
+  expect(await status()).toBe(200)
+})
+
+test('issue: clients list shows every tenant or one, and no secret', async () => {
+  const { clients } = await run<{ clients: { tenant: string }[] }>('list', '--tenant', 'other')
+  expect(clients.map(({ tenant }) => tenant)).toEqual(['other', 'other'])
+  const text = JSON.stringify(await run('list'))
+  expect(text).toContain('Demo confidential')
+  for (const { clientSecret } of service.clients)
+    if (clientSecret !== undefined) expect(text).not.toContain(clientSecret)
+})
+
+test.each([
+  ['an unknown tenant', ['create', ...newClient, '--tenant', 'nowhere'], 'no such tenant'],
+  ['an unknown client', ['activate', '--client', 'app_x'], 'no such client'],
+  ['S-059 a hostile name', ['create', ...newClient, '--name', 'a\u202eb'], 'bidi'],
+  ['S-002 a bad redirect URI', ['create', ...newClient, '--redirect-uri', 'http://example.com'], 'redirect URI'],
+  ['no redirect URI', ['create', '--tenant', 'demo', '--name', 'x'], 'redirect URI'],
+  ['an unknown kind', ['create', ...newClient, '--kind', 'secret'], 'public or confidential'],
+  ['another tenant to list', ['list', '--tenant', 'nowhere'], 'no such tenant'],
+])('issue: clients refuses %s', async (_, args, problem) => {
+  await expect(run(...args)).rejects.toThrow(problem)
+})
+
+test('issue: a public client has no secret to rotate', async () => {
+  const client = made(await run('create', ...newClient))
+  expect((await login(service, { client, redirectUri })).access_token).not.toBe('')
+  await expect(run('rotate-secret', '--client', client.clientId)).rejects.toThrow('no secret')
+})
+
+test.each([
+  ['no action', []],
+  ['an unknown action', ['delete']],
+  ['two actions', ['list', 'create']],
+  ['an unknown option', ['list', '--bogus']],
+  ['create without a name', ['create', '--tenant', 'demo']],
+  ['activate without a client', ['activate']],
+  ['retire-secret without a secret', ['retire-secret', '--client', 'x']],
+])('issue: clients with %s is a usage error', (_, args) => {
+  expect(readClientsCommand([...args, '--data', 'x']).kind).toBe('usage')
+})
+
+test('issue: exit codes and output of agent-service clients', async () => {
+  const [help, created, listed, none, file] = await Promise.all([
+    spawned(['--help']),
+    spawned(['create', ...newClient, '--kind', 'confidential', '--data', dataFile, '--json']),
+    spawned(['list', '--data', dataFile]),
+    spawned(['list']),
+    spawned(['list', '--data', join(folder, 'none.db')]),
+  ])
+  expect([help.code, help.stderr]).toEqual([0, ''])
+  expect(help.stdout).toContain('agent-service clients create')
+  expect([created.code, created.stderr]).toEqual([0, ''])
+  expect(JSON.parse(created.stdout)).toEqual({
+    clientId: expect.stringMatching(/^app_/),
+    clientSecret: expect.stringMatching(/^[\w-]{43}$/),
+  })
+  expect([listed.code, listed.stdout.includes('Demo public')]).toEqual([0, true])
+  expect([none.code, none.stdout]).toEqual([2, ''])
+  expect(none.stderr).toContain('--data FILE')
+  expect([file.code, file.stdout]).toEqual([1, ''])
+  expect(file.stderr).toContain('no data file')
+}, 30_000)

@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Service } from '../src/index.ts'
+import { createService, startService } from '../src/index.ts'
+import { agentSearch, authorizeUrl, Browser, callApi, clientOf, login, refresh } from './login.ts'
+
+let service: Service
+let browser: Browser
+beforeEach(async () => {
+  service = await createService({ dev: 'on' })
+  browser = new Browser(service.fetch)
+})
+afterEach(() => service.close())
+
+const page = () => browser.get(`${service.authUrl}/_dev`)
+
+async function press(action: string, fields: Record<string, string> = {}) {
+  return browser.submit(await page(), '/_dev/do', { action, ...fields })
+}
+
+test('issue: the dev page shows people, clients and the journal, without script and with the strict headers', async () => {
+  const tokens = await login(service)
+  const { html, status, response } = await page()
+  expect([status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+  for (const { email, password } of service.people) for (const text of [email, password]) expect(html).toContain(text)
+  for (const { name, clientId } of service.clients) for (const text of [name, clientId]) expect(html).toContain(text)
+  expect(html).toContain('auth POST /auth/v1/token 200 authorization_code')
+  expect(html).toContain('consent_approved')
+  for (const text of [tokens.access_token, tokens.refresh_token, '<script']) expect(html).not.toContain(text)
+})
+
+test('issue: every button of the dev page does what the control does', async () => {
+  const client = clientOf(service, 'Demo public')
+  const tokens = await login(service, { client })
+  const status = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
+  const beforeMs = service.dev.nowMs()
+  expect((await press('advance', { minutes: '1' })).next).toBe('/_dev')
+  expect(service.dev.nowMs() - beforeMs).toBeGreaterThanOrEqual(60_000)
+  expect((await press('expire')).status).toBe(303)
+  expect(await status(tokens.access_token)).toBe(401)
+  await press('revoke')
+  expect((await refresh(service, client, tokens.refresh_token)).status).toBe(400)
+  const minted = await press('session-token', { email: 'ada@demo.example' })
+  expect(await status(/Session token: (ast_[\w-]+)/.exec(minted.html)?.[1] ?? '')).toBe(200)
+  await press('add-fault', { effect: 'status 503', path: agentSearch, times: '1' })
+  expect([await status('x'), await status('x')]).toEqual([503, 401])
+  await press('add-fault', { effect: 'status 500', times: '9' })
+  await press('clear-faults')
+  expect(await status('x')).toBe(401)
+  await press('auto-approve', { email: 'ada@demo.example' })
+  expect((await browser.get(authorizeUrl(service).url)).status).toBe(302)
+  await press('auto-approve', { email: '' })
+  expect((await browser.get(authorizeUrl(service).url)).status).toBe(200)
+  await press('reset')
+  expect(service.dev.journal().filter((entry) => entry.kind === 'event')).toEqual([])
+})
+
+test.each([
+  ['advance', { minutes: '-1' }],
+  ['advance', { minutes: 'x' }],
+  ['session-token', { email: 'nobody@demo.example' }],
+  ['auto-approve', { email: 'nobody@demo.example' }],
+  ['add-fault', { effect: 'explode' }],
+  ['add-fault', { effect: 'reset', times: '0' }],
+  ['add-fault', { effect: 'reset', path: 'x' }],
+  ['constructor', {}],
+  ['', {}],
+])('issue: the dev page refuses %s %j', async (action, fields) => {
+  expect((await press(action, fields)).status).toBe(422)
+})
+
+test('S-083 the dev page takes forms of its own only, and is not there without dev', async () => {
+  const body = async () =>
+    new URLSearchParams({ action: 'expire', token: (await page()).hidden('/_dev/do').token ?? '' })
+  const send = async (headers: Record<string, string>) => {
+    const url = `${service.authUrl}/_dev/do`
+    return (await service.fetch(url, { method: 'POST', headers, body: await body(), redirect: 'manual' })).status
+  }
+  // What a browser sends from a page without referrer.
+  expect(await send({ origin: 'null', 'sec-fetch-site': 'same-origin' })).toBe(303)
+  expect(await send({ origin: 'null', 'sec-fetch-site': 'cross-site' })).toBe(403)
+  expect(await send({ origin: 'null' })).toBe(403)
+  expect(await send({ origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' })).toBe(403)
+  expect((await browser.submit(await page(), '/_dev/do', { action: 'expire', token: 'x' })).status).toBe(403)
+  const plain = await createService()
+  for (const path of ['/_dev', '/_dev/do']) expect((await plain.fetch(plain.authUrl + path)).status).toBe(404)
+  await plain.close()
+})
+
+test('issue: the dev page answers over sockets, and looking at it leaves no trace in the journal', async () => {
+  const listening = await startService({ dev: 'on' })
+  expect((await fetch(`${listening.authUrl}/_dev`)).status).toBe(200)
+  expect(listening.dev.journal()).toEqual([])
+  await listening.close()
+})
