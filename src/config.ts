@@ -100,7 +100,7 @@ type Checked = AuthConfigOptions & { timeoutMs: number; dialect: string; issuerP
 function checkOptions(options: Checked): void {
   const { clientId, clientSecret, dialect, issuer, issuerParameter, scope, timeoutMs } = options
   const scopeToken = '[\\x21\\x23-\\x5b\\x5d-\\x7e]+'
-  if (!isText(clientId, /^[\x20-\x7e]+$/)) invalid('clientId must be printable ASCII')
+  if (!isText(clientId, /^[\x20-\x7e]+$/)) invalid('clientId is missing or not printable ASCII')
   if (!isText(scope, new RegExp(`^${scopeToken}( ${scopeToken})*$`))) invalid('scope must be space-separated tokens')
   if (!(Number.isFinite(timeoutMs) && timeoutMs >= 1_000 && timeoutMs <= 60_000))
     invalid('timeoutMs must be 1,000 to 60,000')

@@ -100,6 +100,13 @@ describe('what is stored', () => {
           .encrypt(new Uint8Array(16)),
     ],
     [
+      'with a cipher of the same key length',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A128CBC-HS256', kid: 'a', ctx: name })
+          .encrypt(key),
+    ],
+    [
       'with a wrapped key',
       (key) =>
         new CompactEncrypt(encoder.encode('x'))

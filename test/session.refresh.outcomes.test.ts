@@ -179,6 +179,16 @@ describe('while the access token is good', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
+  test('C-083 a caller that asked for another token is told that there is none, and never given the refused one', async () => {
+    const { time, service, session, tokens } = await expired(hour - 30_000)
+    service.usually('unreachable')
+    expect(await codeOf(session.getAccessToken({ rejected: tokens.accessToken }))).toBe('temporarily_unavailable')
+    await time.pass(1_000)
+    expect(await codeOf(session.getAccessToken({ forceRefresh: true }))).toBe('temporarily_unavailable')
+    expect(service.sent).toHaveLength(2)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+  })
+
   test('C-083 a token that expires while its refresh is waited for is not handed out', async () => {
     const { time, service, session } = await expired(hour - 5_000)
     service.usually('hang')

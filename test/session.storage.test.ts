@@ -95,6 +95,19 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
   })
 
+  test('C-065 the same at once, before this realm has looked', async () => {
+    const { service, session, failing, realm, records } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    await session.getAccessToken({ forceRefresh: true })
+    failing.clear()
+    const next = service.issue()
+    await realm({ storage: records.handle() }).session.signIn(next)
+    await codeOf(session.getAccessToken())
+    for (let turn = 0; turn < 10; turn++) await flush()
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
+  })
+
   test('C-065 a sign-out elsewhere wins over an owed write', async () => {
     const { clock, service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())

@@ -5,8 +5,10 @@ import {
   encryptedStorage,
   exchangeCode,
   memoryStorage,
-  type PendingLogin,
+  type PendingLogins,
+  pendingLogins,
   readCallback,
+  type Session,
   startLogin,
 } from 'agent-auth'
 
@@ -14,18 +16,30 @@ const config = createAuthConfig({
   authUrl: 'https://auth.example.com',
   baseUrl: 'https://api.example.com',
   clientId: 'my-backend',
-  clientSecret: process.env.CLIENT_SECRET,
+  clientSecret: process.env.AGENT_CLIENT_SECRET,
   redirectUri: 'https://app.example.com/callback',
 })
-const keys = [{ id: '2026-11', key: process.env.STORAGE_KEY ?? '' }] // 32 bytes, base64url
-const storage = encryptedStorage(memoryStorage(), { keys }) // or any storage of your own: three functions
+const keys = [{ id: '2026-11', key: process.env.STORAGE_KEY ?? '' }] // 32 random bytes as base64url
+const storage = encryptedStorage(memoryStorage(), { keys }) // or over a storage of your own: three functions
+const browsers = new Map<string, { session: Session; logins: PendingLogins }>()
 
-export const logIn = (): ReturnType<typeof startLogin> => startLogin(config) // keep `pending` in this person's own session
-
-export async function finishLogin(pending: PendingLogin, callbackUrl: string, personId: string): Promise<void> {
-  const tokens = await exchangeCode(config, readCallback(pending, callbackUrl))
-  await createSession(config, { storage, key: personId }).signIn(tokens)
+export async function logIn(browserId: string): Promise<URL> {
+  const { url, pending } = await startLogin(config)
+  await of(browserId).logins.save(pending)
+  return url // redirect the browser there
 }
 
-export const apiFor = (personId: string): typeof fetch =>
-  createBearerFetch(createSession(config, { storage, key: personId }), { baseUrl: config.baseUrl })
+export async function finishLogin(browserId: string, callbackUrl: string): Promise<void> {
+  const pending = await of(browserId).logins.take(callbackUrl) // once: opened again it is `already_handled`
+  await of(browserId).session.signIn(await exchangeCode(config, readCallback(pending, callbackUrl)))
+}
+
+export const apiFor = (browserId: string): typeof fetch =>
+  createBearerFetch(of(browserId).session, { baseUrl: config.baseUrl })
+
+function of(browserId: string): { session: Session; logins: PendingLogins } {
+  const session = createSession(config, { storage, key: browserId })
+  const known = browsers.get(browserId) ?? { session, logins: pendingLogins(memoryStorage()) }
+  browsers.set(browserId, known)
+  return known
+}

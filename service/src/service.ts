@@ -46,7 +46,7 @@ export interface Service {
   people: Person[]
   clients: Client[]
   /** Answers in process; the URL's origin chooses the authorization host or the API host. */
-  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   dev: DevControls
   close(): Promise<void>
 }

@@ -13,7 +13,9 @@ export function checkServiceUrl(name: string, value: unknown): string {
   if (/^https?:\/\/[^/]/i.test(text) && !forbidden.test(text) && isSecure(text)) return text
   throw new AgentAuthError(
     'config_invalid',
-    `Configuration: ${name} must be an https URL, or http on localhost, 127.0.0.1 or [::1], without user info, query or fragment.`,
+    text
+      ? `Configuration: ${name} must be an https URL, or http on localhost, 127.0.0.1 or [::1], without user info, query or fragment.`
+      : `Configuration: ${name} is missing.`,
   )
 }
 

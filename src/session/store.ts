@@ -1,5 +1,5 @@
 import { succeeds, withDeadline } from '../deadline.ts'
-import { AgentAuthError } from '../errors.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { inProcessLock } from '../storage/in-process-lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
@@ -83,18 +83,22 @@ async function takeLock(
 function attempt<T>(operation: () => T): T {
   try {
     return operation()
-  } catch {
-    throw failed()
+  } catch (error) {
+    throw failure(error)
   }
 }
 
 function bounded<T>(result: MaybePromise<T>): Promise<T> {
-  return withDeadline(operationLimitMs, async () => result).catch(() => {
-    throw failed()
+  return withDeadline(operationLimitMs, async () => result).catch((error) => {
+    throw failure(error)
   })
 }
 
-/** The storage's own error is dropped: it may quote the record. */
+/** A storage of this library knows better what to do; any other error is dropped, since it may quote the record. */
+function failure(error: unknown): AgentAuthError {
+  return isAgentAuthError(error) && error.code === 'storage_failed' ? error : failed()
+}
+
 function failed(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',

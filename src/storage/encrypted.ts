@@ -59,7 +59,11 @@ async function open(secrets: ReadonlyMap<string, Uint8Array>, key: string, seale
 
 function keyBytes(key: Uint8Array | string): Uint8Array {
   const bytes = typeof key === 'string' ? decode(key) : Uint8Array.from(key)
-  if (bytes?.length !== 32) throw new AgentAuthError('config_invalid', 'An encryption key must be 32 bytes.')
+  if (bytes?.length !== 32)
+    throw new AgentAuthError(
+      'config_invalid',
+      'An encryption key must be 32 bytes, or their 43 characters of base64url.',
+    )
   return bytes
 }
 

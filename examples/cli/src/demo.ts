@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import {
   createAuthConfig,
   createBearerFetch,
@@ -21,7 +20,7 @@ const help = `Usage: npm run demo
 Starts agent-service on two loopback ports and watches two whole logins happen: authorize URL, sign-in, consent,
 callback, exchange, API calls, expiry, one refresh for many calls, sign-out. Secrets are shown as fingerprints.
 
-Exit codes: 0 the whole flow worked, 1 something did not.`
+Exit codes: 0 the whole flow worked, 1 something did not, 2 an unknown argument.`
 
 interface Scene {
   readonly narrator: Narrator
@@ -30,10 +29,11 @@ interface Scene {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   const print = (line: string): boolean => process.stdout.write(`${line}\n`)
-  if (values.help) {
+  const [argument] = process.argv.slice(2)
+  if (argument !== undefined) {
     print(help)
+    process.exitCode = /^(-h|--help)$/.test(argument) ? 0 : 2
     return
   }
   const narrator = createNarrator(print)
@@ -48,8 +48,8 @@ async function main(): Promise<void> {
     await expireAndRefresh(scene, session)
     const second = await logIn(scene, 'confidential')
     await forceRefresh(scene, second)
-    await signOut(scene, session)
-    await signOut(scene, second)
+    await signOut(scene, 'public', session)
+    await signOut(scene, 'confidential', second)
   } finally {
     await Promise.all([service.close(), listener.close()])
   }
@@ -145,8 +145,8 @@ async function forceRefresh({ narrator }: Scene, session: Session): Promise<void
   narrator.line(`access token ${fingerprint(token)}`)
 }
 
-async function signOut({ narrator }: Scene, session: Session): Promise<void> {
-  narrator.step('Sign out')
+async function signOut({ narrator }: Scene, kind: string, session: Session): Promise<void> {
+  narrator.step(`Sign out of the ${kind} client`)
   await session.signOut()
   try {
     await session.getAccessToken()
