@@ -165,8 +165,13 @@ async function signOut({ store, holder, renewal }: SessionParts): Promise<void> 
   const first = await succeeds(sweep(store, forget))
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
   const second = await succeeds(
-    store.locked(() => sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))),
+    store.locked(async () => {
+      const stood = await sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))
+      // A call may have taken up, meanwhile, what somebody else then removed.
+      if (stood === 'absent') holder.adopt(stood)
+    }),
   )
+  holder.flush()
   if (first || second) return
   holder.report('remove_failed')
   throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {
@@ -174,10 +179,11 @@ async function signOut({ store, holder, renewal }: SessionParts): Promise<void> 
   })
 }
 
-/** Removes the record if it may be; what cannot be read can still be removed. */
-async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<void> {
+/** Removes the record if it may be, and tells what it saw; what cannot be read can still be removed. */
+async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<Stored> {
   const stored = await readOrUnreadable(store)
   if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
+  return stored
 }
 
 function loginRequired(): AgentAuthError {

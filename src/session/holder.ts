@@ -24,6 +24,8 @@ export class SessionHolder {
   state: SessionState = { status: 'loading' }
   /** Whether the store shows what is held. */
   saved = true
+  /** How many saves are under way. */
+  saves = 0
   #expected = 'absent'
   #told = this.state
   #followed: Stored | undefined

@@ -52,7 +52,7 @@ async function commit(
   if (holder.held !== held) return
   const leftAlone = isLeftAlone(holder.expected)
   const written = !leftAlone && (await succeeds(store.write(next)))
-  if (signal.aborted) throw superseded(holder)
+  if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
   // The age counts from before the request, which lasted a minute at most.
   holder.hold(next, 60_000)
   if (written) holder.expected = identityOf(next)

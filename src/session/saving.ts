@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import { succeeds } from '../deadline.ts'
-import { identityOf } from './held-tokens.ts'
+import { type HeldTokens, identityOf } from './held-tokens.ts'
 import type { SessionHolder } from './holder.ts'
 import type { Stored } from './record.ts'
 import type { SessionStore } from './store.ts'
@@ -15,27 +15,47 @@ export function isLeftAlone(identity: Stored | string): boolean {
 /** Writes what is held, unless the store shows something new to follow. A failure is reported and the write owed. */
 export async function saveHeld(store: SessionStore, holder: SessionHolder): Promise<void> {
   const { held } = holder
+  if (!held) return
+  holder.saves++
   const saved = await succeeds(
     store.locked(async () => {
-      if (holder.expected === 'any') await expectWhatStands(store, holder)
-      else holder.adopt(await store.read())
-      if (holder.held !== held || !held || isLeftAlone(holder.expected)) return
-      await store.write(held.record)
-      if (holder.held === held) holder.expected = identityOf(held.record)
+      if (holder.held !== held) return
+      if (holder.expected === 'any') await replace(store, holder, held)
+      else await saveUnlessChanged(store, holder, held)
     }),
   )
+  holder.saves--
   if (!saved) holder.report('write_failed')
 }
 
-/** A new sign-in replaces what stands there, even a record that no key opens any more. */
-async function expectWhatStands(store: SessionStore, holder: SessionHolder): Promise<void> {
+async function saveUnlessChanged(store: SessionStore, holder: SessionHolder, held: HeldTokens): Promise<void> {
+  holder.adopt(await store.read())
+  if (holder.held !== held || holder.saved || isLeftAlone(holder.expected)) return
+  await store.write(held.record)
+  if (holder.held === held) holder.expected = identityOf(held.record)
+}
+
+/**
+ * A new sign-in replaces what stands there, even a record that no key opens any more. Until the write has ended nothing
+ * the store shows is followed.
+ */
+async function replace(store: SessionStore, holder: SessionHolder, held: HeldTokens): Promise<void> {
+  const stood = await readOrReport(store, holder)
+  if (holder.held !== held) return
+  if (stood === 'unreadable') holder.report(stood)
+  if (stood === 'newer' || stood === 'foreign') return holder.adopt(stood)
+  const written = await succeeds(store.write(held.record))
+  const expected = written ? held.record : stood
+  if (holder.held === held && expected) holder.expected = identityOf(expected)
+  if (!written) holder.report('write_failed')
+}
+
+async function readOrReport(store: SessionStore, holder: SessionHolder): Promise<Stored | undefined> {
   try {
-    const stored = await store.read()
-    if (holder.expected !== 'any') return
-    holder.expected = identityOf(stored)
-    holder.adopt(stored)
+    return await store.read()
   } catch {
     holder.report('read_failed')
+    return undefined
   }
 }
 
@@ -43,8 +63,9 @@ async function expectWhatStands(store: SessionStore, holder: SessionHolder): Pro
 export function owedSaving({ clock }: AuthConfig, store: SessionStore, holder: SessionHolder): () => void {
   let nextMs = Number.NEGATIVE_INFINITY
   return () => {
-    const { held, expected, saved } = holder
-    if (!held || saved || isLeftAlone(expected) || clock.monotonicMs() < nextMs) return
+    const { held, expected, saved, saves } = holder
+    if (!held || saved || (expected === 'any' && saves > 0) || isLeftAlone(expected) || clock.monotonicMs() < nextMs)
+      return
     nextMs = clock.monotonicMs() + saveAgainMs
     saveHeld(store, holder).catch(() => holder.report('write_failed'))
   }
