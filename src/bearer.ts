@@ -32,21 +32,30 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     }
     // The members of a Request are not its own: spreading one would lose them.
     if (init && 'clone' in init) return bearerFetch(new Request(target, init))
-    const request = typeof input === 'object' && 'headers' in input ? input : undefined
+    const request = input instanceof Request ? input : undefined
     const headers = new Headers(init?.headers ?? request?.headers)
     if (headers.has('authorization')) return send(request ?? target, init)
     const signal = init?.signal ?? request?.signal
     // Before any waiting: what the caller changes afterwards belongs to its next call.
-    const replay = replayable(request ?? target, init)
+    const replay = replayable(request ?? target, { ...init, headers })
     const token = await tokenFrom(tokens, { signal }, replay)
     headers.set('authorization', `Bearer ${token}`)
-    const response = await send(replay.input, { ...replay.init, headers })
+    const response = await sendFirst(send, replay)
     if (response.status === 401 && !refusesRetry(response.headers) && isFromScope(response, targetOf))
       return retry(send, tokens, { token, replay, headers, response, signal })
     replay.release()
     return response
   }
   return bearerFetch
+}
+
+async function sendFirst(send: typeof fetch, replay: Replay): Promise<Response> {
+  try {
+    return await send(replay.input, replay.init)
+  } catch (error) {
+    replay.release()
+    throw error
+  }
 }
 
 /** A 401 from where a redirect led says nothing about a token that did not travel there. */

@@ -87,7 +87,7 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {
       try {
-        onEvent?.(event)
+        Promise.resolve(onEvent?.(event) as unknown).catch(() => {})
       } catch {
         // A listener must not be able to end a session.
       }

@@ -3,14 +3,14 @@ import { abortable, succeeds } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
 import { SessionHolder, type SessionState } from './session/holder.ts'
-import { isRecord, type Stored } from './session/record.ts'
+import { decodeRecord, encodeRecord, isRecord, type Stored } from './session/record.ts'
 import { superseded } from './session/refresh-turn.ts'
 import { Renewal } from './session/renewal.ts'
 import { isLeftAlone, owedSaving, readOrUnreadable, saveHeld } from './session/saving.ts'
 import { isPromise, type SessionStore, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
-import { createTokens, isTokenText, type Tokens } from './tokens.ts'
+import { createTokens, type Tokens } from './tokens.ts'
 
 export interface GetAccessTokenOptions {
   /** An access token the API refused with 401. */
@@ -69,7 +69,7 @@ export function createSession(
   const renewal = new Renewal({ config, store, holder, peers: storage.withLock ? 'locked' : 'unlocked' })
   const parts = { config, store, holder, renewal }
   const saveOwed = owedSaving(config, store, holder)
-  let leaving = Promise.resolve()
+  let leaving: Promise<unknown> = Promise.resolve()
   let wishes = 0
   return {
     async getAccessToken(options = {}) {
@@ -82,6 +82,7 @@ export function createSession(
       return currentToken(parts, options)
     },
     async signIn(tokens) {
+      checkTokens(tokens)
       const turn = ++wishes
       // A sign-out on its way removes what it finds; one that is called meanwhile has the last word.
       await succeeds(leaving)
@@ -89,8 +90,9 @@ export function createSession(
     },
     signOut() {
       wishes++
-      leaving = signOut(parts)
-      return leaving
+      const leave = signOut(parts)
+      leaving = Promise.allSettled([leaving, leave])
+      return leave
     },
     async ready() {
       await holder.look()
@@ -142,10 +144,14 @@ async function currentToken(
   return holder.held.record.tokens.accessToken
 }
 
+/** What a later start could not read back is not taken. */
+function checkTokens(tokens: Tokens): void {
+  if (!isRecord(decodeRecord('', encodeRecord('', { id: '-', rev: 1, tokens }))))
+    throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
+}
+
 async function signIn({ store, holder, renewal }: SessionParts, tokens: Tokens): Promise<void> {
   const { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = tokens
-  if (!isTokenText(accessToken) || !Number.isFinite(obtainedAtMs))
-    throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
   renewal.cancel()
   const own = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope })
   holder.hold({ id: crypto.randomUUID(), rev: 1, tokens: own }, Number.POSITIVE_INFINITY)

@@ -114,7 +114,8 @@ function wireRequest(
 
 /** Whether the failure came before a byte of the request left; only Node names the cause. */
 function wasNotSent(error: unknown): boolean {
-  const code = (error as { cause?: { code?: unknown } } | null)?.cause?.code
+  const { code, syscall = 'connect' } = (error as { cause?: { code?: unknown; syscall?: unknown } } | null)?.cause ?? {}
+  if (syscall !== 'connect' && syscall !== 'getaddrinfo') return false
   return (
     typeof code === 'string' &&
     /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|VERIFY/.test(code)

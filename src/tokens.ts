@@ -35,10 +35,10 @@ export function tokensFromResponse(
   const lifeMs = lifetimeMs(body.expires_in) ?? jwtLifetimeMs(accessToken, obtainedAtMs)
   return createTokens({
     accessToken,
-    refreshToken: text(refreshToken) ?? previous.refreshToken,
+    refreshToken: text(refreshToken, Number.POSITIVE_INFINITY) ?? previous.refreshToken,
     expiresAtMs: lifeMs && obtainedAtMs + lifeMs,
     obtainedAtMs,
-    scope: text(scope) ?? previous.scope,
+    scope: text(scope, 16_384) ?? previous.scope,
   })
 }
 
@@ -53,8 +53,8 @@ export function lifeOf({ expiresAtMs, obtainedAtMs }: Tokens): number | undefine
   return expiresAtMs === undefined ? undefined : Math.max(0, expiresAtMs - obtainedAtMs)
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value.length <= 16_384 && value ? value : undefined
+function text(value: unknown, maxLength: number): string | undefined {
+  return typeof value === 'string' && value.length <= maxLength && value ? value : undefined
 }
 
 function lifetimeMs(expiresIn: unknown): number | undefined {

@@ -27,14 +27,21 @@ export function allowedTargets({ baseUrl, origins }: BearerScope): (input: Fetch
     )
   const allowed = new Set(bases.map(({ origin }) => origin))
   // Requests repeat, and parsing is most of the cost of a call with a good token.
-  let last: { text: string; base: string | undefined; target: string | undefined } | undefined
+  let last: { text: string | undefined; base: string | undefined; target: string | undefined } | undefined
   return (input) => {
-    const text = typeof input === 'string' ? input : 'url' in input ? input.url : input.href
+    const text = textOf(input)
     const base = relativeTo ?? globalThis.document?.baseURI ?? globalThis.location?.href
-    if (last?.text !== text || last.base !== base)
+    if (!last || last.text !== text || last.base !== base)
       last = { text, base, target: judge(parse(text, base), allowed, prefix) }
     return last.target
   }
+}
+
+/** What will be sent: a subclass of Request may show another URL than its own; what only looks like one is not judged. */
+function textOf(input: FetchInput): string | undefined {
+  if (typeof input === 'string') return input
+  if (input instanceof Request) return String(Reflect.get(Request.prototype, 'url', input))
+  return 'url' in input ? undefined : String(input)
 }
 
 function judge(url: URL | undefined, allowed: ReadonlySet<string>, prefix: string): string | undefined {
@@ -46,9 +53,9 @@ function judge(url: URL | undefined, allowed: ReadonlySet<string>, prefix: strin
   return inside && !(prefix && /%2f|%5c/i.test(url.pathname)) ? url.href : undefined
 }
 
-function parse(text: string, base: string | undefined): URL | undefined {
+function parse(text: string | undefined, base: string | undefined): URL | undefined {
   try {
-    return new URL(text, base)
+    return text === undefined ? undefined : new URL(text, base)
   } catch {
     return undefined
   }

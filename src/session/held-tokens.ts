@@ -15,7 +15,7 @@ export interface HeldTokens {
 
 /** What a store holds, in one comparable word. */
 export function identityOf(stored: Stored): string {
-  return isRecord(stored) ? `${stored.id} ${stored.rev}` : stored
+  return isRecord(stored) ? `${stored.id} ${stored.rev} ${stored.tokens.accessToken}` : stored
 }
 
 /**

@@ -27,6 +27,8 @@ export class SessionHolder {
   /** How many saves are under way. */
   saves = 0
   #expected = 'absent'
+  /** Rises with every change here, so that a reading begun before one is dropped. */
+  #epoch = 0
   #told = this.state
   #followed: Stored | undefined
   /** Problems that were told and have not gone away. */
@@ -56,6 +58,7 @@ export class SessionHolder {
 
   set expected(identity: string) {
     this.#expected = identity
+    this.#epoch++
     this.saved = this.held !== undefined && identity === identityOf(this.held.record)
     if (this.saved) this.#forgive('write_failed', 'remove_failed')
   }
@@ -76,7 +79,10 @@ export class SessionHolder {
 
   async #lookLater(reading: Promise<Stored>): Promise<void> {
     try {
-      this.#follow(await reading)
+      const epoch = this.#epoch
+      const stored = await reading
+      if (epoch !== this.#epoch) return
+      this.#follow(stored)
       this.#lookedAtMs = this.#config.clock.monotonicMs()
     } catch (error) {
       this.#unreadable(error)
@@ -96,6 +102,7 @@ export class SessionHolder {
   #unreadable(error: unknown): void {
     if (!this.held) throw error
     this.#followed = undefined
+    this.#lookedAtMs = this.#config.clock.monotonicMs()
     this.report('read_failed')
   }
 
@@ -116,8 +123,9 @@ export class SessionHolder {
 
   #adoptRecord(record: SessionRecord): void {
     const current = this.held?.record
-    const stale = current?.id === record.id && record.rev <= current.rev
-    if (stale || this.isOver(record.id)) return
+    const behind = current?.id === record.id && record.rev < current.rev
+    if (behind) this.expected = identityOf(record)
+    if (behind || this.isOver(record.id)) return
     this.hold(record, Number.POSITIVE_INFINITY)
     this.expected = identityOf(record)
   }
@@ -143,6 +151,7 @@ export class SessionHolder {
     if (before && before !== record.id) this.#over.add(before)
     this.held = holdTokens(this.#config.clock, record, maxAgeMs)
     this.saved = false
+    this.#epoch++
     this.#followed = undefined
     this.#origins.set(accessToken, record.id)
     for (const [oldest] of this.#origins) if (this.#origins.size > 16) this.#origins.delete(oldest)
@@ -152,10 +161,11 @@ export class SessionHolder {
   /** Ends what is held and never takes up its record, or the one named, again. */
   end(reason: SessionEndReason, id: string | undefined = this.held?.record.id): void {
     if (id) this.#over.add(id)
-    if (this.held)
-      this.#config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+    const { held } = this
     this.held = undefined
+    this.#epoch++
     if (this.state.status !== 'signed-out') this.state = { status: 'signed-out', reason }
+    if (held) this.#config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
   }
 
   /** Whether this sign-in ended here, by sign-out, refusal or another sign-in; its record must not come back. */

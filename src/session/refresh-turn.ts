@@ -65,12 +65,16 @@ async function wasReplaced(
   held: HeldTokens,
   signal: AbortSignal,
 ): Promise<boolean> {
-  await follow(store, holder)
+  let read = await follow(store, holder)
   if (peers === 'unlocked' && holder.held === held) {
     // Nothing kept another tab or process from refreshing too: its tokens may be about to arrive.
     await sleep(1_000, signal)
-    await follow(store, holder)
+    read = await follow(store, holder)
   }
+  if (!read)
+    throw new AgentAuthError('storage_failed', 'The refusal could not be checked against the storage. Try again.', {
+      retryable: true,
+    })
   return holder.held !== undefined && holder.held !== held
 }
 
@@ -80,12 +84,14 @@ async function endRefused({ store, holder }: RefreshTurn): Promise<void> {
   if (!isLeftAlone(holder.expected)) await store.remove().catch(() => holder.report('remove_failed'))
 }
 
-/** A store that cannot be read must not stop a session that lives in memory. */
-async function follow(store: SessionStore, holder: SessionHolder): Promise<void> {
+/** A store that cannot be read must not stop a session that lives in memory; tells whether it was. */
+async function follow(store: SessionStore, holder: SessionHolder): Promise<boolean> {
   try {
     holder.adopt(await store.read())
+    return true
   } catch {
     holder.report('read_failed')
+    return false
   }
 }
 

@@ -25,6 +25,10 @@ export async function inProcessLock<T>(
     return await task()
   } finally {
     release()
-    if (names.get(name) === tail) names.delete(name)
+    // A waiter that gave up is still behind the holder: only a tail whose turn has come may go.
+    const forget = (): void => {
+      if (names.get(name) === tail) names.delete(name)
+    }
+    tail.then(forget, forget)
   }
 }

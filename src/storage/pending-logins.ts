@@ -29,8 +29,9 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
 /** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
 export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { clock?: Clock } = {}): PendingLogins {
   const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
+    const bounded = (): Promise<T> => withDeadline(limitMs, task)
     const locked = async (signal: AbortSignal): Promise<T> =>
-      storage.withLock?.(prefix, task, { signal }) ?? inProcessLock(storage, prefix, task, { signal })
+      storage.withLock?.(prefix, bounded, { signal }) ?? inProcessLock(storage, prefix, bounded, { signal })
     try {
       return await withDeadline(limitMs, locked)
     } catch (error) {
@@ -52,11 +53,9 @@ export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { 
         if (!state || raw == null || raw === '') throw notFound(index, state)
         await storage.removeItem(itemKey(state))
         const [, createdAtMs = clock.wallMs()] = index.find(([known]) => known === state) ?? []
-        await writeIndex(
-          storage,
-          [[state, createdAtMs, 'taken'], ...index.filter(([known]) => known !== state)],
-          clock.wallMs(),
-        )
+        const taken: IndexEntry = [state, createdAtMs, 'taken']
+        const others = index.filter(([known]) => known !== state)
+        await writeIndex(storage, [taken, ...others], clock.wallMs())
         return redacted(parse(raw) as PendingLogin, 'PendingLogin')
       }),
   }
@@ -70,7 +69,9 @@ function notFound(index: readonly IndexEntry[], state: string | null): AgentAuth
 
 function stateOf(callback: string | URL): string | null {
   try {
-    return new URL(callback, 'https://callback.invalid').searchParams.get('state')
+    const state = new URL(callback, 'https://callback.invalid').searchParams.get('state')
+    // Nothing else can be ours, and a storage may read more into a key.
+    return state && /^[\w.~-]{22,512}$/.test(state) ? state : null
   } catch {
     return null
   }

@@ -32,7 +32,7 @@ async function readText(response: Response): Promise<string> {
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return text + decoder.decode()
-    size += value.byteLength
+    size += value.byteLength || 1
     if (size > maxBytes) {
       reader.cancel().catch(() => {})
       tooLarge()

@@ -12,8 +12,9 @@ export function classify(grant: GrantType, { status, media, body }: TokenAnswer)
   if (status >= 500 || status < 200) return 'ambiguous'
   if (!success && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
-  const error = errorCode(body)
-  if (error) return classifyError(grant, status, error)
+  // A code the RFC does not know is no refusal of the grant; text that is no code at all says nothing.
+  const error = body?.error
+  if (typeof error === 'string' && /^[\w.:-]{1,64}$/.test(error)) return classifyError(grant, status, error)
   if (success) return body && !body.error && status <= 201 ? 'ok' : 'ambiguous'
   if (status > 401) return 'config'
   return body ? 'terminal' : 'foreign'
@@ -52,7 +53,7 @@ function verdict(
 ): [AgentAuthErrorCode, string] {
   if (outcome === 'terminal') return ['grant_rejected', 'The person must sign in again.']
   if (outcome === 'config')
-    return error || status === 401 || status === 403
+    return error || (status >= 400 && status <= 403)
       ? ['client_rejected', 'Check the client id, its secret and its registration.']
       : ['config_invalid', 'Check authUrl and tokenEndpoint.']
   if (grant === 'authorization_code') return ['exchange_interrupted', 'Start the login again.']

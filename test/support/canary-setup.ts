@@ -28,7 +28,7 @@ vi.mock('../../src/config.ts', async (importOriginal) => {
       ...options,
       onEvent(event) {
         notePrinted('onEvent', [event])
-        onEvent?.(event)
+        return onEvent?.(event)
       },
       // Keeps the receiver: calling fetch bare is something the library has to prove itself.
       ...(typeof injected === 'function' && {
