@@ -10,6 +10,7 @@ import {
 } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { secret } from './support/canary.ts'
+import { testClock } from './support/clock.ts'
 
 const baseUrl = 'https://api.example.com'
 
@@ -38,26 +39,28 @@ function setUp(
 const tokens = () => ({ accessToken: secret('access'), refreshToken: secret('refresh'), obtainedAtMs: Date.now() })
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A storage whose operations end only when they are let go, in order. */
-function gated(): { storage: TokenStorage; items: Map<string, string>; open(): Promise<void> } {
+/** A storage of which one read can be held: it then gives what stood there when it began, or when it ends. */
+function holding(moment: 'begin' | 'end') {
   const items = new Map<string, string>()
-  let waiting: (() => void)[] = []
-  const wait = (): Promise<void> => new Promise((resolve) => waiting.push(resolve))
-  const open = async (): Promise<void> => {
-    for (let idle = 0; idle < 3; ) {
-      const ready = waiting
-      waiting = []
-      for (const go of ready) go()
-      idle = ready.length > 0 ? 0 : idle + 1
-      await turn()
-    }
-  }
+  let release: (() => void) | undefined
+  const next = { held: false }
   const storage: TokenStorage = {
-    getItem: async (key) => wait().then(() => items.get(key)),
-    setItem: async (key, value) => wait().then(() => void items.set(key, value)),
-    removeItem: async (key) => wait().then(() => void items.delete(key)),
+    getItem: async (key) => {
+      const before = items.get(key)
+      if (!next.held) return before
+      next.held = false
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      return moment === 'begin' ? before : items.get(key)
+    },
+    setItem: async (key, value) => void items.set(key, value),
+    removeItem: async (key) => void items.delete(key),
   }
-  return { storage, items, open }
+  const settle = async (): Promise<void> => {
+    for (let turns = 0; turns < 50; turns++) await turn()
+  }
+  return { storage, items, settle, holdNextRead: () => (next.held = true), release: () => release?.() }
 }
 
 describe('the lock', () => {
@@ -92,28 +95,28 @@ describe('the lock', () => {
 
 describe('sign-in and sign-out', () => {
   test('C-074 I5 a reading begun before the sign-in does not end it', async () => {
-    const { storage, items, open } = gated()
+    const { storage, items, settle, holdNextRead, release } = holding('begin')
     const { session } = setUp({ storage })
+    holdNextRead()
     const ready = session.ready()
     const mine = tokens()
-    const signedIn = session.signIn(mine)
-    await open()
-    await Promise.all([ready, signedIn])
-    const call = session.getAccessToken()
-    await open()
-    expect(await call).toBe(mine.accessToken)
+    await session.signIn(mine)
+    release()
+    await ready
+    await settle()
+    expect(await session.getAccessToken()).toBe(mine.accessToken)
     expect(items.size).toBe(1)
   })
 
   test('C-074 I5 two sign-outs on their way end nothing of the sign-in after them', async () => {
-    const { storage, items, open } = gated()
+    const { storage, items, settle, holdNextRead, release } = holding('end')
     const { session } = setUp({ storage })
-    const first = session.signIn(tokens())
-    await open()
-    await first
+    await session.signIn(tokens())
+    holdNextRead()
     const mine = tokens()
     const all = Promise.allSettled([session.signOut(), session.signOut(), session.signIn(mine)])
-    await open()
+    await settle()
+    release()
     await all
     expect(session.state.status).toBe('signed-in')
     expect([...items.values()].join()).toContain(mine.accessToken)
@@ -156,6 +159,73 @@ describe('sign-in and sign-out', () => {
       expect(await session.getAccessToken()).toBe(good.accessToken)
     },
   )
+})
+
+describe('two tabs over one record', () => {
+  /** A token endpoint that knows which refresh tokens are good; the first one may be used by both tabs. */
+  function tabs(first: TokenStorage, second: TokenStorage, reuse: 'once' | 'twice') {
+    const clock = testClock()
+    const start = { ...tokens(), obtainedAtMs: clock.wallMs(), expiresAtMs: clock.wallMs() + 3_600_000 }
+    let good = [start.refreshToken]
+    const fetch = async (_url: unknown, init?: RequestInit): Promise<Response> => {
+      const { refresh_token: sent } = JSON.parse(String(init?.body)) as { refresh_token: string }
+      if (!good.includes(sent)) return Response.json({ error: 'invalid_grant' }, { status: 400 })
+      const next = secret('refresh')
+      good = sent === start.refreshToken && reuse === 'twice' ? [sent, next] : [next]
+      return Response.json({ access_token: secret('access'), refresh_token: next, expires_in: 3_600 })
+    }
+    const base = { authUrl: 'https://auth.example.com', baseUrl, clientId: 'app' }
+    const config = createAuthConfig({ ...base, redirectUri: 'https://app.example.com/callback', clock, fetch })
+    const [one, two] = [createSession(config, { storage: first }), createSession(config, { storage: second })]
+    return { clock, start, one, two }
+  }
+
+  test('C-078 C-079 a refusal that cannot be checked against the storage ends nobody', async () => {
+    const inner = memoryStorage()
+    let failing = false
+    const flaky: TokenStorage = {
+      ...inner,
+      getItem: (key) => {
+        if (failing) throw new Error('unreadable')
+        return inner.getItem(key)
+      },
+    }
+    const { clock, start, one, two } = tabs(flaky, inner, 'once')
+    await one.signIn(start)
+    await two.ready()
+    clock.advance(3_600_000)
+    const winner = await two.getAccessToken()
+    failing = true
+    await expect(one.getAccessToken()).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+    failing = false
+    expect(await two.getAccessToken()).toBe(winner)
+    clock.advance(60_000)
+    expect(await one.getAccessToken()).toBe(winner)
+  })
+
+  test('C-078 I5 two refreshes that both became revision 2 are told apart', async () => {
+    const items = new Map<string, string>()
+    let held: (() => void) | undefined
+    const handle = (slow: 'slow' | 'quick'): TokenStorage => ({
+      getItem: async (key) => items.get(key),
+      setItem: async (key, value) => {
+        if (slow === 'slow' && items.size > 0) await new Promise<void>((resolve) => (held = resolve))
+        items.set(key, value)
+      },
+      removeItem: async (key) => void items.delete(key),
+    })
+    const { clock, start, one, two } = tabs(handle('quick'), handle('slow'), 'twice')
+    await one.signIn(start)
+    await two.ready()
+    clock.advance(3_600_000)
+    const late = two.getAccessToken()
+    while (!held) await turn()
+    await one.getAccessToken()
+    held()
+    const kept = await late
+    clock.advance(2_000)
+    expect(await one.getAccessToken()).toBe(kept)
+  })
 })
 
 describe('the bearer fetch', () => {
