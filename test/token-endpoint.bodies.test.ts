@@ -1,43 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isAgentAuthError } from '../src/errors.ts'
-import type { AuthEvent } from '../src/events.ts'
 import { exchangeCode } from '../src/exchange.ts'
 import { refreshTokens } from '../src/refresh.ts'
-import { createTokens, type Tokens } from '../src/tokens.ts'
 import { assertNoLeak, secret } from './support/canary.ts'
-import { testClock } from './support/clock.ts'
+import { clock, configAnswering, nowMs, read, refused } from './support/token-answers.ts'
 import { configWith, failure, grantFor, json, scriptedFetch, tokensWith } from './support/token-flow.ts'
-
-const clock = testClock()
-const nowMs = clock.wallMs()
-
-function configAnswering(answer: () => Response, events: AuthEvent[] = []) {
-  return configWith({ clock, ...scriptedFetch(answer), onEvent: (event) => events.push(event) })
-}
-
-/** What both grants make of one answer; they must agree. */
-async function read(answer: () => Response): Promise<Tokens> {
-  const config = configAnswering(answer)
-  const exchanged = await exchangeCode(config, await grantFor(config))
-  const { refreshToken, scope, ...before } = tokensWith()
-  const refreshed = await refreshTokens(
-    config,
-    createTokens({ ...before, refreshToken: 'old', expiresAtMs: undefined, scope: undefined }),
-  )
-  expect({ ...refreshed, refreshToken: exchanged.refreshToken ?? 'old' }).toEqual({
-    ...exchanged,
-    refreshToken: refreshed.refreshToken,
-  })
-  return exchanged
-}
-
-async function refused(answer: () => Response) {
-  const config = configAnswering(answer)
-  const exchange = await failure(exchangeCode(config, await grantFor(config)))
-  const refresh = await failure(refreshTokens(config, tokensWith()))
-  return { exchange, refresh }
-}
 
 describe('what the body must be', () => {
   const token = '{"access_token":"x"}'
