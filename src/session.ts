@@ -3,10 +3,11 @@ import { abortable, succeeds } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
 import { SessionHolder, type SessionState } from './session/holder.ts'
-import { decodeRecord, encodeRecord, isRecord, type Stored } from './session/record.ts'
+import { decodeRecord, encodeRecord, isRecord } from './session/record.ts'
 import { superseded } from './session/refresh-turn.ts'
 import { Renewal } from './session/renewal.ts'
-import { isLeftAlone, owedSaving, readOrUnreadable, saveHeld } from './session/saving.ts'
+import { owedSaving, saveHeld } from './session/saving.ts'
+import { signOut } from './session/sign-out.ts'
 import { isPromise, type SessionStore, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
@@ -84,15 +85,15 @@ export function createSession(
     async signIn(tokens) {
       checkTokens(tokens)
       const turn = ++wishes
-      // A sign-out on its way removes what it finds; one that is called meanwhile has the last word.
+      // A sign-out removes first what it finds, whosever it is; one that is called meanwhile has the last word.
       await succeeds(leaving)
       if (turn === wishes) await signIn(parts, tokens)
     },
     signOut() {
       wishes++
-      const leave = signOut(parts)
-      leaving = Promise.allSettled([leaving, leave])
-      return leave
+      const { forgotten, done } = signOut(parts)
+      leaving = Promise.all([leaving, forgotten])
+      return done
     },
     async ready() {
       await holder.look()
@@ -158,38 +159,6 @@ async function signIn({ store, holder, renewal }: SessionParts, tokens: Tokens):
   holder.expected = 'any'
   await saveHeld(store, holder)
   holder.flush()
-}
-
-async function signOut({ store, holder, renewal }: SessionParts): Promise<void> {
-  renewal.cancel()
-  holder.end('signed_out')
-  holder.flush()
-  const forget = (stored: Stored): boolean => {
-    if (isRecord(stored)) holder.end('signed_out', stored.id)
-    return true
-  }
-  const first = await succeeds(sweep(store, forget))
-  // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
-  const second = await succeeds(
-    store.locked(async () => {
-      const stood = await sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))
-      // A call may have taken up, meanwhile, what somebody else then removed.
-      if (stood === 'absent') holder.adopt(stood)
-    }),
-  )
-  holder.flush()
-  if (first || second) return
-  holder.report('remove_failed')
-  throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {
-    retryable: true,
-  })
-}
-
-/** Removes the record if it may be, and tells what it saw; what cannot be read can still be removed. */
-async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<Stored> {
-  const stored = await readOrUnreadable(store)
-  if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
-  return stored
 }
 
 function loginRequired(): AgentAuthError {

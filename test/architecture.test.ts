@@ -32,6 +32,7 @@ const stages: Record<string, string[]> = {
     'session/saving.ts',
     'session/refresh-turn.ts',
     'session/renewal.ts',
+    'session/sign-out.ts',
     'session.ts',
   ],
   bearer: ['bearer/scope.ts', 'bearer/challenge.ts', 'bearer/replay.ts', 'bearer.ts'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
-import { flush } from './support/virtual-time.ts'
+import { flush, virtualTime } from './support/virtual-time.ts'
 
 const hour = 3_600_000
 
@@ -234,4 +234,91 @@ describe('in the same realm, at every point of a refresh', () => {
     expect(await here.session.getAccessToken()).toBe(second.accessToken)
     expect(await there.session.getAccessToken()).toBe(second.accessToken)
   })
+})
+
+/** Writes wait, when `holding`, until they are let go; everything else happens at once. */
+function slowWrites() {
+  const rig = virtualTime()
+  const { service, realm } = sessionRig(rig.clock)
+  const records = sharedRecords()
+  const waiting: (() => void)[] = []
+  const state = { holding: false }
+  const step = (operation: string): Promise<void> =>
+    state.holding && operation === 'setItem'
+      ? new Promise((resolve) => void waiting.push(() => resolve()))
+      : Promise.resolve()
+  return { time: rig, service, records, waiting, state, here: realm({ storage: records.handle({ step }) }) }
+}
+
+describe('a write of a refresh that lands long after', () => {
+  test('C-074 F-31 a sign-out: the record goes at the next call, and no later start finds it', async () => {
+    const { time, service, records, waiting, state, here } = slowWrites()
+    await here.session.signIn(service.issue())
+    await time.pass(hour)
+    state.holding = true
+    const call = codeOf(here.session.getAccessToken())
+    await time.pass(6_000)
+    expect(waiting).toHaveLength(1)
+    await call
+    await here.session.signOut()
+    expect(records.items.size).toBe(0)
+    waiting[0]?.()
+    await flush()
+    expect(records.items.size).toBe(1)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(records.items.size).toBe(0)
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+  })
+
+  test('C-074 F-32 a new sign-in: that one goes on and is written again', async () => {
+    const { time, service, records, waiting, state, here } = slowWrites()
+    await here.session.signIn(service.issue())
+    await time.pass(hour)
+    state.holding = true
+    const call = codeOf(here.session.getAccessToken())
+    await time.pass(6_000)
+    await call
+    state.holding = false
+    const next = service.issue()
+    await here.session.signIn(next)
+    waiting[0]?.()
+    await flush()
+    expect(records.record()?.accessToken).not.toBe(next.accessToken)
+    for (let calls = 0; calls < 3; calls++) {
+      await time.pass(6_000)
+      expect(await here.session.getAccessToken()).toBe(next.accessToken)
+    }
+    await flush()
+    expect(records.record()?.accessToken).toBe(next.accessToken)
+    expect(here.eventsOf('session_ended')).toEqual([])
+  })
+})
+
+test('C-074 F097 a sign-in does not wait for a sign-out that waits for somebody else’s lock', async () => {
+  const time = virtualTime()
+  const { service, realm } = sessionRig(time.clock)
+  const records = sharedRecords()
+  const { session } = realm({ storage: records.handle() })
+  await session.signIn(service.issue())
+  let unlock = (): void => {}
+  const [name = ''] = records.items.keys()
+  const locked = records.handle().withLock?.(
+    name,
+    () =>
+      new Promise<void>((resolve) => {
+        unlock = resolve
+      }),
+  )
+  const out = codeOf(session.signOut())
+  await flush()
+  const next = service.issue()
+  const signedIn = codeOf(session.signIn(next))
+  await flush()
+  expect(session.state.status).toBe('signed-in')
+  expect(await session.getAccessToken()).toBe(next.accessToken)
+  unlock()
+  await Promise.all([locked, out, signedIn])
+  expect(records.record()?.accessToken).toBe(next.accessToken)
+  expect(session.state.status).toBe('signed-in')
 })

@@ -281,6 +281,21 @@ describe('what an app sees', () => {
     expect(heard).toEqual(['first', 'second', 'second'])
   })
 
+  test('C-088 a function that listens twice is told twice, and each of the two stops by itself', async () => {
+    const { service, realm } = sessionRig()
+    const { session } = realm()
+    let told = 0
+    const listener = (): void => void told++
+    const stopFirst = session.subscribe(listener)
+    session.subscribe(listener)
+    await session.signIn(service.issue())
+    expect(told).toBe(2)
+    stopFirst()
+    stopFirst()
+    await session.signOut()
+    expect(told).toBe(3)
+  })
+
   test('F047 an onEvent hook that throws does not end the session', async () => {
     const { clock, service, realm } = sessionRig()
     const { config } = realm()

@@ -18,6 +18,8 @@ export interface SessionState {
 /** How long an asynchronous storage may be taken at its last word. */
 const lookEveryMs = 1_000
 
+const discardEveryMs = 5_000
+
 /** What this realm knows of the session: the tokens it holds, the public state and who listens to it. */
 export class SessionHolder {
   held: HeldTokens | undefined
@@ -33,6 +35,7 @@ export class SessionHolder {
   #followed: Stored | undefined
   /** Problems that were told and have not gone away. */
   readonly #reported = new Set<StorageProblem>()
+  #discardAtMs = Number.NEGATIVE_INFINITY
   #lookedAtMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
   readonly #config: AuthConfig
@@ -123,11 +126,12 @@ export class SessionHolder {
 
   #adoptRecord(record: SessionRecord): void {
     const current = this.held?.record
-    const behind = current?.id === record.id && record.rev < current.rev
-    if (behind) this.expected = identityOf(record)
-    if (behind || this.isOver(record.id)) return
-    this.hold(record, Number.POSITIVE_INFINITY)
-    this.expected = identityOf(record)
+    const passed = this.isOver(record.id) || (current?.id === record.id && record.rev < current.rev)
+    if (!passed) {
+      this.hold(record, Number.POSITIVE_INFINITY)
+      this.expected = identityOf(record)
+    } else if (current) this.expected = identityOf(record)
+    else this.#discard((stored) => isRecord(stored) && this.isOver(stored.id))
   }
 
   #leaveAlone(stored: 'newer' | 'foreign'): void {
@@ -138,8 +142,16 @@ export class SessionHolder {
   #removeUnreadable(): void {
     this.report('unreadable')
     if (this.held) this.expected = 'absent'
+    this.#discard((stored) => stored === 'unreadable')
+  }
+
+  /** Removes what should not be in the store, such as a write that landed after a sign-out, if it still stands there. */
+  #discard(isStill: (stored: Stored) => boolean): void {
+    const nowMs = this.#config.clock.monotonicMs()
+    if (nowMs < this.#discardAtMs) return
+    this.#discardAtMs = nowMs + discardEveryMs
     const remove = async (): Promise<void> => {
-      if ((await this.#store.read()) === 'unreadable') await this.#store.remove()
+      if (isStill(await this.#store.read())) await this.#store.remove()
     }
     this.#store.locked(remove).catch(() => this.report('remove_failed'))
   }
@@ -204,9 +216,11 @@ export class SessionHolder {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener)
+    // The same function may listen twice, and each of the two stops by itself.
+    const own = (): void => listener()
+    this.#listeners.add(own)
     return () => {
-      this.#listeners.delete(listener)
+      this.#listeners.delete(own)
     }
   }
 }

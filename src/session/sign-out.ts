@@ -1,0 +1,58 @@
+import { succeeds } from '../deadline.ts'
+import { AgentAuthError } from '../errors.ts'
+import type { SessionHolder } from './holder.ts'
+import { isRecord, type Stored } from './record.ts'
+import type { Renewal } from './renewal.ts'
+import { isLeftAlone, readOrUnreadable } from './saving.ts'
+import type { SessionStore } from './store.ts'
+
+interface SignOutParts {
+  readonly store: SessionStore
+  readonly holder: SessionHolder
+  readonly renewal: Renewal
+}
+
+export interface SignOut {
+  /** Never rejects; from then on only records of sign-ins that ended here are removed. */
+  readonly forgotten: Promise<boolean>
+  /** Rejects with `storage_failed` when the record may still be there. */
+  readonly done: Promise<void>
+}
+
+/** Ends the session here at once, then in the store: first without the lock, which may be long in coming. */
+export function signOut({ store, holder, renewal }: SignOutParts): SignOut {
+  renewal.cancel()
+  holder.end('signed_out')
+  holder.flush()
+  const forget = (stored: Stored): boolean => {
+    if (isRecord(stored)) holder.end('signed_out', stored.id)
+    return true
+  }
+  const forgotten = succeeds(sweep(store, forget))
+  return { forgotten, done: leave(store, holder, forgotten) }
+}
+
+async function leave(store: SessionStore, holder: SessionHolder, forgotten: Promise<boolean>): Promise<void> {
+  const first = await forgotten
+  // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
+  const second = await succeeds(
+    store.locked(async () => {
+      const stood = await sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))
+      // A call may have taken up, meanwhile, what somebody else then removed.
+      if (stood === 'absent') holder.adopt(stood)
+    }),
+  )
+  holder.flush()
+  if (first || second) return
+  holder.report('remove_failed')
+  throw new AgentAuthError('storage_failed', 'Signed out here, but the stored record could not be removed.', {
+    retryable: true,
+  })
+}
+
+/** Removes the record if it may be, and tells what it saw; what cannot be read can still be removed. */
+async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<Stored> {
+  const stored = await readOrUnreadable(store)
+  if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
+  return stored
+}
