@@ -17,6 +17,7 @@ const config: ViteUserConfig = {
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts', 'service/test/**/*.test.{ts,tsx}'],
+    globalSetup: ['test/support/servers.ts'],
     setupFiles: ['test/support/canary-setup.ts'],
     // A test waits for sockets and deadlines of at most 15 s; property tests raise it where they need to.
     testTimeout: 20_000,
