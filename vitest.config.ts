@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import type { ViteUserConfig } from 'vitest/config'
+import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const path = (relative: string): string => root + relative
 
-const config: ViteUserConfig = {
+const shared: ViteUserConfig = {
   resolve: {
     // Tests run the sources; the packages as built are checked by the demo and by installing the tarball.
     alias: [
@@ -14,15 +14,33 @@ const config: ViteUserConfig = {
     ],
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
+}
+
+const config: ViteUserConfig = {
   test: {
-    environment: 'node',
-    include: ['test/**/*.test.ts', 'service/test/**/*.test.{ts,tsx}'],
     globalSetup: ['test/support/servers.ts'],
-    setupFiles: ['test/support/canary-setup.ts'],
-    // A test waits for sockets and deadlines of at most 15 s; property tests raise it where they need to.
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    projects: [
+      project('libsql', ['test/**/*.test.ts', 'service/test/**/*.test.{ts,tsx}']),
+      // The service's tests once more, each service on a PostgreSQL database of its own.
+      project('postgres', ['service/test/**/*.test.{ts,tsx}']),
+    ],
   },
+}
+
+function project(database: 'libsql' | 'postgres', include: string[]): TestProjectInlineConfiguration {
+  return {
+    ...shared,
+    test: {
+      name: database,
+      environment: 'node',
+      include,
+      provide: { serviceDatabase: database },
+      setupFiles: ['test/support/canary-setup.ts'],
+      // A test waits for sockets and deadlines of at most 15 s; property tests raise it where they need to.
+      testTimeout: 20_000,
+      hookTimeout: 20_000,
+    },
+  }
 }
 
 export default config

@@ -49,7 +49,7 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
   const { config, store } = context
   const isFirstStart = !(await isSeeded(store.db))
   let world = isFirstStart ? makeDemoWorld(config.redirectUris) : undefined
-  if (world !== undefined) await seed(context, world)
+  if (world !== undefined && (await seed(context, world, 'if-empty')) === 'filled before') world = undefined
   let roster = await readRoster(store.db, world)
   const controls = createDevControls(context, () => {
     world ??= makeDemoWorld(config.redirectUris)
@@ -92,7 +92,7 @@ function nobody(): Error {
 
 async function createContext(config: ServiceConfig): Promise<ServiceContext> {
   const clock = createClock()
-  const store = await openStore(config.dataFile)
+  const store = await openStore(config)
   const keys = await loadKeys(store.db)
   return {
     config,
@@ -102,8 +102,7 @@ async function createContext(config: ServiceConfig): Promise<ServiceContext> {
     journal: createJournal(clock),
     faults: createFaults(),
     autoApproval: createAutoApproval(),
-    // What may reach a disk gets the slow hash.
-    passwords: createPasswords({ scheme: config.dataFile === undefined ? 'keyed' : 'scrypt', key: keys.hashKey }),
+    passwords: createPasswords({ scheme: config.passwordScheme, key: keys.hashKey }),
     throttles: createThrottles(clock),
   }
 }

@@ -3,16 +3,19 @@ import type { Client, Service } from './service.ts'
 export const helpText: string = `agent-service: the Agent Management Service on this machine
 
   agent-service [options]
-  agent-service clients ACTION --data FILE …    manage API clients; clients --help lists the actions
+  agent-service clients ACTION …    manage API clients; clients --help lists the actions
 
   --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
   --json                 print one JSON line instead of text
   --auth-port PORT       port of the authorization host, 4001; 0 picks a free one
   --base-port PORT       port of the API host, 4002; 0 picks a free one
-  --data FILE            keep the data in a file; without it they live in memory
+  --data FILE            keep the data in a file; without it and DATABASE_URL they live in memory
+  --auth-url, --base-url ORIGIN
+                         what clients call the two hosts, when that is not 127.0.0.1 with these ports
   --redirect-uri URI     register one more redirect URI for every demo client; repeatable
   -h, --help             this text
 
+DATABASE_URL=postgresql://…  keeps the data in PostgreSQL; several processes may share it.
 It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM.
 Exit codes: 0 stopped or help, 1 it could not start, 2 the arguments are wrong.
 `

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { environmentText, helpText, jsonLine, rosterText } from './cli-text.ts'
 import type { ServiceOptions } from './config.ts'
 import { startService } from './server.ts'
+import { whereData } from './where-data.ts'
 
 interface Command {
   kind: 'help' | 'start'
@@ -66,6 +67,8 @@ function readCommand(args: string[]): Command | string {
         help: { type: 'boolean', short: 'h', default: false },
         'auth-port': { type: 'string' },
         'base-port': { type: 'string' },
+        'auth-url': { type: 'string' },
+        'base-url': { type: 'string' },
         data: { type: 'string' },
         'redirect-uri': { type: 'string', multiple: true },
       },
@@ -75,7 +78,9 @@ function readCommand(args: string[]): Command | string {
       authPort: portOf('--auth-port', values['auth-port'], 4001),
       basePort: portOf('--base-port', values['base-port'], 4002),
       redirectUris: values['redirect-uri'] ?? [],
-      ...(values.data === undefined ? {} : { dataFile: values.data }),
+      ...whereData(values.data),
+      ...(values['auth-url'] === undefined ? {} : { authUrl: values['auth-url'] }),
+      ...(values['base-url'] === undefined ? {} : { baseUrl: values['base-url'] }),
     }
     return { kind: values.help ? 'help' : 'start', output: values.json ? 'json' : 'text', options }
   } catch (error) {

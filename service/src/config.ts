@@ -8,6 +8,10 @@ export interface ServiceOptions {
   baseUrl?: string
   /** A file for the database. Without it everything lives in memory. */
   dataFile?: string
+  /** `postgresql://…`: a PostgreSQL database that several processes may share. Goes without dataFile. */
+  databaseUrl?: string
+  /** How people's passwords are kept: `keyed` in memory, `scrypt` wherever they may reach a disk, unless told (A-20). */
+  passwordScheme?: 'scrypt' | 'keyed'
   rotation?: 'rotate' | 'none'
   graceMs?: number
   accessTokenLifeMs?: number
@@ -25,6 +29,8 @@ export interface ServiceConfig {
   readonly authUrl: string
   readonly baseUrl: string
   readonly dataFile: string | undefined
+  readonly databaseUrl: string | undefined
+  readonly passwordScheme: 'scrypt' | 'keyed'
   readonly rotation: 'rotate' | 'none'
   readonly graceMs: number
   readonly accessTokenLifeMs: number
@@ -40,11 +46,16 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const authUrl = originOf('authUrl', options.authUrl ?? 'http://127.0.0.1:4001')
   const baseUrl = originOf('baseUrl', options.baseUrl ?? 'http://127.0.0.1:4002')
   if (authUrl === baseUrl) throw new TypeError('authUrl and baseUrl must be two different origins')
+  const { dataFile, databaseUrl } = options
+  if (dataFile !== undefined && databaseUrl !== undefined) throw new TypeError('give dataFile or databaseUrl, not both')
+  const isInMemory = dataFile === undefined && databaseUrl === undefined
   return Object.freeze({
     dev: options.dev ?? 'off',
     authUrl,
     baseUrl,
-    dataFile: options.dataFile,
+    dataFile,
+    databaseUrl: databaseUrl === undefined ? undefined : postgresUrlOf(databaseUrl),
+    passwordScheme: options.passwordScheme ?? (isInMemory ? 'keyed' : 'scrypt'),
     rotation: options.rotation ?? 'rotate',
     graceMs: inRange('graceMs', options.graceMs ?? 30_000, 0, 10 * minuteMs),
     // From a second on, for tests (A-29).
@@ -59,6 +70,13 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
 function inRange(name: string, value: number, least: number, most: number): number {
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
+}
+
+/** The URL holds a password, so what is wrong is said without it. */
+function postgresUrlOf(text: string): string {
+  const isPostgres = URL.canParse(text) && /^postgres(?:ql)?:$/.test(new URL(text).protocol)
+  if (!isPostgres) throw new TypeError('databaseUrl must be a postgresql:// URL')
+  return text
 }
 
 function originOf(name: string, text: string): string {

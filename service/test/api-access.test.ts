@@ -1,10 +1,10 @@
 import { generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import { hashToken } from '../src/auth/secrets.ts'
 import type { Service } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, personOf } from './login.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service

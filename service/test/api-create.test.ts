@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { keyOf } from '../src/api/agent-key.ts'
 import type { Service } from '../src/index.ts'
-import { createService } from '../src/index.ts'
 import { agentSearch, callApi } from './login.ts'
+import { createService } from './start.ts'
 
 let service: Service
 let token: string

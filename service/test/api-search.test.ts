@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
 import { contextGroupsOf } from '../src/store/context-groups.ts'
 import { llmModelsOf } from '../src/store/llm-models.ts'
 import { parentAgentsOf } from '../src/store/parent-agents.ts'
 import { agentSearch, callApi } from './login.ts'
+import { assemble } from './start.ts'
 
 interface Agent {
   id: number

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
 import type { LoginOptions, Page } from './login.ts'
 import { authorize, authorizeUrl, Browser, clientOf, consentPath, personOf, signInPath } from './login.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service

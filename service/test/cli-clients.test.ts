@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readClientsCommand } from '../src/clients/command-line.ts'
 import { runClientsCommand } from '../src/clients/run-command.ts'
 import type { Client, Service } from '../src/index.ts'
-import { createService } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { createService } from './start.ts'
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 const redirectUri = 'https://new.example/callback'

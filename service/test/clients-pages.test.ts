@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Client, JournalEntry, Person, Service } from '../src/index.ts'
 import type { Page } from './login.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
-import { createService } from '../src/index.ts'
 import { purge } from '../src/store/purge.ts'
 import type { Callback, TokenAnswer } from './login.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, exchange, login } from './login.ts'
+import { assemble, createService } from './start.ts'
 
 let assembly: Assembly
 let service: Service

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import { createService, startService } from '../src/index.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, clientOf, login, refresh } from './login.ts'
+import { createService, startService } from './start.ts'
 
 let service: Service
 let browser: Browser

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FaultRule, Service } from '../src/index.ts'
-import { startService } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { startService } from './start.ts'
 
 let service: Service
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import { createService } from '../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, exchange, login, refresh } from './login.ts'
+import { createService } from './start.ts'
 
 let service: Service
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { OpenApiDocument, OpenApiOperation } from '../src/openapi/document.ts'
 import { agentSearch, callApi } from './login.ts'
 import { createSchemaCheck } from './schema-check.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let document: OpenApiDocument

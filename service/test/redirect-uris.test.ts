@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { matchesRegistered, refuseRegistration } from '../src/auth/redirect-uris.ts'
-import { createService } from '../src/index.ts'
 import { authorizeUrl, Browser, clientOf } from './login.ts'
+import { createService } from './start.ts'
 
 const registered = 'http://127.0.0.1/a/cb'
 

@@ -1,11 +1,11 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Client, Service, ServiceOptions } from '../src/index.ts'
 import { purge } from '../src/store/purge.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service

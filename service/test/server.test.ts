@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import { createService, startService } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
+import { createService, startService } from './start.ts'
 
 let service: Service
 beforeEach(async () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import { createPasswords } from '../src/auth/passwords.ts'
 import type { Service } from '../src/index.ts'
 import type { Page } from './login.ts'
 import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import { parseBasic } from '../src/auth/basic.ts'
 import type { Client, Service } from '../src/index.ts'
 import { authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
+import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service

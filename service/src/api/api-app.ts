@@ -7,7 +7,7 @@ import { hostGuard } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
-import { unexpectedErrorId } from '../http/unexpected.ts'
+import { unexpected } from '../http/unexpected.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
 import { ApiError, ValidationError } from './api-error.ts'
 import { authenticate } from './bearer.ts'
@@ -53,7 +53,10 @@ function serve(endpoint: Endpoint): Handler<HttpEnvironment> {
 function fail(c: Context<HttpEnvironment>, error: Error): Response {
   if (error instanceof ApiError) return refuse(c, error)
   if (error instanceof ValidationError) return jsonAnswer(c, { detail: error.detail }, 422)
-  return jsonAnswer(c, failed('server_error', `unexpected error ${unexpectedErrorId()}`), 500)
+  const found = unexpected(error)
+  for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
+  if (found.kind === 'unexpected') return jsonAnswer(c, failed('server_error', `unexpected error ${found.id}`), 500)
+  return jsonAnswer(c, failed('service_unavailable', 'the database is not available'), 503)
 }
 
 function refuse(c: Context<HttpEnvironment>, { status, type, message, headers }: ApiError): Response {

@@ -6,6 +6,7 @@ import { contextGroupsOf } from '../store/context-groups.ts'
 import { llmModelsOf } from '../store/llm-models.ts'
 import type { NewParentAgent, ParentAgentRow } from '../store/parent-agents.ts'
 import { parentAgentsOf } from '../store/parent-agents.ts'
+import { transact } from '../store/transact.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
 import { keyOf, labelOf } from './agent-key.ts'
 import { ValidationError } from './api-error.ts'
@@ -68,7 +69,7 @@ export async function createParentAgent(
 /** Agent and context variables together or not at all. */
 function insert(c: Context<HttpEnvironment>, tenantId: string, body: CreateBody): Promise<ParentAgentRow | undefined> {
   const { store, clock } = c.get('service')
-  return store.db.transaction().execute(async (tx) => {
+  return transact(store.db, async (tx) => {
     const llmModel = await llmModelsOf(tx, tenantId).firstId()
     const created = await parentAgentsOf(tx, tenantId).create(newAgent(body, llmModel, clock.nowMs()))
     if (created !== undefined) await contextGroupsOf(tx, tenantId).create(created.id, defaultContextGroups())

@@ -19,6 +19,7 @@ export type ErrorType =
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'server_error'
+  | 'service_unavailable'
 
 export function failed(errorType: ErrorType, message: string): Envelope<Record<string, never>> {
   return { success: false, data: {}, error_type: errorType, error_message: message }

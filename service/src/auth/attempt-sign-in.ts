@@ -24,15 +24,17 @@ export async function attemptSignIn(
   if (address.kind === 'wait') return address
   const account = throttles.account.admit(email)
   if (account.kind === 'wait') {
-    address.settle('success')
+    address.settle('undecided')
     return account
   }
+  let result: 'success' | 'failure' | 'undecided' = 'undecided'
   let person: PersonRecord | undefined
   try {
     person = await checkPassword(c, email, presented.password)
+    result = person === undefined ? 'failure' : 'success'
   } finally {
-    account.settle(person === undefined ? 'failure' : 'success')
-    address.settle(person === undefined ? 'failure' : 'success')
+    account.settle(result)
+    address.settle(result)
   }
   if (person === undefined) {
     journal.event('sign_in_failed')

@@ -8,7 +8,7 @@ import { hostGuard } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
-import { unexpectedErrorId } from '../http/unexpected.ts'
+import { unexpected } from '../http/unexpected.ts'
 import { showError } from '../pages/error.tsx'
 import { authorize, notAllowed } from './authorize.ts'
 import { consent } from './consent.ts'
@@ -39,12 +39,19 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())
   app.notFound((c) => showError(c, 404, 'There is nothing at this address.'))
-  app.onError((_error, c) => fail(c))
+  app.onError((error, c) => fail(c, error))
   return app
 }
 
-function fail(c: Context<HttpEnvironment>): Response | Promise<Response> {
-  const id = unexpectedErrorId()
-  if (c.req.path !== tokenPath) return showError(c, 500, `Something unexpected happened. Error id: ${id}`)
-  return jsonAnswer(c, { error: 'server_error', error_description: `unexpected error ${id}` }, 500)
+function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Response> {
+  const found = unexpected(error)
+  for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
+  const isToken = c.req.path === tokenPath
+  if (found.kind === 'unavailable') {
+    if (!isToken) return showError(c, 503, 'The service cannot reach its data right now. Try again in a moment.')
+    const description = 'the database is not available; nothing has changed'
+    return jsonAnswer(c, { error: 'temporarily_unavailable', error_description: description }, 503)
+  }
+  if (!isToken) return showError(c, 500, `Something unexpected happened. Error id: ${found.id}`)
+  return jsonAnswer(c, { error: 'server_error', error_description: `unexpected error ${found.id}` }, 500)
 }

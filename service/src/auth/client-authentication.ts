@@ -36,17 +36,17 @@ async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret
   if (address.kind === 'wait') throw tooMany(address.retryAfterMs)
   const own = throttles.client.admit(`${clientId} ${addressOf(c.env)}`)
   if (own.kind === 'wait') {
-    address.settle('success')
+    address.settle('undecided')
     throw tooMany(own.retryAfterMs)
   }
-  let result: 'success' | 'failure' = 'failure'
+  let result: 'success' | 'failure' | 'undecided' = 'undecided'
   try {
     const client = await findAuthenticated(c, clientId, secret)
+    result = client === undefined ? 'failure' : 'success'
     if (client === undefined) {
       journal.event('client_authentication_failed')
       throw invalidClient()
     }
-    result = 'success'
     return client
   } finally {
     own.settle(result)

@@ -10,6 +10,7 @@ import { findClient, isApproved } from '../store/clients.ts'
 import { saveCode } from '../store/codes.ts'
 import type { Db } from '../store/store.ts'
 import { findTenantName } from '../store/tenants.ts'
+import { transact } from '../store/transact.ts'
 import type { FormPost } from './form-post.ts'
 import { readFormPost } from './form-post.ts'
 import { callbackUrl } from './redirect-uris.ts'
@@ -70,7 +71,7 @@ async function approve(c: Context<HttpEnvironment>, post: FormPost, signedIn: Si
   if (!(await isApproved(store.db, post.request.client_id, person.tenantId)))
     return askConsent(c, { ...post, signedIn })
   const code = randomToken('aac_')
-  const result = await store.db.transaction().execute(async (tx) => {
+  const result = await transact(store.db, async (tx) => {
     const decided = await decide(c, { tx, post, signedIn })
     if (decided === 'decided') await saveApprovedCode(c, { tx, code, request: post.request, signedIn })
     return decided

@@ -8,6 +8,7 @@ import type { Grant } from '../store/grants.ts'
 import { revokeGrant, saveGrant } from '../store/grants.ts'
 import { findPersonById } from '../store/people.ts'
 import type { Db } from '../store/store.ts'
+import { transact } from '../store/transact.ts'
 import type { IssuedTokens } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
@@ -28,7 +29,7 @@ export async function exchangeCode(
   { client, fields }: { client: ClientRecord; fields: TokenFields },
 ): Promise<IssuedTokens> {
   const presented = readPresented(fields)
-  const result = await service.store.db.transaction().execute((tx) => redeem(service, { tx, client, presented }))
+  const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
   if (result === 'refused') throw invalidGrant()
   if (result === 'unapproved') {
     throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })

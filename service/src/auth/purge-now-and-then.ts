@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { failureOf } from '../store/failures.ts'
 import { purge } from '../store/purge.ts'
 
 const pauseMs = 60_000
@@ -11,8 +12,13 @@ export function purgeNowAndThen({ store, clock }: ServiceContext): MiddlewareHan
   return async (_c, next) => {
     if (clock.nowMs() >= nextMs) {
       nextMs = clock.nowMs() + pauseMs
-      await purge(store.db, clock.nowMs())
+      // A database that cannot be written may still answer this request.
+      await purge(store.db, clock.nowMs()).catch(ignoreUnavailable)
     }
     return next()
   }
+}
+
+function ignoreUnavailable(error: unknown): void {
+  if (failureOf(error) === 'other') throw error
 }

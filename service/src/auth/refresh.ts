@@ -11,6 +11,7 @@ import {
 } from '../store/grants.ts'
 import { findPersonById } from '../store/people.ts'
 import type { Db } from '../store/store.ts'
+import { transact } from '../store/transact.ts'
 import type { IssuedTokens } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
@@ -38,7 +39,7 @@ export async function refreshGrant(
   if (fields('scope') !== undefined) {
     throw new OAuthError({ error: 'invalid_scope', description: 'the scope of a grant stays as it is' })
   }
-  const result = await service.store.db.transaction().execute((tx) => findAndUse(service, { tx, client, presented }))
+  const result = await transact(service.store.db, (tx) => findAndUse(service, { tx, client, presented }))
   if (result === 'refused') throw invalidGrant()
   if (result === 'unapproved') {
     throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })

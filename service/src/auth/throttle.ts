@@ -13,7 +13,11 @@ export interface ThrottlePolicy {
 
 export type Admission =
   | { kind: 'wait'; retryAfterMs: number }
-  | { kind: 'go'; settle(result: 'success' | 'failure'): void }
+  | {
+      kind: 'go'
+      /** `undecided` when nobody could say, because the database was away: that is nobody's failure. */
+      settle(result: 'success' | 'failure' | 'undecided'): void
+    }
 
 export interface Throttle {
   admit(key: string): Admission
@@ -67,7 +71,7 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
         settle(result) {
           record.underWay -= 1
           if (result === 'failure') settleFailure(record)
-          else if (policy.afterSuccess === 'forget') record.failures = 0
+          else if (result === 'success' && policy.afterSuccess === 'forget') record.failures = 0
         },
       }
     },

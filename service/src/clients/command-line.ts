@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util'
+import { whereData } from '../where-data.ts'
 
 export const actions = ['create', 'list', 'activate', 'deactivate', 'rotate-secret', 'retire-secret'] as const
 export type Action = (typeof actions)[number]
 
 export interface ClientsCommand {
   action: Action
-  dataFile: string
+  location: { dataFile?: string; databaseUrl?: string }
   output: 'text' | 'json'
   tenant: string | undefined
   client: string | undefined
@@ -48,12 +49,13 @@ export function readClientsCommand(
     if (values.help) return { kind: 'help' }
     const action = actions.find((known) => known === positionals[0])
     if (action === undefined || positionals.length > 1) return usage(`clients takes one of ${actions.join(', ')}`)
-    if (values.data === undefined) return usage('clients needs --data FILE')
+    const location = whereData(values.data)
+    if (Object.keys(location).length === 0) return usage('clients needs --data FILE or DATABASE_URL')
     const missing = needed[action].find((name) => values[name] === undefined)
     if (missing !== undefined) return usage(`clients ${action} needs --${missing}`)
-    const { data: dataFile, tenant, client, secret, name = '', kind, 'redirect-uri': redirectUris } = values
+    const { tenant, client, secret, name = '', kind, 'redirect-uri': redirectUris } = values
     const output = values.json ? 'json' : 'text'
-    return { kind: 'command', command: { action, dataFile, output, tenant, client, secret, name, kind, redirectUris } }
+    return { kind: 'command', command: { action, location, output, tenant, client, secret, name, kind, redirectUris } }
   } catch (error) {
     return usage(error instanceof Error ? error.message : 'unknown arguments')
   }
@@ -63,7 +65,7 @@ function usage(problem: string): { kind: 'usage'; problem: string } {
   return { kind: 'usage', problem }
 }
 
-export const clientsHelpText: string = `agent-service clients: the API clients of a data file
+export const clientsHelpText: string = `agent-service clients: the API clients of a data file or of DATABASE_URL
 
   agent-service clients create --data FILE --tenant ID --name NAME [--kind public|confidential]
                                --redirect-uri URI [--redirect-uri URI …]
@@ -76,7 +78,8 @@ export const clientsHelpText: string = `agent-service clients: the API clients o
   --json                 print one JSON line instead of text
   -h, --help             this text
 
-A service may be running on the same file; it sees each change with the next request. A secret is printed once, by
+--data FILE may be left out when DATABASE_URL names a PostgreSQL database. Services may be running on the same data;
+they see each change with the next request. A secret is printed once, by
 create and rotate-secret. After rotate-secret the old secret works until retire-secret; list shows the ids of secrets.
 Exit codes: 0 done or help, 1 it was refused or failed, 2 the arguments are wrong.
 `

@@ -2,6 +2,7 @@ import { keyedHash, randomId, randomSecret } from '../auth/secrets.ts'
 import type { ClientRegistry } from '../store/client-registry.ts'
 import { clientRegistryOf } from '../store/client-registry.ts'
 import type { Db } from '../store/store.ts'
+import { transact } from '../store/transact.ts'
 import type { ClientForm } from './new-client.ts'
 
 /** What the pages and the command both work with. */
@@ -84,7 +85,7 @@ function inTransaction<Value>(
   { db, tenantId }: RegistryContext,
   run: (registry: ClientRegistry) => Promise<Value>,
 ): Promise<Value> {
-  return db.transaction().execute((tx) => run(clientRegistryOf(tx, tenantId)))
+  return transact(db, (tx) => run(clientRegistryOf(tx, tenantId)))
 }
 
 function refused(problem: string): { kind: 'refused'; problem: string } {

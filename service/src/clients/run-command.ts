@@ -22,11 +22,12 @@ export interface ListedClient {
 
 export type CommandResult = Outcome<{ clients: ListedClient[] } | Credentials | { clientId: string }>
 
-/** Works on the data file itself, whether or not a service runs on it. Owning the file is the permission. */
+/** Works on the data itself, whether or not a service runs on it. Being able to open it is the permission. */
 export async function runClientsCommand(command: ClientsCommand): Promise<CommandResult> {
   // Opening would make an empty database out of a misspelt name.
-  if (!existsSync(command.dataFile)) return refused(`there is no data file ${command.dataFile}`)
-  const store = await openStore(command.dataFile)
+  const { dataFile, databaseUrl } = command.location
+  if (dataFile !== undefined && !existsSync(dataFile)) return refused(`there is no data file ${dataFile}`)
+  const store = await openStore({ dataFile, databaseUrl })
   try {
     return command.action === 'list' ? await list(store.db, command) : await change(store.db, command)
   } finally {

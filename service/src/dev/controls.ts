@@ -6,7 +6,7 @@ import { revokeEveryRefreshToken } from '../store/grants.ts'
 import { findPersonByEmail } from '../store/people.ts'
 import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
-import { empty, seed } from './seed.ts'
+import { seed } from './seed.ts'
 
 /** How long a user session token lives is not shown. */
 const sessionTokenLifeMs = 12 * 60 * 60_000
@@ -36,8 +36,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     },
     clearFaults: () => faults.clear(),
     async reset() {
-      await empty(store.db)
-      await seed(service, world())
+      await seed(service, world(), 'anew')
       journal.clear()
       faults.clear()
       autoApproval.set(undefined)

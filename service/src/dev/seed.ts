@@ -3,6 +3,7 @@ import { keyedHash, randomId } from '../auth/secrets.ts'
 import type { ServiceContext } from '../context.ts'
 import { clientRegistryOf } from '../store/client-registry.ts'
 import type { Db } from '../store/store.ts'
+import { transact } from '../store/transact.ts'
 import { seedAgents } from './demo-agents.ts'
 import type { DemoClient, DemoPerson, DemoWorld } from './demo-world.ts'
 
@@ -10,19 +11,36 @@ export async function isSeeded(db: Db): Promise<boolean> {
   return (await db.selectFrom('tenants').select('id').limit(1).execute()).length > 0
 }
 
-/** Fills an empty database, all or nothing. */
-export async function seed(service: ServiceContext, world: DemoWorld): Promise<void> {
+/**
+ * Fills an empty database, all or nothing; `anew` empties it in the same step. Of several processes that start at once
+ * one fills it: the others wait for that and find it `filled before`.
+ */
+export async function seed(
+  service: ServiceContext,
+  world: DemoWorld,
+  mode: 'if-empty' | 'anew',
+): Promise<'filled' | 'filled before'> {
   const hashed = await Promise.all(
     world.people.map(async (person) => ({ ...person, hash: await service.passwords.hash(person.password) })),
   )
-  await service.store.db.transaction().execute(async (tx) => {
-    for (const { id, name } of world.tenants) {
-      await tx.insertInto('tenants').values({ id, name, active: 1, billing_active: 1 }).execute()
-      await seedAgents(tx, { tenant: id, nowMs: service.clock.nowMs() })
-    }
+  return transact(service.store.db, async (tx) => {
+    if (mode === 'anew') await empty(tx)
+    if (!(await takeTenants(tx, world))) return 'filled before'
+    for (const { id } of world.tenants) await seedAgents(tx, { tenant: id, nowMs: service.clock.nowMs() })
     for (const [position, person] of hashed.entries()) await seedPerson(tx, person, position)
     for (const client of world.clients) await seedClient(service, tx, client)
+    return 'filled'
   })
+}
+
+/** Waits for a process that is inserting the same tenants, and then inserts none. */
+async function takeTenants(tx: Db, { tenants }: DemoWorld): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('tenants')
+    .values(tenants.map(({ id, name }) => ({ id, name, active: 1 as const, billing_active: 1 as const })))
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === BigInt(tenants.length)
 }
 
 async function seedPerson(tx: Db, person: DemoPerson & { hash: string }, position: number): Promise<void> {
@@ -76,8 +94,6 @@ const everyTable = [
 ] as const
 
 /** Empties everything but the service's own keys. */
-export async function empty(db: Db): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    for (const table of everyTable) await tx.deleteFrom(table).execute()
-  })
+async function empty(tx: Db): Promise<void> {
+  for (const table of everyTable) await tx.deleteFrom(table).execute()
 }

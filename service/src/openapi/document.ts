@@ -74,10 +74,12 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
       ...(body === undefined ? {} : { '415': refused('The body is not application/json') }),
       '422': { description: 'Validation error', content: json(validationError) },
       '500': refused('Something unexpected happened'),
+      '503': { ...refused('The database is not available; nothing has changed'), headers: retryAfter },
     },
   }
 }
 
+const retryAfter: Record<string, { schema: JsonSchema }> = { 'Retry-After': { schema: { type: 'integer' } } }
 const challenge: Record<string, { schema: JsonSchema }> = { 'WWW-Authenticate': { schema: { type: 'string' } } }
 
 function refused(description: string): OpenApiResponse {

@@ -5,7 +5,7 @@ import type { Child } from 'hono/jsx'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { style, styleHash } from './style.ts'
 
-export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500
+export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503
 
 export interface Page {
   status: PageStatus

@@ -1,35 +1,42 @@
-import { closeSync, openSync } from 'node:fs'
-import type { ColumnDefinitionBuilder, Dialect } from 'kysely'
-import { SqliteDialect } from 'kysely'
-import Database from 'libsql'
+import type { ColumnDefinitionBuilder, Dialect, Driver, RawBuilder } from 'kysely'
 
-/** Everything that differs between database engines. No other file may know which one is in use. */
+/** Everything that differs between database engines. No file outside this folder may know which one is in use. */
 export interface StoreDialect {
   readonly dialect: Dialect
-  /** An integer key that the database hands out. */
+  /** Text that compares and sorts by code point, in every engine and whatever the database's language is. */
+  readonly text: 'text' | RawBuilder<unknown>
+  /** Holds every whole number that a filter can ask for. */
+  readonly rowId: 'integer' | 'bigint'
+  /** A row id that the database hands out. */
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
 }
 
-export function libsqlDialect(dataFile: string | undefined): StoreDialect {
-  return {
-    dialect: new SqliteDialect({ database: async () => openLibsql(dataFile) }),
-    autoId: (column) => column.primaryKey().autoIncrement(),
-  }
+/** Where the data is kept; the URL or the file name, or neither for memory. */
+export interface StoreLocation {
+  readonly databaseUrl: string | undefined
+  readonly dataFile: string | undefined
 }
 
-function openLibsql(dataFile: string | undefined): Database.Database {
-  if (dataFile === undefined) {
-    const database = new Database(':memory:')
-    database.pragma('foreign_keys = ON')
-    return database
+/** Loads the engine that is asked for and no other: most of a start is finding and reading modules. */
+export async function openDialect({ databaseUrl, dataFile }: StoreLocation): Promise<StoreDialect> {
+  if (databaseUrl === undefined) return (await import('./libsql.ts')).libsqlDialect(dataFile)
+  return (await import('./postgres.ts')).postgresDialect(databaseUrl)
+}
+
+/**
+ * After some failures (a full disk, a lost connection) the engine has rolled back already, and the rollback that
+ * follows fails too. What is worth telling is the first failure, so the second is dropped.
+ */
+export function keepingFirstFailure(dialect: Dialect): Dialect {
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver() {
+      const driver: Driver = dialect.createDriver()
+      const rollback = driver.rollbackTransaction.bind(driver)
+      driver.rollbackTransaction = (connection) => rollback(connection).catch(() => undefined)
+      return driver
+    },
   }
-  // The file holds the signing key: only its owner may read it.
-  closeSync(openSync(dataFile, 'a', 0o600))
-  const database = new Database(dataFile)
-  database.pragma('busy_timeout = 5000')
-  database.pragma('journal_mode = WAL')
-  // FULL, so that a committed rotation survives a power cut (S-047).
-  database.pragma('synchronous = FULL')
-  database.pragma('foreign_keys = ON')
-  return database
 }

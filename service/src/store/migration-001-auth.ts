@@ -1,13 +1,14 @@
 import type { Kysely } from 'kysely'
+import type { StoreDialect } from './dialects.ts'
 
-export async function createAuthTables(db: Kysely<unknown>): Promise<void> {
-  await createTenantTables(db)
+export async function createAuthTables(db: Kysely<unknown>, { text }: StoreDialect): Promise<void> {
+  await createTenantTables(db, text)
   await createClientTables(db)
   await createSignInTables(db)
   await createTokenTables(db)
 }
 
-async function createTenantTables(db: Kysely<unknown>): Promise<void> {
+async function createTenantTables(db: Kysely<unknown>, text: StoreDialect['text']): Promise<void> {
   await db.schema
     .createTable('service_keys')
     .addColumn('name', 'text', (column) => column.primaryKey())
@@ -15,7 +16,7 @@ async function createTenantTables(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema
     .createTable('tenants')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', text, (column) => column.primaryKey())
     .addColumn('name', 'text', (column) => column.notNull())
     .addColumn('active', 'integer', (column) => column.notNull())
     .addColumn('billing_active', 'integer', (column) => column.notNull())

@@ -9,7 +9,7 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
   return {
     '001-first-tables': {
       async up(db: Kysely<unknown>): Promise<void> {
-        await createAuthTables(db)
+        await createAuthTables(db, dialect)
         await createApiTables(db, dialect)
       },
     },

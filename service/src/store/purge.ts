@@ -1,12 +1,13 @@
 import { absoluteLifeMs, idleLifeMs } from './sign-in-sessions.ts'
 import type { Db } from './store.ts'
+import { transact } from './transact.ts'
 
 /**
  * Removes what can no longer matter. Used codes and rotated refresh tokens stay until their whole grant has expired,
  * so that a replay is noticed however late it comes (S-032, S-052).
  */
 export async function purge(db: Db, nowMs: number): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await transact(db, async (tx) => {
     await tx.deleteFrom('authorization_requests').where('expires_ms', '<=', nowMs).execute()
     await tx.deleteFrom('session_tokens').where('expires_ms', '<=', nowMs).execute()
     await tx.deleteFrom('access_tokens').where('expires_ms', '<=', nowMs).execute()

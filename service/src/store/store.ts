@@ -1,5 +1,6 @@
 import { Kysely, Migrator } from 'kysely'
-import { libsqlDialect } from './dialects.ts'
+import type { StoreLocation } from './dialects.ts'
+import { openDialect } from './dialects.ts'
 import { migrations } from './migrations.ts'
 import type { Tables } from './schema.ts'
 
@@ -11,8 +12,8 @@ export interface Store {
   close(): Promise<void>
 }
 
-export async function openStore(dataFile: string | undefined): Promise<Store> {
-  const dialect = libsqlDialect(dataFile)
+export async function openStore(location: StoreLocation): Promise<Store> {
+  const dialect = await openDialect(location)
   const db = new Kysely<Tables>({ dialect: dialect.dialect })
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations(dialect) } })
   const { error } = await migrator.migrateToLatest()

@@ -13,7 +13,9 @@ export async function searchTenant<Column extends string>(
   db: Db,
   { table, tenantId, search }: { table: SearchedTable; tenantId: string; search: Search<Column> },
 ): Promise<Found<number>> {
-  return db.transaction().execute(async (tx) => {
+  // One moment also where others commit between two queries.
+  const reading = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return reading.execute(async (tx) => {
     const scoped = () =>
       tx
         .selectFrom(table)

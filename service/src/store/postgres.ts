@@ -1,0 +1,41 @@
+import { PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import type { StoreDialect } from './dialects.ts'
+import { keepingFirstFailure } from './dialects.ts'
+
+const mostConnections = 10
+const int8 = 20
+
+/** No wait is without end: what runs into one of these is answered with 503 (S-088). */
+const limits = {
+  connectionTimeoutMillis: 5_000,
+  lock_timeout: 5_000,
+  statement_timeout: 10_000,
+  // A process that is stopped in the middle of a transaction gives its locks back.
+  idle_in_transaction_session_timeout: 10_000,
+} as const
+
+export function postgresDialect(databaseUrl: string): StoreDialect {
+  return {
+    dialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) })),
+    text: sql`text collate "C"`,
+    rowId: 'bigint',
+    autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),
+  }
+}
+
+function openPool(databaseUrl: string): pg.Pool {
+  const pool = new pg.Pool({
+    ...limits,
+    connectionString: databaseUrl,
+    max: mostConnections,
+    application_name: 'agent-service',
+    keepAlive: true,
+    allowExitOnIdle: true,
+    // Times, counts and ids are below 2^53, so they are numbers here as they are in the other engine.
+    types: { getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)) },
+  })
+  // A connection that breaks while nobody uses it would end the process; the next query gets another one.
+  pool.on('error', () => undefined)
+  return pool
+}
