@@ -10,7 +10,7 @@ export interface ServiceOptions {
   dataFile?: string
   /** `postgresql://…`: a PostgreSQL database that several processes may share. Goes without dataFile. */
   databaseUrl?: string
-  /** How people's passwords are kept: `keyed` in memory, `scrypt` wherever they may reach a disk, unless told (A-20). */
+  /** How people's passwords are kept: `keyed` in memory, `scrypt` wherever they may reach a disk, unless told. */
   passwordScheme?: 'scrypt' | 'keyed'
   rotation?: 'rotate' | 'none'
   graceMs?: number

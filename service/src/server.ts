@@ -11,7 +11,8 @@ import type { Service } from './service.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
 const hostname = '127.0.0.1'
-const drainMs = 10_000
+// Leaves a second of the ten for closing the database (S-089).
+const drainMs = 9_000
 
 type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
 
@@ -86,7 +87,7 @@ function starting(): Response {
   return new Response('starting', { status: 503, headers: { 'Retry-After': '1' } })
 }
 
-/** Lets running requests finish, but not for longer than ten seconds. */
+/** Lets running requests finish, but not for longer than nine seconds. */
 function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), drainMs)

@@ -1,7 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Client, Person, Service } from '../src/index.ts'
+import type { Client, Person } from '../src/index.ts'
 
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
+
+/** What a login needs of a service, in this process or in another. */
+export interface Service {
+  authUrl: string
+  baseUrl: string
+  people: Person[]
+  clients: Client[]
+  fetch: Fetch
+}
 
 /** A browser without a screen: keeps cookies, follows our pages by their forms, never a redirect. */
 export class Browser {

@@ -72,7 +72,8 @@ function insert(c: Context<HttpEnvironment>, tenantId: string, body: CreateBody)
   return transact(store.db, async (tx) => {
     const llmModel = await llmModelsOf(tx, tenantId).firstId()
     const created = await parentAgentsOf(tx, tenantId).create(newAgent(body, llmModel, clock.nowMs()))
-    if (created !== undefined) await contextGroupsOf(tx, tenantId).create(created.id, defaultContextGroups())
+    if (created !== undefined)
+      await contextGroupsOf(tx, tenantId).create([{ agentId: created.id, groups: defaultContextGroups() }])
     return created
   })
 }

@@ -35,15 +35,15 @@ const agents: [name: string, type: string, description: string, activity: 'on' |
 const dayMs = 24 * 60 * 60_000
 
 export async function seedAgents(db: Db, { tenant, nowMs }: { tenant: string; nowMs: number }): Promise<void> {
-  const modelIds: number[] = []
-  for (const model of models) modelIds.push(await llmModelsOf(db, tenant).create(model))
-  for (const [index, agent] of agents.entries()) {
+  const modelIds = await llmModelsOf(db, tenant).createAll(models)
+  const rows = agents.map((agent, index) => {
     const llmModel = modelIds[index % modelIds.length] ?? 0
-    const row = demoAgent(agent, { llmModel, createdMs: nowMs - (agents.length - index) * dayMs })
-    const created = await parentAgentsOf(db, tenant).create(row)
-    if (created === undefined) throw new Error('two demo agents have one key')
-    await contextGroupsOf(db, tenant).create(created.id, [...defaultContextGroups(), customerTool()])
-  }
+    return demoAgent(agent, { llmModel, createdMs: nowMs - (agents.length - index) * dayMs })
+  })
+  const ids = await parentAgentsOf(db, tenant).createAll(rows)
+  if (ids.size < rows.length) throw new Error('two demo agents have one key')
+  const groups = [...defaultContextGroups(), customerTool()]
+  await contextGroupsOf(db, tenant).create([...ids.values()].map((agentId) => ({ agentId, groups })))
 }
 
 function demoAgent(

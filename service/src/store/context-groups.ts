@@ -9,7 +9,7 @@ export type NewContextGroup = Omit<ContextGroupRow, 'id' | 'tenant_id' | 'agent_
 /** The context variable groups of one tenant's agents. */
 export interface ContextGroups {
   ofAgent(agentId: number): Promise<ContextGroupRow[]>
-  create(agentId: number, groups: NewContextGroup[]): Promise<void>
+  create(agents: { agentId: number; groups: NewContextGroup[] }[]): Promise<void>
 }
 
 export function contextGroupsOf(db: Db, tenantId: string): ContextGroups {
@@ -25,8 +25,10 @@ export function contextGroupsOf(db: Db, tenantId: string): ContextGroups {
       for (const row of rows) requireTenant(row.tenant_id, tenantId)
       return rows
     },
-    async create(agentId, groups) {
-      const rows = groups.map((group, position) => ({ ...group, tenant_id: tenantId, agent_id: agentId, position }))
+    async create(agents) {
+      const rows = agents.flatMap(({ agentId, groups }) =>
+        groups.map((group, position) => ({ ...group, tenant_id: tenantId, agent_id: agentId, position })),
+      )
       await db.insertInto('context_groups').values(rows).execute()
     },
   }

@@ -12,7 +12,8 @@ export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'pr
 /** The models that agents of one tenant can be assigned. */
 export interface LlmModels {
   search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
-  create(model: NewLlmModel): Promise<number>
+  /** Ids in the order of the models. */
+  createAll(models: NewLlmModel[]): Promise<number[]>
   /** The one a new agent gets: the tenant's first (A-18). */
   firstId(): Promise<number>
 }
@@ -32,14 +33,14 @@ export function llmModelsOf(db: Db, tenantId: string): LlmModels {
       const byId = new Map(rows.map((row) => [row.id, row]))
       return { rows: ids.flatMap((id) => byId.get(id) ?? []), count }
     },
-    async create(model) {
-      const search_text = searchTextOf([model.model_name, model.model_version, model.provider])
-      const { id } = await db
-        .insertInto('llm_models')
-        .values({ ...model, tenant_id: tenantId, search_text })
-        .returning('id')
-        .executeTakeFirstOrThrow()
-      return id
+    async createAll(models) {
+      const rows = models.map((model) => {
+        const search_text = searchTextOf([model.model_name, model.model_version, model.provider])
+        return { ...model, tenant_id: tenantId, search_text }
+      })
+      const created = await db.insertInto('llm_models').values(rows).returning('id').execute()
+      // Ids are handed out in the order of the rows; the answer may come in any.
+      return created.map(({ id }) => id).sort((left, right) => left - right)
     },
     async firstId() {
       const { id, tenant_id } = await db

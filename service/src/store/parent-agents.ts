@@ -23,6 +23,8 @@ export interface ParentAgents {
   search(search: Search<ParentAgentColumn>): Promise<Found<ParentAgentRow>>
   /** Undefined when the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
+  /** Ids of those that were new, by agent_key. */
+  createAll(agents: NewParentAgent[]): Promise<Map<string, number>>
   has(id: number): Promise<boolean>
 }
 
@@ -41,20 +43,29 @@ export function parentAgentsOf(db: Db, tenantId: string): ParentAgents {
     const byId = new Map(rows.map((row) => [row.id, row]))
     return ids.flatMap((id) => byId.get(id) ?? [])
   }
+  async function createAll(agents: NewParentAgent[]): Promise<Map<string, number>> {
+    const rows = agents.map((agent) => ({
+      ...agent,
+      tenant_id: tenantId,
+      search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
+    }))
+    const created = await db
+      .insertInto('parent_agents')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
+      .returning(['id', 'agent_key'])
+      .execute()
+    return new Map(created.map(({ id, agent_key }) => [agent_key, id]))
+  }
   return {
+    createAll,
     async search(search) {
       const { rows, count } = await searchTenant(db, { table: 'parent_agents', tenantId, search })
       return { rows: await read(rows), count }
     },
     async create(agent) {
-      const search_text = searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description])
-      const created = await db
-        .insertInto('parent_agents')
-        .values({ ...agent, tenant_id: tenantId, search_text })
-        .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
-        .returning('id')
-        .executeTakeFirst()
-      return created === undefined ? undefined : (await read([created.id]))[0]
+      const ids = await createAll([agent])
+      return (await read([...ids.values()]))[0]
     },
     async has(id) {
       return (await read([id])).length === 1

@@ -1,0 +1,180 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { Service } from './login.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+export interface ServiceProcess extends Service {
+  /** SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; its exit code and how long it took. */
+  stop(): Promise<{ code: number | null; tookMs: number }>
+}
+
+export interface ProcessOptions {
+  data: { dataFile: string } | { databaseUrl: string }
+  authPort?: number
+  basePort?: number
+  authUrl?: string
+  baseUrl?: string
+}
+
+/** The command as one file, as it is shipped: it starts in a fraction of the time that the sources take. */
+export async function bundleCommand(): Promise<{ file: string; remove(): Promise<void> }> {
+  const cache = join(root, 'node_modules/.cache')
+  await mkdir(cache, { recursive: true })
+  const folder = await mkdtemp(join(cache, 'agent-service-'))
+  await build({
+    entryPoints: [join(root, 'service/src/cli.ts')],
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: ['libsql', 'pg'],
+    logLevel: 'warning',
+  })
+  return { file: join(folder, 'cli.mjs'), remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+/** `agent-service --dev --json` in a process of its own, once it has printed its line. */
+export async function startProcess(command: string, options: ProcessOptions): Promise<ServiceProcess> {
+  const { data, authPort = 0, basePort = 0, authUrl, baseUrl } = options
+  const args = ['--dev', '--json', '--auth-port', String(authPort), '--base-port', String(basePort)]
+  if (authUrl !== undefined) args.push('--auth-url', authUrl)
+  if (baseUrl !== undefined) args.push('--base-url', baseUrl)
+  if ('dataFile' in data) args.push('--data', data.dataFile)
+  const { DATABASE_URL: _, ...own } = process.env
+  const env = 'databaseUrl' in data ? { ...own, DATABASE_URL: data.databaseUrl } : own
+  const child = spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const printed = JSON.parse(await firstLine(child)) as Omit<Service, 'fetch'>
+  const exit = once(child, 'exit') as Promise<[number | null]>
+  return {
+    ...printed,
+    fetch: (input, init) => fetch(input, init),
+    async kill() {
+      child.kill('SIGKILL')
+      await exit
+    },
+    async stop() {
+      const startMs = performance.now()
+      child.kill('SIGTERM')
+      const [code] = await exit
+      return { code, tookMs: performance.now() - startMs }
+    },
+  }
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let out = ''
+    let problem = ''
+    child.stderr?.on('data', (bytes) => {
+      problem += bytes
+    })
+    child.stdout?.on('data', (bytes) => {
+      out += bytes
+      if (out.includes('\n')) resolve(out)
+    })
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}: ${problem}`)))
+  })
+}
+
+/** One address for several processes: each new connection goes to the next of them. */
+export interface Balancer {
+  url: string
+  serve(targets: string[]): void
+  close(): Promise<void>
+}
+
+export async function startBalancer(): Promise<Balancer> {
+  let ports: number[] = []
+  let turn = 0
+  const open = new Set<Socket>()
+  const server = createServer((inward) => {
+    turn += 1
+    const outward = connect({ port: ports[turn % ports.length] ?? 0, host: '127.0.0.1' })
+    for (const [from, to] of [
+      [inward, outward],
+      [outward, inward],
+    ] as const) {
+      open.add(from)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        open.delete(from)
+        to.destroy()
+      })
+      from.pipe(to)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    serve(targets) {
+      ports = targets.map((target) => Number(new URL(target).port))
+    },
+    async close() {
+      for (const socket of open) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Several processes on one database behind one address each; every request goes over a connection of its own. */
+export async function startCluster(
+  command: string,
+  { databaseUrl, size }: { databaseUrl: string; size: number },
+): Promise<Service & { processes: ServiceProcess[]; close(): Promise<void> }> {
+  const [auth, base] = await Promise.all([startBalancer(), startBalancer()])
+  const origins = { authUrl: auth.url, baseUrl: base.url }
+  const ports = await freePorts(size * 2)
+  // All at once: the first start makes tables, keys and people, and several may try.
+  const processes = await Promise.all(
+    Array.from({ length: size }, (_, index) =>
+      startProcess(command, {
+        data: { databaseUrl },
+        ...origins,
+        authPort: ports[index] ?? 0,
+        basePort: ports[size + index] ?? 0,
+      }),
+    ),
+  )
+  const local = (port: number): string => `http://127.0.0.1:${port}`
+  auth.serve(ports.slice(0, size).map(local))
+  base.serve(ports.slice(size).map(local))
+  const knowing = processes.find(({ people }) => people.some(({ password }) => password !== ''))
+  if (knowing === undefined) throw new Error('no process made the people')
+  return {
+    ...knowing,
+    ...origins,
+    processes,
+    fetch: (input, init = {}) => {
+      const headers = new Headers(init.headers)
+      headers.set('connection', 'close')
+      return fetch(input, { ...init, headers })
+    },
+    async close() {
+      await Promise.all(processes.map((process) => process.stop()))
+      await Promise.all([auth.close(), base.close()])
+    },
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
