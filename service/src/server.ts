@@ -11,8 +11,8 @@ import type { Service } from './service.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
 const hostname = '127.0.0.1'
-// Leaves a second of the ten for closing the database (S-089).
-const drainMs = 9_000
+// Leaves two seconds of the ten for closing the database (S-089).
+const drainMs = 8_000
 
 type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
 
@@ -87,7 +87,7 @@ function starting(): Response {
   return new Response('starting', { status: 503, headers: { 'Retry-After': '1' } })
 }
 
-/** Lets running requests finish, but not for longer than nine seconds. */
+/** Lets running requests finish, but not for longer than eight seconds. */
 function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), drainMs)

@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util'
+import { soaks } from '../test/soak/index.ts'
+
+const list = soaks.map(({ name, says, rounds }) => `  ${name.padEnd(18)} ${says} (${rounds})`).join('\n')
+
+const help = `Usage: npm run soak [-- NAME …] [--rounds N]
+
+The long sizes of what the ordinary tests run small. Without a name all of them, one after the other:
+
+${list}
+
+  --rounds N   instead of the number in brackets
+  --help       this text
+
+Exit code 0: all held, 1: one did not, 2: the arguments are wrong.
+`
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const read = readArguments()
+  if (typeof read === 'string') {
+    process.stderr.write(`${read}\n\n${help}`)
+    return 2
+  }
+  if (read.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  let failures = 0
+  for (const soak of soaks.filter(({ name }) => read.names.length === 0 || read.names.includes(name))) {
+    if (!(await run(soak, read.rounds ?? soak.rounds))) failures += 1
+  }
+  return failures === 0 ? 0 : 1
+}
+
+async function run(soak: (typeof soaks)[number], rounds: number): Promise<boolean> {
+  const startMs = performance.now()
+  const seconds = (): string => `${Math.round((performance.now() - startMs) / 1_000)} s`
+  let shownMs = startMs
+  process.stdout.write(`${soak.name}: ${soak.says}, ${rounds} rounds\n`)
+  const onRound = (round: number): void => {
+    // A line every ten seconds.
+    if (performance.now() - shownMs < 10_000) return
+    shownMs = performance.now()
+    process.stdout.write(`  ${round} of ${rounds} after ${seconds()}\n`)
+  }
+  try {
+    process.stdout.write(`  held: ${await soak.run({ rounds, onRound })} (${seconds()})\n`)
+    return true
+  } catch (error) {
+    process.stdout.write(
+      `  DID NOT HOLD after ${seconds()}: ${error instanceof Error ? error.message : String(error)}\n`,
+    )
+    return false
+  }
+}
+
+function readArguments(): { names: string[]; rounds: number | undefined; help: boolean } | string {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { rounds: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+    })
+    const unknown = positionals.find((name) => !soaks.some((soak) => soak.name === name))
+    if (unknown !== undefined) return `there is no soak named ${unknown}`
+    const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
+    if (rounds !== undefined && !(Number.isSafeInteger(rounds) && rounds > 0)) return '--rounds takes a number from 1'
+    return { names: positionals, rounds, help: values.help }
+  } catch (error) {
+    return error instanceof Error ? error.message : 'unknown arguments'
+  }
+}

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { killStorm } from './kill-storm.ts'
+import { clientOf, errorOf, refresh } from './login.ts'
+import type { ProcessOptions } from './processes.ts'
+import { bundleCommand, startProcess } from './processes.ts'
+import { isOnPostgres } from './start.ts'
+
+// Long: npm run soak kills-libsql kills-postgres
+const kills = isOnPostgres() ? 10 : 40
+
+let command: string
+let data: ProcessOptions['data']
+const undo: (() => Promise<void>)[] = []
+beforeAll(async () => {
+  const bundle = await bundleCommand()
+  undo.push(bundle.remove)
+  command = bundle.file
+  if (isOnPostgres()) {
+    const database = await freshDatabase()
+    undo.push(database.drop)
+    data = { databaseUrl: database.url }
+  } else {
+    const folder = await mkdtemp(join(tmpdir(), 'agent-service-kills-'))
+    undo.push(() => rm(folder, { recursive: true }))
+    data = { dataFile: join(folder, 'data.db') }
+  }
+}, 30_000)
+afterAll(async () => {
+  for (const step of undo.reverse()) await step()
+})
+
+test(`S-047 S-089 P-09 F-34 ${kills} SIGKILLs under load: every family goes on with exactly one live leaf`, async () => {
+  const report = await killStorm({ command, data, kills })
+  expect(report).toMatchObject({ kills, leafless: [], doubled: [], lost: [] })
+  // A storm in which little happened proves little.
+  expect(report.logins + report.refreshes).toBeGreaterThan(5 * kills)
+  if ('dataFile' in data) {
+    const database = new Database(data.dataFile)
+    expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+    expect(database.prepare('pragma foreign_key_check').all()).toEqual([])
+    database.close()
+  }
+}, 150_000)
+
+test('S-089 SIGTERM answers what is running, also beside a client that never finishes, and ends within 10 s', async () => {
+  const service = await startProcess(command, { data })
+  const rule = { match: { path: '/auth/v1/token' }, effect: { delayMs: 1_000 } }
+  await service.fetch(`${service.authUrl}/_dev/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(rule),
+  })
+  const { port, hostname: host } = new URL(service.authUrl)
+  const unfinished = connect({ port: Number(port), host }, () => unfinished.write('POST /auth/v1/token HTTP/1.1\r\n'))
+  unfinished.on('error', () => undefined)
+  const running = refresh(service, clientOf(service, 'Demo public'), 'art_unknown')
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  const stopped = service.stop()
+  const answer = await running
+  expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
+  const { code, tookMs } = await stopped
+  expect(code).toBe(0)
+  expect(tookMs).toBeLessThan(10_000)
+  unfinished.destroy()
+}, 30_000)

