@@ -93,6 +93,8 @@ function firstLine(child: ChildProcess): Promise<string> {
 export interface Balancer {
   url: string
   serve(targets: string[]): void
+  /** Breaks every connection and refuses new ones until it serves again. */
+  cut(): void
   close(): Promise<void>
 }
 
@@ -102,7 +104,9 @@ export async function startBalancer(): Promise<Balancer> {
   const open = new Set<Socket>()
   const server = createServer((inward) => {
     turn += 1
-    const outward = connect({ port: ports[turn % ports.length] ?? 0, host: '127.0.0.1' })
+    const port = ports[turn % ports.length]
+    if (port === undefined) return inward.destroy()
+    const outward = connect({ port, host: '127.0.0.1' })
     for (const [from, to] of [
       [inward, outward],
       [outward, inward],
@@ -122,6 +126,10 @@ export async function startBalancer(): Promise<Balancer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serve(targets) {
       ports = targets.map((target) => Number(new URL(target).port))
+    },
+    cut() {
+      ports = []
+      for (const socket of open) socket.destroy()
     },
     async close() {
       for (const socket of open) socket.destroy()

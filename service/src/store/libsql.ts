@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
+import type { SqliteDatabase } from 'kysely'
 import { SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import type { StoreDialect } from './dialects.ts'
@@ -16,12 +17,14 @@ export function libsqlDialect(dataFile: string | undefined): StoreDialect {
   }
 }
 
-function openLibsql(dataFile: string | undefined): Database.Database {
-  if (dataFile === undefined) {
-    const database = new Database(':memory:')
-    database.pragma('foreign_keys = ON')
-    return database
-  }
+function openLibsql(dataFile: string | undefined): SqliteDatabase {
+  if (dataFile !== undefined) return replacedWhenBusy(() => openFile(dataFile))
+  const database = new Database(':memory:')
+  database.pragma('foreign_keys = ON')
+  return database
+}
+
+function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
   closeSync(openSync(dataFile, 'a', 0o600))
   const database = new Database(dataFile)
@@ -31,4 +34,38 @@ function openLibsql(dataFile: string | undefined): Database.Database {
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
   return database
+}
+
+/**
+ * libsql leaves a statement that met SQLITE_BUSY unfinished, and from then on every commit of its connection fails
+ * ("SQL statements in progress"). So that connection is given up as soon as its transaction has ended.
+ */
+function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
+  let database = open()
+  let state: 'sound' | 'worn' = 'sound'
+  function noticing<Result>(run: () => Result): Result {
+    try {
+      return run()
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'SQLITE_BUSY') state = 'worn'
+      throw error
+    }
+  }
+  return {
+    prepare(text) {
+      if (state === 'worn' && !database.inTransaction) {
+        database.close()
+        database = open()
+        state = 'sound'
+      }
+      const statement = database.prepare(text)
+      return {
+        reader: statement.reader,
+        all: (parameters) => noticing(() => statement.all(parameters)),
+        run: (parameters) => noticing(() => statement.run(parameters)),
+        iterate: (parameters) => statement.iterate(parameters),
+      }
+    },
+    close: () => database.close(),
+  }
 }

@@ -9,7 +9,7 @@ const int8 = 20
 /** No wait is without end: what runs into one of these is answered with 503 (S-088). */
 const limits = {
   connectionTimeoutMillis: 5_000,
-  lock_timeout: 5_000,
+  lock_timeout: 3_000,
   statement_timeout: 10_000,
   // A process that is stopped in the middle of a transaction gives its locks back.
   idle_in_transaction_session_timeout: 10_000,
@@ -35,7 +35,8 @@ function openPool(databaseUrl: string): pg.Pool {
     // Times, counts and ids are below 2^53, so they are numbers here as they are in the other engine.
     types: { getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)) },
   })
-  // A connection that breaks while nobody uses it would end the process; the next query gets another one.
+  // A connection that breaks while no query runs on it would end the process; the next query fails or gets another one.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
