@@ -8,7 +8,10 @@ import type { Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Store } from './store/store.ts'
 
-/** What every handler of one running service shares. */
+/**
+ * What every handler of one running service shares. Of several processes on one database each has its own clock,
+ * journal, faults, approval and throttles; the store and the keys in it are common to all (A-42).
+ */
 export interface ServiceContext {
   readonly config: ServiceConfig
   readonly clock: ServiceClock
