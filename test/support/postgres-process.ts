@@ -43,7 +43,8 @@ async function start(): Promise<EmbeddedPostgres> {
     port,
     persistent: false,
     createPostgresUser: isRoot(),
-    initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
+    // Sorts as English does, which the code must not depend on.
+    initdbFlags: ['--encoding=UTF8', '--no-sync', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
     postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: (line) => said.push(String(line)),
     onError: (line) => said.push(String(line)),
