@@ -6,16 +6,18 @@ import { parse, sourceFiles } from '../test/support/source-graph.ts'
 
 const help = `Usage: npm run trace [-- --rows]
 
-Says which rows of the requirements the test titles name (C-034, F048, S-012, P-13 …) and which rows of test/rows.json, the
-core MUST rows of the client, no title names.
+Says which rows of the requirements the test titles name (C-034, F048, S-012, P-13 …) and which of the rows that must have
+a test no title names: those of test/rows.json, C-rows of the client and S-rows of the service.
 
   --rows   also the titles of each row
   --help   this text
 
-Exit code 0: every core row has a test, 1: some have none.
+Exit code 0: every row of the two lists has a test, 1: some have none.
 `
 
 const root = fileURLToPath(new URL('../', import.meta.url))
+/** Whose rows test/rows.json lists, by the beginning of their ids. */
+const owners = { 'C-': 'client', 'S-': 'service' }
 const rowId = /\b(?:[CSPF]-\d{2,3}|F\d{3})\b/g
 
 const { values: flags } = parseArgs({ options: { rows: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } })
@@ -24,17 +26,22 @@ if (flags.help) process.stdout.write(help)
 else process.exitCode = main()
 
 function main(): number {
-  const core = JSON.parse(readFileSync(`${root}test/rows.json`, 'utf8')) as Record<string, string>
+  const rows = Object.entries(JSON.parse(readFileSync(`${root}test/rows.json`, 'utf8')) as Record<string, string>)
   const named = titlesByRow()
-  const missing = Object.keys(core).filter((row) => !named.has(row))
-  const beyond = [...named.keys()].filter((row) => !(row in core)).sort()
+  const lists = Object.entries(owners).map(([prefix, owner]) => {
+    return { owner, rows: rows.filter(([row]) => row.startsWith(prefix)) }
+  })
+  const beyond = [...named.keys()].filter((row) => !rows.some(([id]) => id === row)).sort()
+  const missing = rows.filter(([row]) => !named.has(row))
 
   const lines = [
     ...(flags.rows ? [...named.keys()].sort().flatMap((row) => [row, ...indented(named.get(row) ?? [])]) : []),
-    `core rows with a test: ${Object.keys(core).length - missing.length} of ${Object.keys(core).length}`,
+    ...lists.map(({ owner, rows }) => {
+      return `${owner} rows with a test: ${rows.filter(([row]) => named.has(row)).length} of ${rows.length}`
+    }),
     `other rows with a test: ${beyond.length === 0 ? 'none' : beyond.join(' ')}`,
-    ...(missing.length === 0 ? [] : ['core rows without a test:']),
-    ...indented(missing.map((row) => `${row}  ${core[row]}`)),
+    ...(missing.length === 0 ? [] : ['rows without a test:']),
+    ...indented(missing.map(([row, sentence]) => `${row}  ${sentence}`)),
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
   return missing.length > 0 ? 1 : 0
@@ -58,12 +65,22 @@ function titles(file: string): string[] {
     if (ts.isCallExpression(node) && /^(?:test|it)$/.test(rootName(node.expression))) {
       const [title] = node.arguments
       if (title && (ts.isStringLiteralLike(title) || ts.isTemplateExpression(title)))
-        found.push(title.getText().slice(1, -1))
+        found.push(...filled(title.getText().slice(1, -1), node.expression))
     }
     ts.forEachChild(node, visit)
   }
   visit(parse(file))
   return found
+}
+
+/** A title that begins with the table's first column is as many titles as the table has rows. */
+function filled(title: string, callee: ts.Expression): string[] {
+  const [table] = ts.isCallExpression(callee) ? callee.arguments : []
+  if (!title.startsWith('%s') || !table || !ts.isArrayLiteralExpression(table)) return [title]
+  return table.elements.map((row) => {
+    const first = ts.isArrayLiteralExpression(row) ? row.elements[0] : row
+    return first && ts.isStringLiteralLike(first) ? title.replace('%s', first.text) : title
+  })
 }
 
 /** `it` of `it(…)`, `it.each(…)(…)`, `test.fails(…)`. */
