@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { ServiceClock } from './clock.ts'
 
 /** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
@@ -20,6 +21,8 @@ export interface RequestEntry {
 
 export interface EventEntry {
   kind: 'event'
+  /** Names this one record. */
+  id: string
   atMs: number
   event: SecurityEvent
   clientId?: string
@@ -60,7 +63,7 @@ export function createJournal(clock: ServiceClock): Journal {
   }
   return {
     request: (entry) => add({ kind: 'request', atMs: clock.nowMs(), ...entry }),
-    event: (event, who = {}) => add({ kind: 'event', atMs: clock.nowMs(), event, ...who }),
+    event: (event, who = {}) => add({ kind: 'event', id: randomUUID(), atMs: clock.nowMs(), event, ...who }),
     entries: () => kept.slice(-mostEntries).map((entry) => ({ ...entry })),
     clear: () => {
       kept = []

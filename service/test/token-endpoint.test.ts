@@ -4,6 +4,7 @@ import { parseBasic } from '../src/auth/basic.ts'
 import type { Client, Service } from '../src/index.ts'
 import { authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
+import { observe } from './statements.ts'
 
 let assembly: Assembly
 let service: Service
@@ -265,6 +266,30 @@ test('S-044 guessing a secret is slowed down with Retry-After, and the right one
   expect(slowed.status).toBe(429)
   service.dev.advance(Number(slowed.headers.get('retry-after')) * 1_000)
   await expectError(await guess(confidential.clientSecret ?? ''), 400, 'invalid_grant')
+})
+
+test('S-044 an unknown client costs the same queries as a wrong secret', async () => {
+  const sql: string[] = []
+  observe(assembly, { before: (statement) => void sql.push(statement.sql) })
+  const work = async (authorization: string) => {
+    sql.length = 0
+    const answer = await post({ body: '{"refresh_token":"x"}', headers: { authorization } })
+    return [answer.status, await answer.text(), ...sql]
+  }
+  const wrong = await work(basic(confidential, 'x'))
+  expect(wrong.slice(2)).toHaveLength(3)
+  expect(await work(`Basic ${Buffer.from('app_0:x').toString('base64')}`)).toEqual(wrong)
+})
+
+test('S-090 a forwarded address does not move the limit of an address', async () => {
+  const guess = (id: number) => {
+    const authorization = `Basic ${Buffer.from(`app_${id}:x`).toString('base64')}`
+    const from = `10.0.${id}.1`
+    const forwarded = { 'x-forwarded-for': from, forwarded: `for=${from}`, 'x-real-ip': from, 'cf-connecting-ip': from }
+    return post({ body: '{"refresh_token":"x"}', headers: { authorization, ...forwarded } })
+  }
+  for (let id = 0; id < 101; id += 1) expect((await guess(id)).status).toBe(401)
+  expect((await guess(101)).status).toBe(429)
 })
 
 test('S-044 one address cannot try one secret on many clients', async () => {

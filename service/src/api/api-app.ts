@@ -1,12 +1,13 @@
-import type { Context, Handler } from 'hono'
+import type { Context, Handler, Next } from 'hono'
 import { Hono } from 'hono'
 import type { ServiceContext } from '../context.ts'
-import { cors } from '../http/cors.ts'
+import { cors, isKnownOrigin } from '../http/cors.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { hostGuard } from '../http/host-guard.ts'
+import { hostGuard, ownOrigins } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
+import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
 import { ApiError, ValidationError } from './api-error.ts'
@@ -24,9 +25,11 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
     return next()
   })
   app.use(journalRequests('base'))
+  app.use(strictTransport(service.config.baseUrl))
   app.use(cors('GET, POST'))
   app.use(hostGuard(service.config.baseUrl))
   app.use(injectFaults('base'))
+  app.use(refuseForeignOrigin)
   for (const endpoint of endpoints) {
     app.on(endpoint.method, endpoint.path, serve(endpoint))
     app.all(endpoint.path, () => {
@@ -50,6 +53,15 @@ function serve(endpoint: Endpoint): Handler<HttpEnvironment> {
   }
 }
 
+/** What a page sends from an origin that is registered nowhere is not acted on (S-083, A-60). */
+async function refuseForeignOrigin(c: Context<HttpEnvironment>, next: Next): Promise<void> {
+  const origin = c.req.header('origin')
+  const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(c.req.raw.method)
+  const isOwn = origin === undefined || ownOrigins(c.get('service').config.baseUrl).has(origin)
+  if (isRead || isOwn || (await isKnownOrigin(c, origin))) return next()
+  throw new ApiError({ status: 403, type: 'permission_error', message: 'this origin is not registered' })
+}
+
 function fail(c: Context<HttpEnvironment>, error: Error): Response {
   if (error instanceof ApiError) return refuse(c, error)
   if (error instanceof ValidationError) return jsonAnswer(c, { detail: error.detail }, 422)
@@ -61,7 +73,8 @@ function fail(c: Context<HttpEnvironment>, error: Error): Response {
 
 function refuse(c: Context<HttpEnvironment>, { status, type, message, headers }: ApiError): Response {
   const clientId = c.get('clientId')
-  if (status === 403) c.get('service').journal.event('access_forbidden', clientId === undefined ? {} : { clientId })
+  const who = { ...c.get('caller'), ...(clientId === undefined ? {} : { clientId }) }
+  if (status === 403) c.get('service').journal.event('access_forbidden', who)
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
   return jsonAnswer(c, failed(type, message), status)
 }

@@ -16,6 +16,7 @@ export async function authenticate(c: Context<HttpEnvironment>): Promise<BearerR
   const token = bearerHeader.exec(header)?.[1]
   const bearer = token === undefined ? undefined : await findBearer(c.get('service'), token)
   if (bearer === undefined) throw unauthenticated('invalid')
+  c.set('caller', { personId: bearer.personId, tenant: bearer.tenantId })
   if (bearer.client !== undefined) c.set('clientId', bearer.client.id)
   return bearer
 }

@@ -28,20 +28,20 @@ export async function attemptSignIn(
     return account
   }
   let result: 'success' | 'failure' | 'undecided' = 'undecided'
-  let person: PersonRecord | undefined
   try {
-    person = await checkPassword(c, email, presented.password)
-    result = person === undefined ? 'failure' : 'success'
+    const { person, proof } = await checkPassword(c, email, presented.password)
+    const who = person === undefined ? {} : { personId: person.id, tenant: person.tenantId }
+    result = proof === 'right' ? 'success' : 'failure'
+    if (person === undefined || proof === 'wrong') {
+      journal.event('sign_in_failed', who)
+      return { kind: 'refused' }
+    }
+    journal.event('sign_in_succeeded', who)
+    return { kind: 'person', person }
   } finally {
     account.settle(result)
     address.settle(result)
   }
-  if (person === undefined) {
-    journal.event('sign_in_failed')
-    return { kind: 'refused' }
-  }
-  journal.event('sign_in_succeeded', { personId: person.id, tenant: person.tenantId })
-  return { kind: 'person', person }
 }
 
 /** Status and words of a refusal: the same for an unknown person and a wrong password (S-020). */
@@ -58,13 +58,13 @@ async function checkPassword(
   c: Context<HttpEnvironment>,
   email: string,
   password: string,
-): Promise<PersonRecord | undefined> {
+): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' }> {
   const { store, passwords } = c.get('service')
   const person = await findPersonByEmail(store.db, email)
   const result = await passwords.verify(password, person?.passwordHash)
-  if (person === undefined || result === 'mismatch' || !person.active) return undefined
+  if (person === undefined || result === 'mismatch' || !person.active) return { person, proof: 'wrong' }
   if (!passwords.isCurrent(person.passwordHash)) {
     await savePasswordHash(store.db, person.id, await passwords.hash(password))
   }
-  return person
+  return { person, proof: 'right' }
 }

@@ -8,6 +8,7 @@ import { hostGuard } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
+import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { showError } from '../pages/error.tsx'
 import { authorize, notAllowed } from './authorize.ts'
@@ -26,6 +27,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
     return next()
   })
   app.use(journalRequests('auth'))
+  app.use(strictTransport(service.config.authUrl))
   app.use(hostGuard(service.config.authUrl))
   app.use(purgeNowAndThen(service))
   // Pages get no CORS headers: no other origin has a reason to read them (S-011).

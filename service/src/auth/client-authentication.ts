@@ -9,13 +9,15 @@ import { keyedHash, sameText } from './secrets.ts'
 import type { TokenFields } from './token-request.ts'
 
 const secondMs = 1_000
+/** One in use and one that replaces it (S-042). */
+const mostSecrets = 2
 
 /** A confidential client proves itself by HTTP Basic; a public one only names itself (spec 5.2, S-043). */
 export async function authenticateClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
   const header = c.req.header('authorization')
   if (header === undefined) return namePublicClient(c, fields)
   const credentials = parseBasic(header)
-  if (credentials === undefined) throw invalidClient()
+  if (credentials === undefined) throw refuse(c, undefined)
   if (fields('client_secret') !== undefined) throw invalidRequest('credentials are sent twice')
   if ((fields('client_id') ?? credentials.clientId) !== credentials.clientId) {
     throw invalidRequest('client_id differs from the credentials')
@@ -26,12 +28,12 @@ export async function authenticateClient(c: Context<HttpEnvironment>, fields: To
 async function namePublicClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
   const clientId = fields('client_id')
   const client = clientId === undefined ? undefined : await findClient(c.get('service').store.db, clientId)
-  if (client === undefined || client.kind !== 'public' || fields('client_secret') !== undefined) throw invalidClient()
+  if (client === undefined || client.kind !== 'public' || fields('client_secret') !== undefined) throw refuse(c, client)
   return client
 }
 
 async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret: string): Promise<ClientRecord> {
-  const { throttles, journal } = c.get('service')
+  const { throttles } = c.get('service')
   const address = throttles.clientAddress.admit(addressOf(c.env))
   if (address.kind === 'wait') throw tooMany(address.retryAfterMs)
   const own = throttles.client.admit(`${clientId} ${addressOf(c.env)}`)
@@ -41,12 +43,9 @@ async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret
   }
   let result: 'success' | 'failure' | 'undecided' = 'undecided'
   try {
-    const client = await findAuthenticated(c, clientId, secret)
-    result = client === undefined ? 'failure' : 'success'
-    if (client === undefined) {
-      journal.event('client_authentication_failed')
-      throw invalidClient()
-    }
+    const { client, proof } = await compareSecret(c, clientId, secret)
+    result = proof === 'right' ? 'success' : 'failure'
+    if (client === undefined || proof === 'wrong') throw refuse(c, client)
     return client
   } finally {
     own.settle(result)
@@ -54,18 +53,26 @@ async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret
   }
 }
 
-/** The same work whether the client exists or not (S-044). */
-async function findAuthenticated(
+/** The same queries and comparisons whether the client exists or not (S-044). */
+async function compareSecret(
   c: Context<HttpEnvironment>,
   clientId: string,
   secret: string,
-): Promise<ClientRecord | undefined> {
+): Promise<{ client: ClientRecord | undefined; proof: 'right' | 'wrong' }> {
   const { store, keys, clock } = c.get('service')
   const client = await findClient(store.db, clientId)
   const stored = await findSecretHashes(store.db, clientId, clock.nowMs())
   const presented = keyedHash(keys.hashKey, secret)
-  const matches = [...stored, 'no secret'].filter((hash) => sameText(hash, presented))
-  return client?.kind === 'confidential' && matches.length > 0 ? client : undefined
+  const compared = Array.from({ length: mostSecrets }, (_, index) => stored[index] ?? 'no secret')
+  const matches = compared.filter((hash) => sameText(hash, presented))
+  return { client, proof: client?.kind === 'confidential' && matches.length > 0 ? 'right' : 'wrong' }
+}
+
+/** Each failure is recorded once, with the client it was about if there is such a one (S-087). */
+function refuse(c: Context<HttpEnvironment>, client: ClientRecord | undefined): OAuthError {
+  const about = client === undefined ? {} : { clientId: client.id, tenant: client.tenantId }
+  c.get('service').journal.event('client_authentication_failed', about)
+  return invalidClient()
 }
 
 function tooMany(retryAfterMs: number): OAuthError {

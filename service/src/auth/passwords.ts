@@ -2,8 +2,8 @@ import { randomBytes, scrypt } from 'node:crypto'
 import { keyedHash, randomSecret, sameText } from './secrets.ts'
 
 /**
- * `scrypt` for anything that may end up on a disk. `keyed` for a database in memory, where the only passwords are
- * those made by this process with 256 random bits, which no slow hash makes harder to guess (A-20).
+ * `scrypt` for anything that may end up on a disk. `keyed` for a database in memory, and there only for passwords that
+ * are 256 random bits: nobody can try them out, so a slow hash would protect nothing (A-20).
  */
 export type PasswordScheme = 'scrypt' | 'keyed'
 
@@ -17,13 +17,26 @@ export interface Passwords {
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
 const scryptPrefix = `scrypt$${cost.N}$${cost.r}$${cost.p}$`
 const keyedPrefix = 'hmac-sha256$'
+/** What `randomSecret` makes, and what nobody chooses. */
+const generated = /^[A-Za-z0-9_-]{43}$/
 const longest = 1_024
 const shortest = 8
 
-export function createPasswords({ scheme, key }: { scheme: PasswordScheme; key: Uint8Array }): Passwords {
-  const prefix = scheme === 'scrypt' ? scryptPrefix : keyedPrefix
-  const dummy =
-    scheme === 'scrypt' ? `${scryptPrefix}${randomSecret()}$${randomSecret()}` : keyedPrefix + randomSecret()
+export interface PasswordOptions {
+  scheme: PasswordScheme
+  key: Uint8Array
+  /** The slow hash; scrypt unless a test counts how often it runs. */
+  derive?: (password: string, salt: string, cost: ScryptCost) => Promise<string>
+}
+
+export interface ScryptCost {
+  N: number
+  r: number
+  p: number
+}
+
+export function createPasswords({ scheme, key, derive = deriveByScrypt }: PasswordOptions): Passwords {
+  const dummy = scheme === 'scrypt' ? `${scryptPrefix}${randomSalt()}$${randomSecret()}` : keyedPrefix + randomSecret()
 
   async function matches(password: string, stored: string): Promise<boolean> {
     if (stored.startsWith(keyedPrefix)) return sameText(keyedPrefix + keyedHash(key, password), stored)
@@ -34,8 +47,8 @@ export function createPasswords({ scheme, key }: { scheme: PasswordScheme; key: 
   }
   return {
     async hash(password) {
-      if (scheme === 'keyed') return keyedPrefix + keyedHash(key, password)
-      const salt = randomBytes(16).toString('base64url')
+      if (scheme === 'keyed' && generated.test(password)) return keyedPrefix + keyedHash(key, password)
+      const salt = randomSalt()
       return `${scryptPrefix}${salt}$${await derive(password, salt, cost)}`
     },
     async verify(password, stored) {
@@ -43,11 +56,15 @@ export function createPasswords({ scheme, key }: { scheme: PasswordScheme; key: 
       const isMatch = await matches(password, stored ?? dummy)
       return isMatch && stored !== undefined && password.length >= shortest ? 'match' : 'mismatch'
     },
-    isCurrent: (stored) => stored.startsWith(prefix),
+    isCurrent: (stored) => stored.startsWith(scryptPrefix) || (scheme === 'keyed' && stored.startsWith(keyedPrefix)),
   }
 }
 
-function derive(password: string, salt: string, { N, r, p }: { N: number; r: number; p: number }): Promise<string> {
+function randomSalt(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+function deriveByScrypt(password: string, salt: string, { N, r, p }: ScryptCost): Promise<string> {
   return new Promise((resolve, reject) => {
     scrypt(password, salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) => {
       if (error === null) resolve(key.toString('base64url'))

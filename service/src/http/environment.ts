@@ -12,6 +12,8 @@ export interface HttpEnvironment {
     service: ServiceContext
     /** Set once a request is known to speak for one client: only that client's origins may read the answer (S-045). */
     clientId?: string
+    /** Who a bearer token speaks for. */
+    caller?: { personId: string; tenant: string }
     grantType?: string
     fault?: string
   }

@@ -2,6 +2,8 @@ import type { MiddlewareHandler } from 'hono'
 import type { RequestEntry } from '../journal.ts'
 import type { HttpEnvironment } from './environment.ts'
 
+const longestPath = 200
+
 /** Writes one line per request, without query, body or credentials (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
@@ -14,15 +16,27 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
     c.get('service').journal.request({
       origin,
       method: c.req.raw.method,
-      path: c.req.path,
+      path: readable(new URL(c.req.raw.url).pathname),
       status: c.res.status,
       authorization: schemeOf(c.req.header('authorization')),
-      contentType: c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase() ?? null,
+      contentType: contentTypeOf(c.req.header('content-type')),
       ...(grantType === undefined ? {} : { grantType }),
       ...(clientId === undefined ? {} : { clientId }),
       ...(fault === undefined ? {} : { fault }),
     })
   }
+}
+
+/** One line of printable characters, whatever was sent: nobody writes further lines into a log (S-086). */
+function readable(path: string): string {
+  return path.slice(0, longestPath).replace(/[^\x21-\x7e]/g, '?')
+}
+
+/** A media type, and nothing that only stands where one should. */
+function contentTypeOf(header: string | undefined): string | null {
+  const essence = header?.split(';')[0]?.trim().toLowerCase()
+  if (essence === undefined) return null
+  return /^[a-z]{1,20}\/[a-z0-9.+-]{1,40}$/.test(essence) ? essence : 'other'
 }
 
 function schemeOf(header: string | undefined): RequestEntry['authorization'] {

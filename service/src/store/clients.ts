@@ -11,6 +11,8 @@ export interface ClientRecord {
 
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
   const row = await db.selectFrom('clients').selectAll().where('id', '=', clientId).executeTakeFirst()
+  // Asked for in any case: an unknown client costs the same queries as a known one (S-044).
+  const redirectUris = await findRedirectUris(db, clientId)
   if (row === undefined) return undefined
   return {
     id: row.id,
@@ -18,7 +20,7 @@ export async function findClient(db: Db, clientId: string): Promise<ClientRecord
     name: row.name,
     kind: row.kind,
     active: row.active === 1,
-    redirectUris: await findRedirectUris(db, clientId),
+    redirectUris,
   }
 }
 

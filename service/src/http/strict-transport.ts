@@ -1,0 +1,13 @@
+import type { MiddlewareHandler } from 'hono'
+import type { HttpEnvironment } from './environment.ts'
+
+const yearS = 365 * 24 * 60 * 60
+
+/** Behind TLS a browser is told never to come over plain http again (S-082, RFC 6797); on plain http it means nothing. */
+export function strictTransport(origin: string): MiddlewareHandler<HttpEnvironment> {
+  const isHttps = origin.startsWith('https:')
+  return async (c, next) => {
+    await next()
+    if (isHttps) c.res.headers.set('Strict-Transport-Security', `max-age=${yearS}`)
+  }
+}

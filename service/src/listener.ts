@@ -1,0 +1,88 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Hono } from 'hono'
+import type { HttpEnvironment, NodeBindings } from './http/environment.ts'
+import { loseOnSocket } from './http/lost-answer.ts'
+
+/** Loopback only: the demo accounts of this service are for this machine (S-082). */
+const hostname = '127.0.0.1'
+// Leaves two seconds of the ten for closing the database (S-089).
+const drainMs = 8_000
+
+export interface ListenerLimits {
+  headersTimeoutMs: number
+  requestTimeoutMs: number
+  /** How often overdue connections are looked for. */
+  checkMs: number
+  mostHeaderBytes: number
+  mostConnections: number
+}
+
+/** Slow or many connections are cut off before they hold up others (S-085). */
+export const usualLimits: ListenerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  checkMs: 2_000,
+  mostHeaderBytes: 16 * 1_024,
+  mostConnections: 2_000,
+}
+
+type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
+
+export interface Listener {
+  server: Server
+  url: string
+  serve(app: Hono<HttpEnvironment>): void
+}
+
+/** Takes the port first, because the port is part of the origin that the service is built with. */
+export function listen(port: number, limits: ListenerLimits = usualLimits): Promise<Listener> {
+  let app: Hono<HttpEnvironment> | undefined
+  const server = createAdaptorServer({
+    fetch: (request, env) => (app === undefined ? starting() : answer(app, request, env as NodeEnvironment)),
+    overrideGlobalObjects: false,
+    serverOptions: {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: limits.checkMs,
+      maxHeaderSize: limits.mostHeaderBytes,
+    },
+  }) as Server
+  server.maxConnections = limits.mostConnections
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, hostname, () => {
+      server.off('error', reject)
+      const url = `http://${hostname}:${(server.address() as AddressInfo).port}`
+      resolve({
+        server,
+        url,
+        serve: (served) => {
+          app = served
+        },
+      })
+    })
+  })
+}
+
+async function answer(app: Hono<HttpEnvironment>, request: Request, env: NodeEnvironment): Promise<Response> {
+  const answered = await app.fetch(request, env)
+  return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
+}
+
+function starting(): Response {
+  return new Response('starting', { status: 503, headers: { 'Retry-After': '1' } })
+}
+
+/** Lets running requests finish, but not for longer than eight seconds. */
+export function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), drainMs)
+    server.close(() => {
+      clearTimeout(deadline)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
