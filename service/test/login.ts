@@ -161,11 +161,14 @@ export function authorizeUrl(
   return { url: `${service.authUrl}/auth/v1/authorize?${query}`, verifier, redirectUri }
 }
 
-/** Through sign-in and consent to the callback, by the pages alone. */
-export async function authorize(service: Service, options: LoginOptions = {}): Promise<Callback> {
+/** From an authorize URL through sign-in and consent, by the pages alone, to the address it leads to. */
+export async function walk(
+  service: Service,
+  url: string,
+  options: Pick<LoginOptions, 'person' | 'decision' | 'browser'> = {},
+): Promise<URL> {
   const browser = options.browser ?? new Browser(service.fetch)
   const person = options.person ?? personOf(service, 'ada')
-  const { url, verifier, redirectUri } = authorizeUrl(service, options)
   let page = await browser.get(url)
   if (page.html.includes(signInPath) && !page.html.includes(consentPath)) {
     page = await browser.submit(page, signInPath, { email: person.email, password: person.password })
@@ -173,7 +176,12 @@ export async function authorize(service: Service, options: LoginOptions = {}): P
   if (page.next === undefined) {
     page = await browser.submit(page, consentPath, { decision: options.decision ?? 'approve' })
   }
-  const next = new URL(page.next ?? 'about:blank')
+  return new URL(page.next ?? 'about:blank')
+}
+
+export async function authorize(service: Service, options: LoginOptions = {}): Promise<Callback> {
+  const { url, verifier, redirectUri } = authorizeUrl(service, options)
+  const next = await walk(service, url, options)
   const client = options.client ?? clientOf(service, 'Demo public')
   return { url: next, code: next.searchParams.get('code') ?? '', verifier, redirectUri, client }
 }
