@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Hono } from 'hono'
+import { afterEach, expect, test } from 'vitest'
+import type { HttpEnvironment } from '../src/http/environment.ts'
+import type { Service } from '../src/index.ts'
+import { startService } from '../src/index.ts'
+import type { Listener } from '../src/listener.ts'
+import { listen, stop, usualLimits } from '../src/listener.ts'
+import { agentSearch } from './login.ts'
+import { exchangeBytes, open, statusOf } from './raw-socket.ts'
+
+const cleanups: (() => Promise<unknown> | unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+interface SlowClient {
+  socket: Socket
+  /** What was answered until the connection was closed. */
+  answer: Promise<string>
+  sent: number
+}
+
+/** Sends the bytes one by one, `gapMs` apart, until it is cut off. */
+function trickle(origin: string, bytes: string, gapMs: number): SlowClient {
+  const socket = open(origin)
+  const client: SlowClient = { socket, sent: 0, answer: Promise.resolve('') }
+  client.answer = new Promise((resolve) => {
+    let answer = ''
+    socket.on('data', (data) => {
+      answer += data
+    })
+    socket.on('error', () => {})
+    const timer = setInterval(() => {
+      socket.write(bytes[client.sent] ?? 'x')
+      client.sent += 1
+    }, gapMs)
+    socket.on('close', () => {
+      clearInterval(timer)
+      resolve(answer)
+    })
+  })
+  cleanups.push(() => socket.destroy())
+  return client
+}
+
+function connected({ socket }: SlowClient): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (socket.connecting) socket.once('connect', resolve).once('close', resolve)
+    else resolve(undefined)
+  })
+}
+
+async function echo(limits = usualLimits): Promise<Listener> {
+  const listener = await listen(0, limits)
+  const app = new Hono<HttpEnvironment>()
+  app.post('/', async (c) => c.text(await c.req.text()))
+  app.get('/', (c) => c.text('here'))
+  app.onError((_error, c) => c.text('gone', 500))
+  listener.serve(app)
+  cleanups.push(async () => {
+    listener.server.closeAllConnections()
+    await stop(listener.server)
+  })
+  return listener
+}
+
+async function callOnce(service: Service, token: string): Promise<number> {
+  const startMs = performance.now()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await fetch(service.baseUrl + agentSearch, { method: 'POST', headers, body: '{"limit":5}' })
+  expect(answer.status).toBe(200)
+  await answer.arrayBuffer()
+  return performance.now() - startMs
+}
+
+test('S-085 500 slow clients hold up nobody: of 200 calls beside them 99 in 100 take less than 500 ms', async () => {
+  const service = await startService({ dev: 'on' })
+  cleanups.push(() => service.close())
+  const token = await service.dev.mintSessionToken('ada@demo.example')
+  // A body is waited for only from somebody who may send one.
+  const head = [
+    `POST ${agentSearch} HTTP/1.1`,
+    `Host: ${new URL(service.baseUrl).host}`,
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    'Content-Length: 9999',
+  ]
+  const slow = Array.from({ length: 500 }, (_, index) => {
+    // Half of them never end their headers, the others never end their body.
+    const client = trickle(service.baseUrl, index % 2 === 0 ? 'GET / HTTP/1.1\r\nX-Slow: ' : '', 1_000)
+    if (index % 2 === 1) client.socket.write(`${head.join('\r\n')}\r\n\r\n{"`)
+    return client
+  })
+  await Promise.all(slow.map(connected))
+  const times: number[] = []
+  for (let call = 0; call < 200; call += 1) times.push(await callOnce(service, token))
+  times.sort((left, right) => left - right)
+  const p99 = times[Math.floor(times.length * 0.99) - 1] ?? Number.POSITIVE_INFINITY
+  expect(slow.filter(({ socket }) => !socket.destroyed).length).toBe(500)
+  expect(p99).toBeLessThan(500)
+  for (const { socket } of slow) socket.destroy()
+}, 30_000)
+
+const quick = { ...usualLimits, headersTimeoutMs: 300, requestTimeoutMs: 700, checkMs: 50 }
+
+test('S-085 who does not end the headers in time is cut off, however busily it sends', async () => {
+  const { url } = await echo(quick)
+  const startMs = performance.now()
+  const slow = trickle(url, `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\nX-Slow: `, 20)
+  const answer = await slow.answer
+  const tookMs = performance.now() - startMs
+  expect(statusOf(answer)).toBe(408)
+  expect([tookMs >= 250, tookMs < 3_000], `${tookMs} ms`).toEqual([true, true])
+})
+
+test('S-085 who does not end the body in time is cut off', async () => {
+  const { url } = await echo(quick)
+  const startMs = performance.now()
+  const slow = trickle(url, '', 20)
+  slow.socket.write(`POST / HTTP/1.1\r\nHost: ${new URL(url).host}\r\nContent-Length: 100000\r\n\r\n`)
+  await slow.answer
+  const tookMs = performance.now() - startMs
+  expect([tookMs >= 600, tookMs < 4_000], `${tookMs} ms`).toEqual([true, true])
+  expect(slow.sent).toBeGreaterThan(10)
+})
+
+test('S-085 more connections than the cap are closed at once, and there is room again when slow ones are cut off', async () => {
+  const { url } = await echo({ ...quick, headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, mostConnections: 20 })
+  const slow = Array.from({ length: 20 }, () => trickle(url, 'GET / HTTP/1.1\r\nX-Slow: ', 100))
+  await Promise.all(slow.map(connected))
+  await pause(50)
+  const beyond = trickle(url, '', 60_000)
+  expect(await beyond.answer).toBe('')
+  await Promise.all(slow.map(({ answer }) => answer))
+  const answer = await exchangeBytes(url, ['GET / HTTP/1.1', `Host: ${new URL(url).host}`])
+  expect(statusOf(answer)).toBe(200)
+})
+
+test('S-085 the limits of a started service are those of the requirement, and its listener has them', async () => {
+  expect(usualLimits).toEqual({
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 30_000,
+    checkMs: 2_000,
+    mostHeaderBytes: 16 * 1_024,
+    mostConnections: 2_000,
+  })
+  const { server } = await echo()
+  expect([server.headersTimeout, server.requestTimeout, server.maxConnections]).toEqual([10_000, 30_000, 2_000])
+})
+
+test('S-085 a started service cuts off unended headers after 10 s', async () => {
+  const service = await startService()
+  cleanups.push(() => service.close())
+  const startMs = performance.now()
+  const slow = [service.authUrl, service.baseUrl].map((url) => trickle(url, 'GET / HTTP/1.1\r\nX-Slow: ', 500))
+  const answers = await Promise.all(slow.map(({ answer }) => answer))
+  const tookMs = performance.now() - startMs
+  expect(answers.map(statusOf)).toEqual([408, 408])
+  expect([tookMs >= 9_500, tookMs < 15_000], `${tookMs} ms`).toEqual([true, true])
+}, 30_000)
