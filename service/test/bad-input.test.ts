@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import { startService } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
 import { exchangeBytes, statusOf } from './raw-socket.ts'
+import { startService } from './start.ts'
 
 // Over real sockets, because fetch would not send most of it.
 

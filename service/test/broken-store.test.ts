@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
 import type { Page } from './login.ts'
 import {
@@ -17,6 +16,7 @@ import {
   refresh,
   signInPath,
 } from './login.ts'
+import { assemble } from './start.ts'
 import type { Statement } from './statements.ts'
 import { observe } from './statements.ts'
 
@@ -164,6 +164,10 @@ async function expectNothingHalfDone(): Promise<void> {
   expect(await lonely('parent_agents', 'context_groups', 'agent_id')).toEqual([])
   expect(await lonely('grants', 'refresh_tokens', 'grant_id')).toEqual([])
   expect(await lonely('grants', 'access_tokens', 'grant_id')).toEqual([])
+  // One live leaf for each family, neither none nor two (I10).
+  const leaves = await db.selectFrom('refresh_tokens').select('grant_id').where('used_ms', 'is', null).execute()
+  const families = await db.selectFrom('grants').select('id').where('revoked_ms', 'is', null).execute()
+  expect(leaves.map(({ grant_id }) => grant_id).sort()).toEqual(families.map(({ id }) => id).sort())
   expect(await lonely('clients', 'client_redirect_uris', 'client_id')).toEqual([])
   expect(await lonely('clients', 'client_approvals', 'client_id')).toEqual([])
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
 import { injectionCorpus, isUnstorable } from './injection-corpus.ts'
 import { agentSearch, callApi } from './login.ts'
+import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
 interface Agent {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Client, Person, Service } from '../src/index.ts'
 import { injectionCorpus } from './injection-corpus.ts'
 import type { Callback, Page } from './login.ts'
@@ -15,6 +14,7 @@ import {
   personOf,
   signInPath,
 } from './login.ts'
+import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
 const corpus = injectionCorpus()

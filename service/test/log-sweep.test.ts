@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { leaks, registerSecret } from '../../test/support/canary.ts'
 import type { Service } from '../src/index.ts'
-import { startService } from '../src/index.ts'
 import type { Page } from './login.ts'
 import {
   agentSearch,
@@ -21,6 +20,7 @@ import {
   refresh,
   signInPath,
 } from './login.ts'
+import { startService } from './start.ts'
 
 const clientsPath = '/auth/v1/clients'
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
 import { agentSearch, authorize, basic, clientOf, login } from './login.ts'
+import { assemble } from './start.ts'
 
 // A page of another origin reads every answer, or sees a network failure where there was a 401.
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import type { EventEntry, Service } from '../src/index.ts'
 import {
   agentSearch,
@@ -16,6 +15,8 @@ import {
   refresh,
   signInPath,
 } from './login.ts'
+import { assemble } from './start.ts'
+import { observe } from './statements.ts'
 
 let assembly: Assembly
 let service: Service
@@ -238,4 +239,20 @@ test('S-087 a login and its calls record nothing but the sign-in and the consent
     await refresh(service, publicClient(), refresh_token)
   })
   expect(entries.map(({ event }) => event)).toEqual(['sign_in_succeeded', 'consent_approved'])
+})
+
+test('S-087 a replay whose transaction had to be run again is still one record', async () => {
+  const callback = await authorize(service)
+  const tokens = (await (await exchange(service, callback)).json()) as { refresh_token: string }
+  let conflicts = 0
+  observe(assembly, {
+    after({ sql }) {
+      if (!sql.startsWith('update "grants" set "revoked_ms"') || conflicts === 1) return
+      conflicts += 1
+      throw Object.assign(new Error('could not serialize access'), { code: '40001' })
+    },
+  })
+  const replayed = await recorded(() => exchange(service, callback))
+  expect([conflicts, replayed.map(({ event }) => event)]).toEqual([1, ['code_replayed']])
+  expect((await refresh(service, publicClient(), tokens.refresh_token)).status).toBe(400)
 })

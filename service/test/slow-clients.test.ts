@@ -4,11 +4,11 @@ import { Hono } from 'hono'
 import { afterEach, expect, test } from 'vitest'
 import type { HttpEnvironment } from '../src/http/environment.ts'
 import type { Service } from '../src/index.ts'
-import { startService } from '../src/index.ts'
 import type { Listener } from '../src/listener.ts'
 import { listen, stop, usualLimits } from '../src/listener.ts'
 import { agentSearch } from './login.ts'
 import { exchangeBytes, open, statusOf } from './raw-socket.ts'
+import { startService } from './start.ts'
 
 const cleanups: (() => Promise<unknown> | unknown)[] = []
 afterEach(async () => {
@@ -106,7 +106,7 @@ test('S-085 500 slow clients hold up nobody: of 200 calls beside them 99 in 100 
 const quick = { ...usualLimits, headersTimeoutMs: 300, requestTimeoutMs: 700, checkMs: 50 }
 
 test('S-085 who does not end the headers in time is cut off, however busily it sends', async () => {
-  const { url } = await echo(quick)
+  const { url } = await echo({ ...quick, requestTimeoutMs: 20_000 })
   const startMs = performance.now()
   const slow = trickle(url, `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\nX-Slow: `, 20)
   const answer = await slow.answer

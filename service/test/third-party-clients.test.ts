@@ -2,9 +2,9 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
-import { startService } from '../src/index.ts'
 import { dialectFetch } from './dialect-shim.ts'
 import { agentSearch, Browser, clientOf, walk } from './login.ts'
+import { startService } from './start.ts'
 
 // Two libraries that know nothing of this service, over real sockets, behind the ten lines of the dialect shim.
 

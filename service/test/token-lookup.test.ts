@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
-import { assemble } from '../src/app.ts'
 import { hashToken } from '../src/auth/secrets.ts'
 import type { Service } from '../src/index.ts'
 import { agentSearch, authorize, Browser, callApi, clientOf, exchange, refresh } from './login.ts'
+import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
 let assembly: Assembly

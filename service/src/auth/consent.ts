@@ -83,7 +83,7 @@ async function approve(c: Context<HttpEnvironment>, post: FormPost, signedIn: Si
 
 async function deny(c: Context<HttpEnvironment>, post: FormPost, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
-  const result = await store.db.transaction().execute((tx) => decide(c, { tx, post, signedIn }))
+  const result = await transact(store.db, (tx) => decide(c, { tx, post, signedIn }))
   if (result === 'refused') return usedUp(c)
   const { person } = signedIn
   journal.event('consent_denied', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })

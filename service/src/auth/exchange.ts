@@ -9,7 +9,7 @@ import { revokeGrant, saveGrant } from '../store/grants.ts'
 import { findPersonById } from '../store/people.ts'
 import type { Db } from '../store/store.ts'
 import { transact } from '../store/transact.ts'
-import type { IssuedTokens } from './issue.ts'
+import type { IssuedTokens, Replay } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
 import { hashToken, randomId, sameText } from './secrets.ts'
@@ -34,6 +34,10 @@ export async function exchangeCode(
   if (result === 'unapproved') {
     throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
   }
+  if ('replayOf' in result) {
+    service.journal.event('code_replayed', { clientId: client.id, ...result.replayOf })
+    throw invalidGrant()
+  }
   return result
 }
 
@@ -48,15 +52,14 @@ function readPresented(fields: TokenFields): Presented {
 async function redeem(
   service: ServiceContext,
   { tx, client, presented }: { tx: Db; client: ClientRecord; presented: Presented },
-): Promise<IssuedTokens | 'refused' | 'unapproved'> {
+): Promise<IssuedTokens | Replay | 'refused' | 'unapproved'> {
   const nowMs = service.clock.nowMs()
   const code = await countAttempt(tx, hashToken(presented.code))
   if (code === undefined || !isBound(code, client, presented)) return 'refused'
   if (code.used_ms !== null) {
     // Only a fully valid replay proves that the code leaked (S-028).
     if (code.grant_id !== null) await revokeGrant(tx, code.grant_id, nowMs)
-    service.journal.event('code_replayed', { clientId: client.id, personId: code.person_id, tenant: code.tenant_id })
-    return 'refused'
+    return { replayOf: { personId: code.person_id, tenant: code.tenant_id } }
   }
   if (code.attempts > mostAttempts || code.expires_ms <= nowMs) return 'refused'
   if (!(await isApproved(tx, client.id, code.tenant_id))) return 'unapproved'

@@ -14,6 +14,11 @@ export interface IssuedTokens {
   scope: string
 }
 
+/** A spent code or token that came again. Its grant is revoked; it is recorded once that is committed (S-087). */
+export interface Replay {
+  replayOf: { personId: string; tenant: string }
+}
+
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
 

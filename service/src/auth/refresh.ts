@@ -12,13 +12,13 @@ import {
 import { findPersonById } from '../store/people.ts'
 import type { Db } from '../store/store.ts'
 import { transact } from '../store/transact.ts'
-import type { IssuedTokens } from './issue.ts'
+import type { IssuedTokens, Replay } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
 import { hashToken, seal, unseal } from './secrets.ts'
 import type { TokenFields } from './token-request.ts'
 
-type Result = IssuedTokens | 'refused' | 'unapproved'
+type Result = IssuedTokens | Replay | 'refused' | 'unapproved'
 
 interface Use {
   tx: Db
@@ -43,6 +43,10 @@ export async function refreshGrant(
   if (result === 'refused') throw invalidGrant()
   if (result === 'unapproved') {
     throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
+  }
+  if ('replayOf' in result) {
+    service.journal.event('refresh_token_reused', { clientId: client.id, ...result.replayOf })
+    throw invalidGrant()
   }
   return result
 }
@@ -89,7 +93,7 @@ async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
  * A token that was rotated before. Its owner may have lost the answer: for a short while, and as long as nobody used
  * the successor, the same pair is given again (S-048). Anything else means that two parties hold the token (S-050).
  */
-async function useAgain(service: ServiceContext, { tx, client, presented, grant, token }: Use): Promise<Result> {
+async function useAgain(service: ServiceContext, { tx, presented, grant, token }: Use): Promise<Result> {
   const nowMs = service.clock.nowMs()
   const isInGrace = token.used_ms !== null && nowMs - token.used_ms < service.config.graceMs
   const successor = token.successor_hash === null ? undefined : await findRefreshToken(tx, token.successor_hash)
@@ -98,10 +102,5 @@ async function useAgain(service: ServiceContext, { tx, client, presented, grant,
     return JSON.parse(unseal(presented, token.successor_sealed)) as IssuedTokens
   }
   await revokeGrant(tx, grant.id, nowMs)
-  service.journal.event('refresh_token_reused', {
-    clientId: client.id,
-    personId: grant.person_id,
-    tenant: grant.tenant_id,
-  })
-  return 'refused'
+  return { replayOf: { personId: grant.person_id, tenant: grant.tenant_id } }
 }
