@@ -199,7 +199,7 @@ test.each(Object.keys(scenes))(
     }
     await expectNothingHalfDone()
   },
-  60_000,
+  180_000,
 )
 
 test('S-088 when hashing or signing fails it is the same 500, and nothing is used up', async () => {

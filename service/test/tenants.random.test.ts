@@ -6,12 +6,14 @@ import { seedAgents } from '../src/dev/demo-agents.ts'
 import type { Service } from '../src/index.ts'
 import { agentSearch, callApi } from './login.ts'
 import { createRandom, type Random } from './random.ts'
-import { assemble } from './start.ts'
+import { assemble, isOnPostgres } from './start.ts'
 import type { Oracle, OracleAgent, OracleFilter, OracleSearch } from './tenant-oracle.ts'
 import { createOracle } from './tenant-oracle.ts'
 
 // Set SEED to repeat a run that failed.
 const seed = Number(process.env.SEED ?? 20_270_131)
+/** A call costs more on PostgreSQL, and the judge is the same; the long run is OPERATIONS=100000. */
+const operations = Number(process.env.OPERATIONS ?? (isOnPostgres() ? 2_000 : 10_000))
 const tenants = ['demo', 'other', 'acme', 'Demo', 'demo ']
 
 let assembly: Assembly
@@ -164,7 +166,7 @@ function randomOperation(random: Random): Operation {
   const share = random.below(100)
   if (share < 55) return searchAgents
   if (share < 80) return readVariables
-  return share < 94 ? searchModels : createSpoofed
+  return share < 97 ? searchModels : createSpoofed
 }
 
 /** Values come from every tenant's agents, so most of them exist, and most of them elsewhere. */
@@ -172,7 +174,7 @@ function randomSearch(random: Random): OracleSearch {
   const filters = random.chance(0.6) ? Array.from({ length: 1 + random.below(2) }, () => randomFilter(random, 1)) : []
   const words = ['a', 'agent', '%', '_', 'SPOOFED', 'Spoofed 1', '100%', 'other', "' or 1=1 --"]
   return {
-    limit: random.pick([1, 5, 100, 250]),
+    limit: random.pick([1, 5, 10, 20, 250]),
     offset: random.pick([0, 0, 0, 1, 7]),
     ...(random.chance(0.3) ? { search_value: random.pick(words) } : {}),
     ...(random.chance(0.2) ? { active: random.chance(0.5) } : {}),
@@ -206,15 +208,15 @@ async function run(operations: number, random: Random, judge: (done: Done) => vo
   }
 }
 
-test('P-20 S-065 S-066 10,000 random operations of five tenants answer what an oracle answers', async () => {
+test('P-20 S-065 S-066 10,000 random operations (2,000 on PostgreSQL) of five tenants answer what an oracle answers', async () => {
   process.stdout.write(`P-20 SEED=${seed}\n`)
-  await run(10_000, createRandom(seed), ({ check }) => check())
+  await run(operations, createRandom(seed), ({ check }) => check())
   // Whatever was claimed, each row stands where the oracle has it.
   const rows = await assembly.context.store.db.selectFrom('parent_agents').select(['id', 'tenant_id']).execute()
   expect(new Map(rows.map(({ id, tenant_id }) => [id, tenant_id]))).toEqual(
     new Map(oracle.all().map(({ id, tenant }) => [id, tenant])),
   )
-}, 60_000)
+}, 600_000)
 
 /** Makes one tenant predicate of each query hold for every row. */
 class LosesTenant extends OperationNodeTransformer {
@@ -259,6 +261,6 @@ test.each(['every query', 'the first query', 'the second query', 'the third quer
     // The third reads what a scoped query chose: losing its predicate changes nothing.
     expect(closed > 30, `${closed} answered 500`).toBe(which !== 'the third query')
   },
-  30_000,
+  120_000,
 )
 const tenantTables = /"(?:parent_agents|llm_models|context_groups)"/

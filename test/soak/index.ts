@@ -1,5 +1,6 @@
 import { soakKills } from './kills.ts'
 import { soakRedemptions } from './redemptions.ts'
+import { soakTimings } from './timings.ts'
 
 /** One long run. `run` returns what it measured in a few words, and throws when its claim did not hold. */
 export interface Soak {
@@ -28,5 +29,11 @@ export const soaks: readonly Soak[] = [
     says: 'P-11 S-027 50 parallel redemptions, three processes',
     rounds: 1_000,
     run: soakRedemptions,
+  },
+  {
+    name: 'timings',
+    says: 'S-020 S-044 unknown names and wrong secrets take the same time',
+    rounds: 2_000,
+    run: soakTimings,
   },
 ]
