@@ -1,3 +1,4 @@
+import { lookupText } from './lookup-text.ts'
 import type { Db } from './store.ts'
 
 export interface ClientRecord {
@@ -10,7 +11,7 @@ export interface ClientRecord {
 }
 
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
-  const row = await db.selectFrom('clients').selectAll().where('id', '=', clientId).executeTakeFirst()
+  const row = await db.selectFrom('clients').selectAll().where('id', '=', lookupText(clientId)).executeTakeFirst()
   // Asked for in any case: an unknown client costs the same queries as a known one (S-044).
   const redirectUris = await findRedirectUris(db, clientId)
   if (row === undefined) return undefined
@@ -28,7 +29,7 @@ async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('client_redirect_uris')
     .select('redirect_uri')
-    .where('client_id', '=', clientId)
+    .where('client_id', '=', lookupText(clientId))
     .orderBy('position')
     .execute()
   return rows.map((row) => row.redirect_uri)
@@ -39,7 +40,7 @@ export async function findSecretHashes(db: Db, clientId: string, nowMs: number):
   const rows = await db
     .selectFrom('client_secrets')
     .select('secret_hash')
-    .where('client_id', '=', clientId)
+    .where('client_id', '=', lookupText(clientId))
     .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)]))
     .execute()
   return rows.map((row) => row.secret_hash)

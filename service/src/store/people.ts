@@ -1,3 +1,4 @@
+import { lookupText } from './lookup-text.ts'
 import type { Db } from './store.ts'
 
 export interface PersonRecord {
@@ -11,7 +12,7 @@ export interface PersonRecord {
 }
 
 export async function findPersonByEmail(db: Db, email: string): Promise<PersonRecord | undefined> {
-  return findPerson(db, 'email', email.toLowerCase())
+  return findPerson(db, 'email', lookupText(email.toLowerCase()))
 }
 
 export async function findPersonById(db: Db, id: string): Promise<PersonRecord | undefined> {
