@@ -68,18 +68,19 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
     },
   }
   const authApp = createAuthApp(context)
-  if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl: config.authUrl, dev, roster: () => roster }))
+  const { authUrl, baseUrl } = config
+  if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster }))
   const apiApp = createApiApp(context)
   const service: Service = {
-    authUrl: config.authUrl,
-    baseUrl: config.baseUrl,
+    authUrl,
+    baseUrl,
     get people() {
       return roster.people
     },
     get clients() {
       return roster.clients
     },
-    fetch: createInProcessFetch({ [config.authUrl]: authApp, [config.baseUrl]: apiApp }),
+    fetch: createInProcessFetch({ [authUrl]: authApp, [baseUrl]: apiApp }),
     dev,
     close: () => store.close(),
   }

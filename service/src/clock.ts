@@ -4,7 +4,13 @@ export interface ServiceClock {
   advance(ms: number): void
   freeze(): void
   unfreeze(): void
+  state(): ClockState
 }
+
+export type ClockState = 'running' | 'frozen'
+
+/** The last millisecond of the year 9999: later times have no four-digit year, and from 275760 on no date at all. */
+const latestTimeMs = 253_402_300_799_999
 
 export function createClock(wallMs: () => number = Date.now): ServiceClock {
   let offsetMs = 0
@@ -19,6 +25,7 @@ export function createClock(wallMs: () => number = Date.now): ServiceClock {
     nowMs,
     advance(ms) {
       if (!Number.isSafeInteger(ms) || ms < 0) throw new RangeError('the clock moves ahead by a whole number of ms')
+      if (ms > latestTimeMs - nowMs()) throw new RangeError('the clock stops before the year 10000')
       offsetMs += ms
       if (frozenMs !== undefined) frozenMs += ms
     },
@@ -30,5 +37,6 @@ export function createClock(wallMs: () => number = Date.now): ServiceClock {
       offsetMs = frozenMs - wallMs()
       frozenMs = undefined
     },
+    state: () => (frozenMs === undefined ? 'running' : 'frozen'),
   }
 }

@@ -33,6 +33,8 @@ export interface FaultTarget {
 export interface Faults {
   add(rule: FaultRule): void
   clear(): void
+  /** The rules that are not used up, with the times that are left. */
+  list(): FaultRule[]
   /** The effect of the oldest rule that matches and is not used up. Counts as one use of it. */
   take(target: FaultTarget): FaultEffect | undefined
 }
@@ -51,6 +53,7 @@ export function createFaults(): Faults {
     clear() {
       kept = []
     },
+    list: () => kept.map(({ rule, left }) => (rule.times === undefined ? rule : { ...rule, times: left })),
     take(target) {
       const found = kept.find(({ rule }) => matches(rule.match ?? {}, target))
       if (found === undefined) return undefined

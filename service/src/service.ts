@@ -1,3 +1,4 @@
+import type { ClockState } from './clock.ts'
 import type { FaultRule } from './faults.ts'
 import type { JournalEntry } from './journal.ts'
 
@@ -26,6 +27,7 @@ export interface DevControls {
   advance(ms: number): void
   freeze(): void
   unfreeze(): void
+  clockState(): ClockState
   expireAccessTokens(): Promise<void>
   /** Every refresh token is refused from now on; access tokens live out their time. */
   revokeRefreshTokens(): Promise<void>
@@ -33,9 +35,13 @@ export interface DevControls {
   journal(): JournalEntry[]
   /** Whoever it names signs in and approves without pages: authorize redirects at once. Undefined turns it off. */
   autoApprove(email: string | undefined): void
+  /** Who does at the moment. */
+  autoApproved(): string | undefined
   /** Makes requests go wrong on purpose: on both origins, over sockets and in process. */
   addFault(rule: FaultRule): void
   clearFaults(): void
+  /** The rules that are not used up, with the times that are left. */
+  faults(): FaultRule[]
   /** Back to the seed without faults and automatic approval, with the people and clients that are known already. The clock stays where it is. */
   reset(): Promise<void>
 }

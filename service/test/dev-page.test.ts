@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
+import { hashOf } from '../src/pages/style.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, clientOf, login, refresh } from './login.ts'
 import { createService, startService } from './start.ts'
 
@@ -17,16 +18,23 @@ async function press(action: string, fields: Record<string, string> = {}) {
   return browser.submit(await page(), '/_dev/do', { action, ...fields })
 }
 
-test('issue: the dev page shows people, clients and the journal, without script and with the strict headers', async () => {
+test('issue: the dev page shows people, clients and the journal, with the strict headers and one script by its hash', async () => {
   const tokens = await login(service)
   const { html, status, response } = await page()
   expect([status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
   expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
   for (const { email, password } of service.people) for (const text of [email, password]) expect(html).toContain(text)
   for (const { name, clientId } of service.clients) for (const text of [name, clientId]) expect(html).toContain(text)
-  expect(html).toContain('auth POST /auth/v1/token 200 authorization_code')
+  const rows = html.replace(/<[^>]+>/g, ' ').replace(/ +/g, ' ')
+  expect(rows).toContain(`auth POST /auth/v1/token authorization_code 200 ${clientOf(service, 'Demo public').clientId}`)
   expect(html).toContain('consent_approved')
-  for (const text of [tokens.access_token, tokens.refresh_token, '<script']) expect(html).not.toContain(text)
+  for (const text of [tokens.access_token, tokens.refresh_token]) expect(html).not.toContain(text)
+  const scripts = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => hashOf(text))
+  const allowed = /script-src ([^;]*)/.exec(response.headers.get('content-security-policy') ?? '')?.[1]
+  expect([scripts.length, scripts.join(' ')]).toEqual([1, allowed])
+  expect((await browser.get(authorizeUrl(service).url)).response.headers.get('content-security-policy')).not.toContain(
+    'script-src',
+  )
 })
 
 test('issue: every button of the dev page does what the control does', async () => {
@@ -34,8 +42,15 @@ test('issue: every button of the dev page does what the control does', async () 
   const tokens = await login(service, { client })
   const status = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
   const beforeMs = service.dev.nowMs()
-  expect((await press('advance', { minutes: '1' })).next).toBe('/_dev')
+  expect((await press('advance', { minutes: '1' })).next).toBe('/_dev?done=advance')
   expect(service.dev.nowMs() - beforeMs).toBeGreaterThanOrEqual(60_000)
+  await press('freeze')
+  const frozenMs = service.dev.nowMs()
+  expect((await page()).html).toContain(', frozen')
+  await press('advance', { minutes: '2' })
+  expect([service.dev.nowMs(), service.dev.clockState()]).toEqual([frozenMs + 120_000, 'frozen'])
+  await press('unfreeze')
+  expect(service.dev.clockState()).toBe('running')
   expect((await press('expire')).status).toBe(303)
   expect(await status(tokens.access_token)).toBe(401)
   await press('revoke')
@@ -45,10 +60,12 @@ test('issue: every button of the dev page does what the control does', async () 
   await press('add-fault', { effect: 'status 503', path: agentSearch, times: '1' })
   expect([await status('x'), await status('x')]).toEqual([503, 401])
   await press('add-fault', { effect: 'status 500', times: '9' })
+  expect((await page()).html).toContain('status 500 on every path (9 left)')
   await press('clear-faults')
   expect(await status('x')).toBe(401)
   await press('auto-approve', { email: 'ada@demo.example' })
   expect((await browser.get(authorizeUrl(service).url)).status).toBe(302)
+  expect((await page()).html).toMatch(/<dt>Automatic approval<\/dt><dd><bdi>ada@demo.example/)
   await press('auto-approve', { email: '' })
   expect((await browser.get(authorizeUrl(service).url)).status).toBe(200)
   await press('reset')
@@ -58,6 +75,7 @@ test('issue: every button of the dev page does what the control does', async () 
 test.each([
   ['advance', { minutes: '-1' }],
   ['advance', { minutes: 'x' }],
+  ['advance', { minutes: '9000000000' }],
   ['session-token', { email: 'nobody@demo.example' }],
   ['auto-approve', { email: 'nobody@demo.example' }],
   ['add-fault', { effect: 'explode' }],
@@ -92,4 +110,46 @@ test('issue: the dev page answers over sockets, and looking at it leaves no trac
   expect((await fetch(`${listening.authUrl}/_dev`)).status).toBe(200)
   expect(listening.dev.journal()).toEqual([])
   await listening.close()
+})
+
+test('issue: a control says what it did, and a link cannot make the page say anything else', async () => {
+  const said = async (done: string) =>
+    /<p role="status">([^<]*)/.exec((await browser.get(`${service.authUrl}/_dev?done=${done}`)).html)?.[1]
+  expect(await said('freeze')).toBe('The clock stands still.')
+  for (const name of ['', 'constructor', '<b>x</b>', 'Session+token']) expect(await said(name)).toBeUndefined()
+})
+
+test('issue: /_dev/clock freezes, runs and advances, and /_dev/state says how things stand', async () => {
+  const send = async (body: unknown) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const response = await service.fetch(`${service.authUrl}/_dev/clock`, init)
+    return { status: response.status, body: (await response.json()) as { nowMs: number; clock: string } }
+  }
+  const state = async () =>
+    (await (await service.fetch(`${service.authUrl}/_dev/state`)).json()) as Record<string, unknown>
+  const frozen = await send({ state: 'frozen' })
+  expect(frozen).toEqual({ status: 200, body: { nowMs: service.dev.nowMs(), clock: 'frozen' } })
+  expect((await send({ advanceMs: 5 })).body).toEqual({ nowMs: frozen.body.nowMs + 5, clock: 'frozen' })
+  service.dev.autoApprove('ada@demo.example')
+  service.dev.addFault({ effect: 'reset', times: 2 })
+  expect(await state()).toMatchObject({
+    nowMs: frozen.body.nowMs + 5,
+    clock: 'frozen',
+    autoApprove: 'ada@demo.example',
+    faults: [{ effect: 'reset', times: 2 }],
+  })
+  expect((await send({ state: 'running', advanceMs: 5 })).body.clock).toBe('running')
+  for (const body of [
+    {},
+    { state: 'slow' },
+    { advanceMs: -1 },
+    { advanceMs: 1, more: 1 },
+    { advanceMs: 2 ** 53 - 1 },
+  ]) {
+    expect([body, (await send(body)).status]).toEqual([body, 422])
+  }
+  service.dev.clearFaults()
+  service.dev.autoApprove(undefined)
+  expect(await state()).toMatchObject({ clock: 'running', autoApprove: null, faults: [] })
 })

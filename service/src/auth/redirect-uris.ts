@@ -22,10 +22,17 @@ function isPort(text: string | undefined): boolean {
 /** Why these redirect URIs cannot be registered, or undefined when they can (S-002; loopback for both kinds: A-12). */
 export function refuseRegistration(redirectUris: readonly string[]): string | undefined {
   if (redirectUris.length < 1 || redirectUris.length > mostUris) return `register 1 to ${mostUris} redirect URIs`
-  const bad = redirectUris.find((uri) => !isRegistrable(uri))
-  return bad === undefined
-    ? undefined
-    : `${JSON.stringify(bad.slice(0, 200))} cannot be a redirect URI: use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard`
+  return redirectUris.map(refuseRedirectUri).find((problem) => problem !== undefined)
+}
+
+/** The same for one of them. */
+export function refuseRedirectUri(uri: string): string | undefined {
+  if (isRegistrable(uri)) return undefined
+  // A name resolves to whatever the machine says; the literals cannot be turned elsewhere (RFC 8252 §8.3).
+  const why = /^http:\/\/localhost(?=[:/?]|$)/i.test(uri)
+    ? 'write 127.0.0.1 instead of localhost, here and where the application is opened'
+    : 'use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard'
+  return `${JSON.stringify(uri.slice(0, 200))} cannot be a redirect URI: ${why}`
 }
 
 function isRegistrable(uri: string): boolean {

@@ -24,7 +24,9 @@ export function createClientsApp(): Hono<HttpEnvironment> {
   app.post('/sign-out', signOutOfClients)
   app.get('/new', async (c) => {
     const admin = await readAdmin(c)
-    return admin instanceof Response ? admin : showNewClient(c, { token: admin.token, status: 200 })
+    return admin instanceof Response
+      ? admin
+      : showNewClient(c, { token: admin.token, email: admin.person.email, status: 200 })
   })
   app.get('/:clientId', showOneClient)
   app.post('/:clientId/activity', changeActivity)

@@ -65,7 +65,8 @@ async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Ref
   if (client === undefined) return showError(c, 404, 'There is no such client in your tenant.')
   const registry = clientRegistryOf(store.db, admin.person.tenantId)
   const secrets = await registry.activeSecrets(client.id, clock.nowMs())
-  return showClient(c, { client, secrets, token: admin.token, status: refusal.status ?? 200, problem: refusal.problem })
+  const shown = { token: admin.token, email: admin.person.email }
+  return showClient(c, { client, secrets, ...shown, status: refusal.status ?? 200, problem: refusal.problem })
 }
 
 function findClient(c: Context<HttpEnvironment>, { person }: Admin): Promise<ClientRecord | undefined> {

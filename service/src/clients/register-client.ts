@@ -12,6 +12,7 @@ export async function registerClient(c: Context<HttpEnvironment>): Promise<Respo
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
   const { admin, get } = post
+  const shown = { token: admin.token, email: admin.person.email }
   const asked = {
     name: get('name') ?? '',
     kind: get('kind') ?? '',
@@ -19,10 +20,10 @@ export async function registerClient(c: Context<HttpEnvironment>): Promise<Respo
   }
   const read = readClientForm(asked)
   if (read.kind === 'refused') {
-    return showNewClient(c, { token: admin.token, status: 422, problem: sentence(read.problem), asked })
+    return showNewClient(c, { ...shown, status: 422, problem: sentence(read.problem), asked })
   }
   const proof = await proveAgain(c, admin, get)
-  if (proof.kind === 'refused') return showNewClient(c, { token: admin.token, ...proof, asked })
+  if (proof.kind === 'refused') return showNewClient(c, { ...shown, ...proof, asked })
   const credentials = await createClient(registryContext(c, admin), read.form)
   const { id: personId, tenantId: tenant } = admin.person
   c.get('service').journal.event('client_created', { clientId: credentials.clientId, personId, tenant })

@@ -18,6 +18,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     advance: (ms) => clock.advance(ms),
     freeze: () => clock.freeze(),
     unfreeze: () => clock.unfreeze(),
+    clockState: () => clock.state(),
     expireAccessTokens: () => expireEveryAccessToken(store.db, clock.nowMs()),
     revokeRefreshTokens: () => revokeEveryRefreshToken(store.db, clock.nowMs()),
     async mintSessionToken(email) {
@@ -35,6 +36,8 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
       faults.add(checked)
     },
     clearFaults: () => faults.clear(),
+    faults: () => faults.list(),
+    autoApproved: () => autoApproval.email(),
     async reset() {
       await seed(service, world(), 'anew')
       journal.clear()

@@ -2,8 +2,12 @@ import type { FormField } from '../auth/own-form.ts'
 import type { FaultEffect } from '../faults.ts'
 import type { DevControls } from '../service.ts'
 
-/** What a button of the dev page does; text is something to show. */
-type DevAction = (dev: DevControls, get: FormField) => Promise<unknown>
+interface DevAction {
+  /** What the page says afterwards. */
+  done: string
+  /** A string, at once or later, is shown instead: it exists only now. */
+  run(dev: DevControls, get: FormField): unknown
+}
 
 const minuteMs = 60_000
 
@@ -19,33 +23,45 @@ const effects: Record<string, FaultEffect> = {
 export const effectNames: readonly string[] = Object.keys(effects)
 
 const actions: Record<string, DevAction> = {
-  advance: async (dev, get) => dev.advance(Number(get('minutes')) * minuteMs),
-  expire: async (dev) => dev.expireAccessTokens(),
-  revoke: async (dev) => dev.revokeRefreshTokens(),
-  reset: async (dev) => dev.reset(),
-  'clear-faults': async (dev) => dev.clearFaults(),
-  'auto-approve': async (dev, get) => dev.autoApprove(get('email')),
-  'session-token': async (dev, get) => `Session token: ${await dev.mintSessionToken(get('email') ?? '')}`,
-  'add-fault': async (dev, get) => {
-    const effect = effects[get('effect') ?? '']
-    if (effect === undefined) throw new TypeError('there is no such effect')
-    const path = get('path')
-    dev.addFault({ match: path === undefined ? {} : { path }, effect, times: Number(get('times') ?? 1) })
+  advance: { done: 'The clock was moved ahead.', run: (dev, get) => dev.advance(Number(get('minutes')) * minuteMs) },
+  freeze: { done: 'The clock stands still.', run: (dev) => dev.freeze() },
+  unfreeze: { done: 'The clock runs again.', run: (dev) => dev.unfreeze() },
+  expire: { done: 'Every access token counts as expired.', run: (dev) => dev.expireAccessTokens() },
+  revoke: { done: 'Every refresh token is refused from now on.', run: (dev) => dev.revokeRefreshTokens() },
+  reset: { done: 'Everything is as it was at the start, but for the clock.', run: (dev) => dev.reset() },
+  'auto-approve': { done: 'Automatic approval was set.', run: (dev, get) => dev.autoApprove(get('email')) },
+  'session-token': {
+    done: 'A session token was minted.',
+    run: async (dev, get) => `Session token: ${await dev.mintSessionToken(get('email') ?? '')}`,
   },
+  'add-fault': { done: 'The fault was added.', run: addFault },
+  'clear-faults': { done: 'No faults are left.', run: (dev) => dev.clearFaults() },
+}
+
+/** What the page says after an action; undefined for a name that is none. */
+export function doneText(name: string): string | undefined {
+  return Object.hasOwn(actions, name) ? actions[name]?.done : undefined
 }
 
 /** Does it, and says what to show; what cannot be done comes back as text as well. */
 export async function actOn(
   dev: DevControls,
   get: FormField,
-): Promise<{ kind: 'done'; text: string | undefined } | { kind: 'refused'; problem: string }> {
+): Promise<{ kind: 'done'; name: string; text: string | undefined } | { kind: 'refused'; problem: string }> {
   const name = get('action') ?? ''
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action === undefined) return { kind: 'refused', problem: 'there is no such control' }
   try {
-    const text = await action(dev, get)
-    return { kind: 'done', text: typeof text === 'string' ? text : undefined }
+    const text = await action.run(dev, get)
+    return { kind: 'done', name, text: typeof text === 'string' ? text : undefined }
   } catch (error) {
     return { kind: 'refused', problem: error instanceof Error ? error.message : 'it failed' }
   }
+}
+
+function addFault(dev: DevControls, get: FormField): void {
+  const effect = effects[get('effect') ?? '']
+  if (effect === undefined) throw new TypeError('there is no such effect')
+  const path = get('path')
+  dev.addFault({ match: path === undefined ? {} : { path }, effect, times: Number(get('times') ?? 1) })
 }

@@ -12,12 +12,16 @@ import type { Roster } from './roster.ts'
 
 interface DevAppOptions {
   authUrl: string
+  baseUrl: string
   dev: DevControls
   roster(): Roster
 }
 
 const mostBytes = 16 * 1_024
-const clockBody = z.object({ advanceMs: z.int().min(0) })
+const clockBody = z
+  .strictObject({ state: z.enum(['running', 'frozen']).optional(), advanceMs: z.int().min(0).optional() })
+  .refine(({ state, advanceMs }) => state !== undefined || advanceMs !== undefined)
+const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both, as JSON'
 const autoApproveBody = z.object({ email: z.string().nullable() })
 const sessionTokenBody = z.object({ email: z.string() })
 
@@ -33,7 +37,11 @@ export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
 }
 
 function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
-  app.get('/state', (c) => c.json({ nowMs: dev.nowMs(), ...roster() }))
+  const time = () => ({ nowMs: dev.nowMs(), clock: dev.clockState() })
+  app.get('/state', (c) => {
+    const steered = { autoApprove: dev.autoApproved() ?? null, faults: dev.faults() }
+    return c.json({ ...time(), ...steered, ...roster() })
+  })
   app.get('/journal', (c) => c.json({ entries: dev.journal() }))
   app.post('/reset', async (c) => {
     await dev.reset()
@@ -41,9 +49,8 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
   app.post('/clock', async (c) => {
     const body = await readJson(c, clockBody)
-    if (body === undefined) return c.json({ error: 'send {"advanceMs": n} as JSON' }, 422)
-    dev.advance(body.advanceMs)
-    return c.json({ nowMs: dev.nowMs() })
+    if (body === undefined || !setClock(dev, body)) return c.json({ error: clockHelp }, 422)
+    return c.json(time())
   })
   app.post('/expire', async (c) => {
     await dev.expireAccessTokens()
@@ -53,6 +60,18 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
     await dev.revokeRefreshTokens()
     return c.json({ nowMs: dev.nowMs() })
   })
+}
+
+/** False when the clock cannot go that far. */
+function setClock(dev: DevControls, { state, advanceMs }: z.infer<typeof clockBody>): boolean {
+  try {
+    dev.advance(advanceMs ?? 0)
+  } catch {
+    return false
+  }
+  if (state === 'frozen') dev.freeze()
+  if (state === 'running') dev.unfreeze()
+  return true
 }
 
 function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {

@@ -31,7 +31,7 @@ export function showApiDocs(c: Context<HttpEnvironment>, document: OpenApiDocume
       ))}
     </>
   )
-  return showPage(c, { status: 200, title: info.title, width: 'wide', children })
+  return showPage(c, { status: 200, title: 'API description', width: 'wide', children })
 }
 
 function OperationCard({ name, operation }: { name: string; operation: OpenApiOperation }) {
@@ -61,8 +61,8 @@ function OperationCard({ name, operation }: { name: string; operation: OpenApiOp
           {Object.entries(operation.responses).map(([status, { description, content }]) => (
             <tr>
               <th scope="row">{status}</th>
-              <td>{description}</td>
-              <td>
+              <td data-column="Meaning">{description}</td>
+              <td data-column="Body">
                 <TypeOf schema={content['application/json'].schema} />
               </td>
             </tr>
@@ -92,7 +92,7 @@ function Members({ schema }: { schema: JsonSchema }) {
             <td>
               <TypeOf schema={schemaOf(member)} />
             </td>
-            <td>{notesOf(schemaOf(member), schema.required?.includes(name) ? 'required' : 'optional')}</td>
+            <td class="soft">{notesOf(schemaOf(member), schema.required?.includes(name) ? 'required' : 'optional')}</td>
           </tr>
         ))}
       </tbody>

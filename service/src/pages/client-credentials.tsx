@@ -17,6 +17,7 @@ export function showCredentials(
 ): Promise<Response> {
   const children = (
     <>
+      {clientSecret === undefined ? null : <p role="status">Copy the secret now. It is not shown again.</p>}
       <dl>
         <Fact name="Name">{name}</Fact>
         <Fact name="Client id">
@@ -28,7 +29,6 @@ export function showCredentials(
           </Fact>
         )}
       </dl>
-      {clientSecret === undefined ? null : <p>Copy the secret now. It is not shown again.</p>}
       <p>
         <a href={`/auth/v1/clients/${clientId}`}>Go to the client</a>
       </p>

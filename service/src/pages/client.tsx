@@ -11,6 +11,8 @@ interface ClientPage {
   client: ClientRecord
   secrets: ClientSecret[]
   token: string
+  /** Of the admin, whose password is asked for. */
+  email: string
   status: 200 | 403 | 422 | 429
   problem: string | undefined
 }
@@ -34,7 +36,7 @@ export function showClient(c: Context<HttpEnvironment>, page: ClientPage): Promi
       </dl>
       <Activity {...page} />
       {client.kind === 'confidential' ? <Secrets {...page} /> : null}
-      <p>
+      <p class="aside">
         <a href="/auth/v1/clients">Back to the clients</a>
       </p>
     </>
@@ -53,7 +55,7 @@ function Activity({ client, token }: ClientPage) {
   )
 }
 
-function Secrets({ client, secrets, token }: ClientPage) {
+function Secrets({ client, secrets, token, email }: ClientPage) {
   const action = `/auth/v1/clients/${client.id}/secrets`
   const isRotating = secrets.length > 1
   return (
@@ -75,7 +77,7 @@ function Secrets({ client, secrets, token }: ClientPage) {
       ) : (
         <form method="post" action={action}>
           <input type="hidden" name="token" value={token} />
-          <PasswordField label="Your password, once more" />
+          <PasswordField label="Your password, once more" username={email} />
           <button type="submit">Make a new secret</button>
         </form>
       )}

@@ -4,6 +4,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import type { PersonRecord } from '../store/people.ts'
 import { showPage } from './layout.tsx'
+import { Table } from './table.tsx'
 
 interface ClientsPage {
   admin: { person: PersonRecord; token: string }
@@ -17,14 +18,26 @@ export function showClients(
 ): Promise<Response> {
   const children = (
     <>
-      <p>
-        Tenant <bdi>{tenantName}</bdi>, signed in as {admin.person.email}
-      </p>
-      <p>
-        <a href="/auth/v1/clients/new">Register a client</a>
-      </p>
-      <ClientTable clients={clients} />
-      <form class="aside" method="post" action="/auth/v1/clients/sign-out">
+      <div class="bar">
+        <p>
+          Tenant <bdi>{tenantName}</bdi>, signed in as {admin.person.email}
+        </p>
+        <a class="button" href="/auth/v1/clients/new">
+          Register a client
+        </a>
+      </div>
+      <Table
+        label="API clients"
+        columns={['Name', 'Kind', 'State', 'Client id']}
+        rows={clients.map(({ id, name, kind, active }) => [
+          <a href={`/auth/v1/clients/${id}`}>{name}</a>,
+          kind,
+          active ? 'active' : 'inactive',
+          <code>{id}</code>,
+        ])}
+        empty="No clients yet."
+      />
+      <form class="bar" method="post" action="/auth/v1/clients/sign-out">
         <input type="hidden" name="token" value={admin.token} />
         <button class="plain" type="submit">
           Sign out
@@ -33,35 +46,4 @@ export function showClients(
     </>
   )
   return showPage(c, { status: 200, title: 'API clients', width: 'wide', children })
-}
-
-function ClientTable({ clients }: { clients: ClientRecord[] }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Kind</th>
-          <th scope="col">State</th>
-          <th scope="col">Client id</th>
-        </tr>
-      </thead>
-      <tbody>
-        {clients.map(({ id, name, kind, active }) => (
-          <tr>
-            <td>
-              <a href={`/auth/v1/clients/${id}`}>
-                <bdi>{name}</bdi>
-              </a>
-            </td>
-            <td>{kind}</td>
-            <td>{active ? 'active' : 'inactive'}</td>
-            <td>
-              <code>{id}</code>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
 }

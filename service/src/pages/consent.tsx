@@ -33,7 +33,7 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
       <form class="choices" method="post" action="/auth/v1/consent">
         <input type="hidden" name="request" value={page.request} />
         <input type="hidden" name="token" value={page.token} />
-        <button type="submit" name="decision" value="approve">
+        <button class="late" type="submit" name="decision" value="approve">
           Approve
         </button>
         <button class="plain" type="submit" name="decision" value="deny">
@@ -42,7 +42,7 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
       </form>
       <form class="aside" method="post" action="/auth/v1/sign-out">
         <input type="hidden" name="request" value={page.request} />
-        <button class="plain" type="submit">
+        <button class="link" type="submit">
           Sign in as somebody else
         </button>
       </form>

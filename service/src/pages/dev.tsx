@@ -1,161 +1,137 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { Child } from 'hono/jsx'
+import type { ClockState } from '../clock.ts'
+import type { FaultRule } from '../faults.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { JournalEntry } from '../journal.ts'
 import type { Client, Person } from '../service.ts'
+import { Controls } from './dev-controls.tsx'
+import { liveScript, liveScriptHash } from './dev-live.ts'
+import { Fact } from './fact.tsx'
 import { showPage } from './layout.tsx'
+import { Table } from './table.tsx'
+
+/** What became of a button: done, not possible, or something to copy that is shown once. */
+export interface Notice {
+  kind: 'done' | 'refused' | 'secret'
+  text: string
+}
 
 interface DevPage {
   people: Person[]
   clients: Client[]
   journal: JournalEntry[]
+  faults: FaultRule[]
   effects: readonly string[]
   nowMs: number
+  clock: ClockState
+  autoApproved: string | undefined
+  baseUrl: string
   token: string
-  status: 200 | 422
-  notice?: string
+  notice: Notice | undefined
 }
 
 const mostShown = 50
 
+/** The one page with a script; its policy allows that text alone, and requests to this origin. */
 export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise<Response> {
-  const { notice, nowMs, journal } = page
+  const { notice, baseUrl } = page
   const children = (
     <>
-      {notice === undefined ? null : (
-        <p role="alert">
-          <code>{notice}</code>
-        </p>
-      )}
-      <p>Service time {new Date(nowMs).toISOString()}</p>
+      {notice === undefined ? null : <NoticeLine {...notice} />}
+      <State {...page} />
+      <h2>Controls</h2>
       <Controls {...page} />
+      <h2>Requests</h2>
+      <p class="soft" id="live">
+        Reload the page to see new ones.
+      </p>
+      <div id="requests" data-live="">
+        <Table
+          label="Requests and events, newest first"
+          columns={['Time', 'Request or event', 'Answer', 'Client']}
+          rows={page.journal.slice(-mostShown).reverse().map(journalRow)}
+          narrow="lines"
+          empty="No requests yet."
+        />
+      </div>
       <Accounts {...page} />
-      <h2>Journal, newest first</h2>
-      <Table columns={['Time', 'What', 'Client']} rows={journal.slice(-mostShown).reverse().map(journalRow)} />
+      <p>
+        <a href="/auth/v1/clients">Manage API clients</a> · <a href={`${baseUrl}/docs`}>API description</a>
+      </p>
     </>
   )
-  return showPage(c, { status: page.status, title: 'Dev controls', width: 'wide', children })
+  const script = { text: liveScript, hash: liveScriptHash }
+  const status = notice?.kind === 'refused' ? 422 : 200
+  return showPage(c, { status, title: 'Dev controls', width: 'wide', script, children })
+}
+
+function NoticeLine({ kind, text }: Notice) {
+  if (kind === 'done') return <p role="status">{text}</p>
+  return <p role="alert">{kind === 'secret' ? <code>{text}</code> : text}</p>
+}
+
+function State({ nowMs, clock, autoApproved, faults }: DevPage) {
+  const left = ({ times }: FaultRule): string => (times === undefined ? '' : ` (${times} left)`)
+  return (
+    <dl class="facts" id="state" data-live="">
+      <Fact name="Service time">
+        {new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC
+        {clock === 'frozen' ? ', frozen' : ''}
+      </Fact>
+      <Fact name="Automatic approval">{autoApproved ?? 'off'}</Fact>
+      <Fact name="Faults">
+        {faults.length === 0
+          ? 'none'
+          : faults
+              .map((fault) => `${effectText(fault)} on ${fault.match?.path ?? 'every path'}${left(fault)}`)
+              .join(', ')}
+      </Fact>
+    </dl>
+  )
+}
+
+function effectText({ effect }: FaultRule): string {
+  if (typeof effect === 'string') return effect
+  return 'status' in effect ? `status ${effect.status}` : `delay of ${effect.delayMs} ms`
 }
 
 function Accounts({ people, clients }: DevPage) {
+  const kept = <span class="soft">as printed at the first start</span>
   return (
     <>
       <h2>People</h2>
       <Table
+        label="People"
         columns={['Email', 'Password', 'Tenant', 'Permissions']}
         rows={people.map(({ email, password, tenant, permissions }) => [
           email,
-          password || 'as printed at the first start',
+          password === '' ? kept : <code>{password}</code>,
           tenant,
-          permissions.join(' '),
+          permissions.join(', '),
         ])}
       />
       <h2>Clients</h2>
       <Table
-        columns={['Name', 'Kind', 'Client id', 'Secret', 'Redirect URIs']}
+        label="Clients"
+        columns={['Name', 'Client id and secret', 'Redirect URIs']}
         rows={clients.map(({ name, kind, clientId, clientSecret, redirectUris }) => [
           name,
-          kind,
-          clientId,
-          clientSecret ?? '–',
-          redirectUris.join(' '),
+          <>
+            <code>{clientId}</code>
+            {kind === 'public' ? null : clientSecret === undefined ? kept : <code>{clientSecret}</code>}
+          </>,
+          redirectUris.map((uri) => <code>{uri}</code>),
         ])}
       />
     </>
-  )
-}
-
-function Controls({ token, people, effects }: DevPage) {
-  const emails = people.map(({ email }) => email)
-  return (
-    <div class="controls">
-      <Control token={token} action="advance" button="Advance the clock">
-        <label for="minutes">Minutes</label>
-        <input id="minutes" name="minutes" type="number" min={0} value="10" required />
-      </Control>
-      <Control token={token} action="auto-approve" button="Sign in by itself">
-        <Choice id="automatic" label="Person" name="email" options={['', ...emails]} />
-      </Control>
-      <Control token={token} action="session-token" button="Mint a session token">
-        <Choice id="minted" label="Person" name="email" options={emails} />
-      </Control>
-      <Control token={token} action="add-fault" button="Add a fault">
-        <Choice id="effect" label="Effect" name="effect" options={effects} />
-        <label for="path">Path, empty for all</label>
-        <input id="path" name="path" value="/auth/v1/token" />
-        <label for="times">Times</label>
-        <input id="times" name="times" type="number" min={1} value="1" required />
-      </Control>
-      <Control token={token} action="clear-faults" button="Clear faults" />
-      <Control token={token} action="expire" button="Expire access tokens" />
-      <Control token={token} action="revoke" button="Revoke refresh tokens" />
-      <Control token={token} action="reset" button="Back to the seed" />
-    </div>
-  )
-}
-
-interface ControlProps {
-  token: string
-  action: string
-  button: string
-  children?: Child
-}
-
-function Control({ token, action, button, children }: ControlProps) {
-  return (
-    <form method="post" action="/_dev/do">
-      <input type="hidden" name="token" value={token} />
-      {children}
-      <button class="plain" type="submit" name="action" value={action}>
-        {button}
-      </button>
-    </form>
-  )
-}
-
-function Choice({ id, label, name, options }: { id: string; label: string; name: string; options: readonly string[] }) {
-  return (
-    <>
-      <label for={id}>{label}</label>
-      <select id={id} name={name}>
-        {options.map((option) => (
-          <option value={option}>{option === '' ? 'nobody' : option}</option>
-        ))}
-      </select>
-    </>
-  )
-}
-
-function Table({ columns, rows }: { columns: string[]; rows: string[][] }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          {columns.map((column) => (
-            <th scope="col">{column}</th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((cells) => (
-          <tr>
-            {cells.map((cell) => (
-              <td>
-                <bdi>{cell}</bdi>
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
   )
 }
 
 function journalRow(entry: JournalEntry): string[] {
   const time = new Date(entry.atMs).toISOString().slice(11, 23)
-  if (entry.kind === 'event') return [time, entry.event, entry.clientId ?? '']
+  if (entry.kind === 'event') return [time, entry.event, '', entry.clientId ?? '']
   const { origin, method, path, status, grantType, fault } = entry
-  const extras = [grantType, fault === undefined ? undefined : `fault: ${fault}`].filter((part) => part !== undefined)
-  return [time, [origin, method, path, String(status), ...extras].join(' '), entry.clientId ?? '']
+  const answer = fault === undefined ? String(status) : `${status}, fault: ${fault}`
+  return [time, [origin, method, path, grantType ?? ''].join(' ').trim(), answer, entry.clientId ?? '']
 }

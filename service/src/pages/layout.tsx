@@ -14,20 +14,26 @@ export interface Page {
   width?: 'narrow' | 'wide'
   /** Where the page goes by itself, at once. */
   forwardTo?: string
+  /** The only script that may run, named by its hash; requests may then go to this origin. */
+  script?: { text: string; hash: string }
   children: Child
 }
 
-const policy = [
-  "default-src 'none'",
-  `style-src ${styleHash}`,
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ')
+function policyFor({ script }: Page): string {
+  const scripted = script === undefined ? [] : [`script-src ${script.hash}`, "connect-src 'self'"]
+  return [
+    "default-src 'none'",
+    `style-src ${styleHash}`,
+    ...scripted,
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ')
+}
 
-/** Every page goes out with the same strict headers: no script, no frame, no cache, no referrer (S-012). */
+/** Every page goes out with the same strict headers: no foreign script, no frame, no cache, no referrer (S-012). */
 export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise<Response> {
-  c.header('Content-Security-Policy', policy)
+  c.header('Content-Security-Policy', policyFor(page))
   c.header('X-Frame-Options', 'DENY')
   c.header('X-Content-Type-Options', 'nosniff')
   c.header('Referrer-Policy', 'no-referrer')
@@ -35,7 +41,7 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
   return c.html(html`<!doctype html>${<Layout {...page} />}`, page.status)
 }
 
-function Layout({ title, width = 'narrow', forwardTo, children }: Page) {
+function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) {
   return (
     <html lang="en">
       <head>
@@ -47,9 +53,11 @@ function Layout({ title, width = 'narrow', forwardTo, children }: Page) {
       </head>
       <body>
         <main class={width}>
+          <p class="brand">Agent Management Service</p>
           <h1>{title}</h1>
           {children}
         </main>
+        {script === undefined ? null : <script type="module">{raw(script.text)}</script>}
       </body>
     </html>
   )

@@ -6,6 +6,8 @@ import { PasswordField } from './sign-in-form.tsx'
 
 interface NewClientPage {
   token: string
+  /** Of the admin, whose password is asked for. */
+  email: string
   status: 200 | 403 | 422 | 429
   problem?: string
   /** What was sent, to be mended. */
@@ -13,7 +15,7 @@ interface NewClientPage {
 }
 
 export function showNewClient(c: Context<HttpEnvironment>, page: NewClientPage): Promise<Response> {
-  const { token, status, problem, asked } = page
+  const { token, email, status, problem, asked } = page
   const children = (
     <form method="post" action="/auth/v1/clients">
       {problem === undefined ? null : <p role="alert">{problem}</p>}
@@ -29,7 +31,7 @@ export function showNewClient(c: Context<HttpEnvironment>, page: NewClientPage):
       <textarea id="redirect_uris" name="redirect_uris" rows={4} required spellcheck={false}>
         {asked?.redirectUris.join('\n') ?? ''}
       </textarea>
-      <PasswordField label="Your password, once more" />
+      <PasswordField label="Your password, once more" username={email} />
       <button type="submit">Register</button>
       <p class="aside">
         <a href="/auth/v1/clients">Back to the clients</a>

@@ -21,16 +21,26 @@ export function SignInForm({ action, problem, children }: SignInFormProps): Html
       )}
       {children}
       <label for="email">Email address</label>
-      <input id="email" name="email" type="email" autocomplete="username" required autofocus />
+      <input
+        id="email"
+        name="email"
+        type="email"
+        autocomplete="username"
+        required
+        autofocus
+        aria-describedby={problem === undefined ? undefined : 'problem'}
+      />
       <PasswordField />
       <button type="submit">Sign in</button>
     </form>
   )
 }
 
-export function PasswordField({ label = 'Password' }: { label?: string }): Html {
+/** `username` is for a password manager, where the form asks for the password alone. */
+export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Html {
   return (
     <>
+      {username === undefined ? null : <input value={username} autocomplete="username" readonly hidden />}
       <label for="password">{label}</label>
       <input id="password" name="password" type="password" autocomplete="current-password" maxlength={1024} required />
     </>

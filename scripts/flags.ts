@@ -1,0 +1,38 @@
+import type { ParseArgsConfig } from 'node:util'
+import { parseArgs } from 'node:util'
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
+
+type Options = NonNullable<ParseArgsConfig['options']>
+type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O; args: string[] }>>['values']
+
+/** Runs a command of the project: `--help` prints its help, unknown arguments are exit code 2, a failure is one line. */
+export async function runCommand<O extends Options>(
+  { name, help, options }: { name: string; help: string; options: O },
+  main: (values: Values<O>) => Promise<number> | number,
+): Promise<void> {
+  const complain = (problem: string): unknown => process.stderr.write(`${name}: ${problem}\n`)
+  const asked = process.argv.slice(2)
+  if (asked.includes('--help') || asked.includes('-h')) {
+    process.stdout.write(help)
+    return
+  }
+  let values: Values<O>
+  try {
+    values = parseArgs({ args: asked, options }).values
+  } catch (error) {
+    complain(`${messageOf(error)}\nTry npm run ${name} -- --help`)
+    process.exitCode = exitCodes.usage
+    return
+  }
+  try {
+    process.exitCode = await main(values)
+  } catch (error) {
+    complain(messageOf(error))
+    process.exitCode = exitCodes.failed
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'it failed'
+}

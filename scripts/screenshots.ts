@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Person, Service } from '../service/src/index.ts'
+import { startService } from '../service/src/index.ts'
+import { authorizeUrl, personOf } from '../service/test/login.ts'
+import { launchChromium } from '../test/support/chromium.ts'
+import { exitCodes, runCommand } from './flags.ts'
+
+const help = `Usage: npm run screenshots [-- --all FOLDER]
+
+Starts agent-service with its dev controls, walks a real Chromium through every page, and writes the pictures of the
+README files to docs/screenshots. People, clients and secrets on them belong to a service that ends with the command.
+
+  --all FOLDER  write the pictures of every page, light and dark, narrow and wide, to this folder instead; a new
+                temporary folder when it is -
+  -h, --help    this text
+
+Exit codes: 0 done, 1 a page did not come or there is no Chromium, 2 the arguments are wrong.
+`
+
+type Theme = 'light' | 'dark'
+
+/** CSS pixels. */
+const widths = { narrow: 390, wide: 1_200 } as const
+type Width = keyof typeof widths
+
+/** Which pictures the README files show, and how much of the page: its top left corner. */
+const kept: Record<string, { width: Width; heightPx: number }> = {
+  'sign-in': { width: 'narrow', heightPx: 460 },
+  consent: { width: 'narrow', heightPx: 620 },
+  clients: { width: 'wide', heightPx: 460 },
+  dev: { width: 'wide', heightPx: 860 },
+}
+
+const docsFolder = fileURLToPath(new URL('../docs/screenshots', import.meta.url))
+
+/** Takes a picture of what the page shows now. */
+type Shoot = (name: string, page: Page) => Promise<void>
+
+await runCommand({ name: 'screenshots', help, options: { all: { type: 'string' } } }, async ({ all }) => {
+  const folder = all === '-' ? await mkdtemp(join(tmpdir(), 'agent-service-pages-')) : (all ?? docsFolder)
+  await mkdir(folder, { recursive: true })
+  const browser = await launchChromium()
+  try {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of Object.keys(widths) as Width[]) {
+        const viewport = { width: widths[width], height: 800 }
+        const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', locale: 'en' })
+        await walk(
+          context,
+          all === undefined ? readmePictures(folder, colorScheme, width) : everyPicture(folder, colorScheme, width),
+        )
+        await context.close()
+      }
+    }
+  } finally {
+    await browser.close()
+  }
+  process.stdout.write(`${folder}\n`)
+  return exitCodes.ok
+})
+
+function readmePictures(folder: string, theme: Theme, width: Width): Shoot {
+  return async (name, page) => {
+    const picture = kept[name]
+    if (picture?.width !== width) return
+    const clip = { x: 0, y: 0, width: widths[width], height: picture.heightPx }
+    await page.screenshot({ path: join(folder, `${name}-${theme}.png`), clip, fullPage: true, animations: 'disabled' })
+  }
+}
+
+function everyPicture(folder: string, theme: Theme, width: Width): Shoot {
+  return async (name, page) => {
+    const path = join(folder, `${name}-${width}-${theme}.png`)
+    await page.screenshot({ path, fullPage: true, animations: 'disabled' })
+  }
+}
+
+/** Every page once, in the order in which somebody comes across them. */
+async function walk(context: BrowserContext, shoot: Shoot): Promise<void> {
+  const service = await startService({ dev: 'on' })
+  try {
+    const page = await context.newPage()
+    await visitLogin(service, page, shoot)
+    await visitClients(service, page, shoot)
+    await visitOthers(service, page, shoot)
+  } finally {
+    await service.close()
+  }
+}
+
+async function visitLogin(service: Service, page: Page, shoot: Shoot): Promise<void> {
+  await page.route('https://app.demo.example/**', (route) => route.fulfill({ body: 'the application' }))
+  await page.goto(authorizeUrl(service).url)
+  await shoot('sign-in', page)
+  await signIn(page, { email: 'ada@demo.example', password: 'not-the-password' })
+  await shoot('sign-in-refused', page)
+  await signIn(page, personOf(service, 'ada'))
+  await page.getByRole('button', { name: 'Approve' }).waitFor()
+  await shoot('consent', page)
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.waitForURL('https://app.demo.example/**')
+}
+
+async function visitClients(service: Service, page: Page, shoot: Shoot): Promise<void> {
+  await page.goto(`${service.authUrl}/auth/v1/clients`)
+  await shoot('clients', page)
+  await page.getByRole('link', { name: 'Register a client' }).click()
+  await shoot('new-client', page)
+  await page.getByLabel('Name').fill('Agent desk')
+  await page.getByLabel('Confidential').check()
+  await page.getByLabel('Redirect URIs').fill('http://localhost:3000/callback')
+  await page.getByLabel('Your password').fill(personOf(service, 'ada').password)
+  await page.getByRole('button', { name: 'Register' }).click()
+  await shoot('new-client-refused', page)
+  await page.getByLabel('Redirect URIs').fill('https://desk.example/callback')
+  await page.getByLabel('Your password').fill(personOf(service, 'ada').password)
+  await page.getByRole('button', { name: 'Register' }).click()
+  await page.locator('#client-secret').waitFor()
+  await shoot('client-secret', page)
+  await page.getByRole('link', { name: 'Go to the client' }).click()
+  await shoot('client', page)
+}
+
+async function visitOthers(service: Service, page: Page, shoot: Shoot): Promise<void> {
+  await page.goto(`${service.authUrl}/_dev`)
+  await page.getByRole('button', { name: 'Add the fault' }).click()
+  await shoot('dev', page)
+  await page.goto(`${service.authUrl}/auth/v1/authorize?client_id=nobody`)
+  await shoot('error', page)
+  await page.goto(`${service.baseUrl}/docs`)
+  await shoot('docs', page)
+}
+
+async function signIn(page: Page, { email, password }: Pick<Person, 'email' | 'password'>): Promise<void> {
+  await page.getByLabel('Email address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
