@@ -3,7 +3,8 @@ import type { Client, Service } from './service.ts'
 export const helpText: string = `agent-service: the Agent Management Service on this machine
 
   agent-service [options]
-  agent-service clients ACTION …    manage API clients; clients --help lists the actions
+  agent-service clients ACTION [options]
+                         manage API clients; clients --help lists the actions
 
   --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
   --json                 print one JSON line instead of text
@@ -12,7 +13,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   --data FILE            keep the data in a file; without it and DATABASE_URL they live in memory
   --auth-url, --base-url ORIGIN
                          what clients call the two hosts, when that is not 127.0.0.1 with these ports
-  --redirect-uri URI     register one more redirect URI for every demo client; repeatable
+  --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;
+                         https, or http on 127.0.0.1 or [::1] (not localhost); repeatable
   -h, --help             this text
 
 DATABASE_URL=postgresql://…  keeps the data in PostgreSQL; several processes may share it.
@@ -50,16 +52,21 @@ ${clientLines.join('\n')}
 `
 }
 
+/** What an application needs, ready to paste. A secret that only its hash is left of has no line of its own. */
 export function environmentText({ authUrl, baseUrl, clients }: Service): string {
   const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
   const publicClient = own.find(({ kind }) => kind === 'public')
   const confidential = own.find(({ kind }) => kind === 'confidential')
-  return `
-.env
-AGENT_AUTH_URL=${authUrl}
-AGENT_BASE_URL=${baseUrl}
-AGENT_PUBLIC_CLIENT_ID=${publicClient?.clientId ?? ''}
-AGENT_CLIENT_ID=${confidential?.clientId ?? ''}
-AGENT_CLIENT_SECRET=${confidential?.clientSecret ?? ''}
-`
+  const secret = confidential?.clientSecret
+  const lines = [
+    `AGENT_AUTH_URL=${authUrl}`,
+    `AGENT_BASE_URL=${baseUrl}`,
+    ...(publicClient === undefined ? [] : [`AGENT_PUBLIC_CLIENT_ID=${publicClient.clientId}`]),
+    ...(confidential === undefined ? [] : [`AGENT_CLIENT_ID=${confidential.clientId}`]),
+    ...(confidential === undefined ? [] : [secret === undefined ? lostSecret : `AGENT_CLIENT_SECRET=${secret}`]),
+  ]
+  return `\n.env\n${lines.join('\n')}\n`
 }
+
+const lostSecret =
+  '# AGENT_CLIENT_SECRET was printed at the first start; agent-service clients rotate-secret makes another'

@@ -1,8 +1,12 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
+import { refuseRedirectUri } from './auth/redirect-uris.ts'
+import { failureText } from './cli-failure.ts'
 import { environmentText, helpText, jsonLine, rosterText } from './cli-text.ts'
 import type { ServiceOptions } from './config.ts'
+import { refuseDataFile } from './data-file.ts'
 import { startService } from './server.ts'
+import type { Service } from './service.ts'
 import { whereData } from './where-data.ts'
 
 interface Command {
@@ -38,16 +42,30 @@ async function main(): Promise<number> {
 
 async function run({ output, options }: Command): Promise<number> {
   try {
+    const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
+    if (problem !== undefined) throw new Error(problem)
     const stopped = stopSignal()
     const service = await startService(options)
+    warnOfKeptClients(service, options)
     process.stdout.write(output === 'json' ? jsonLine(service) : rosterText(service) + environmentText(service))
     await stopped
     await service.close()
     return exitCodes.ok
   } catch (error) {
-    process.stderr.write(`agent-service: ${error instanceof Error ? error.message : 'it did not start'}\n`)
+    process.stderr.write(`agent-service: ${failureText(error)}\n`)
     return exitCodes.failed
   }
+}
+
+/** Redirect URIs are registered with the first start alone: then the clients are somebody's data. */
+function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions): void {
+  const registered = new Set(clients.flatMap((client) => client.redirectUris))
+  const missing = redirectUris.filter((uri) => !registered.has(uri))
+  if (missing.length === 0) return
+  process.stderr.write(
+    `agent-service: these data have their clients already, so ${missing.join(', ')} was not registered; ` +
+      'register a client of your own with agent-service clients create\n',
+  )
 }
 
 function stopSignal(): Promise<void> {
@@ -73,6 +91,8 @@ function readCommand(args: string[]): Command | string {
         'redirect-uri': { type: 'string', multiple: true },
       },
     })
+    const badUri = (values['redirect-uri'] ?? []).map(refuseRedirectUri).find((problem) => problem !== undefined)
+    if (badUri !== undefined) return `--redirect-uri: ${badUri}`
     const options: ServiceOptions = {
       dev: values.dev ? 'on' : 'off',
       authPort: portOf('--auth-port', values['auth-port'], 4001),

@@ -39,6 +39,10 @@ export type SecurityEvent =
   | 'refresh_token_reused'
   | 'client_authentication_failed'
   | 'access_forbidden'
+  | RegistryEvent
+
+/** A change of the client registry; its trail is kept with the data as well (S-060, A-82). */
+export type RegistryEvent =
   | 'client_created'
   | 'client_activated'
   | 'client_deactivated'

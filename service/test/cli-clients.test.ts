@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readClientsCommand } from '../src/clients/command-line.ts'
+import { actions, readClientsCommand } from '../src/clients/command-line.ts'
 import { runClientsCommand } from '../src/clients/run-command.ts'
 import type { Client, Service } from '../src/index.ts'
-import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
 import { createService } from './start.ts'
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
@@ -109,6 +109,8 @@ test.each([
   ['an unknown action', ['delete']],
   ['two actions', ['list', 'create']],
   ['an unknown option', ['list', '--bogus']],
+  ['a redirect URI on localhost', ['create', ...newClient, '--redirect-uri', 'http://localhost/cb']],
+  ['another kind', ['create', ...newClient, '--kind', 'secret']],
   ['create without a name', ['create', '--tenant', 'demo']],
   ['activate without a client', ['activate']],
   ['retire-secret without a secret', ['retire-secret', '--client', 'x']],
@@ -125,7 +127,7 @@ test('issue: exit codes and output of agent-service clients', async () => {
     spawned(['list', '--data', join(folder, 'none.db')]),
   ])
   expect([help.code, help.stderr]).toEqual([0, ''])
-  expect(help.stdout).toContain('agent-service clients create')
+  expect(help.stdout).toContain('agent-service clients ACTION')
   expect([created.code, created.stderr]).toEqual([0, ''])
   expect(JSON.parse(created.stdout)).toEqual({
     clientId: expect.stringMatching(/^app_/),
@@ -137,3 +139,49 @@ test('issue: exit codes and output of agent-service clients', async () => {
   expect([file.code, file.stdout]).toEqual([1, ''])
   expect(file.stderr).toContain('no data file')
 }, 30_000)
+
+test('S-060 S-087 changes by the command and by the pages leave one trail, with who and without a secret', async () => {
+  const client = made(await run('create', ...newClient, '--kind', 'confidential'))
+  await run('deactivate', '--client', client.clientId)
+  service.dev.advance(1_000)
+  const ada = personOf(service, 'ada')
+  const browser = new Browser(service.fetch)
+  const clients = `${service.authUrl}/auth/v1/clients`
+  const { email, password } = ada
+  const signedIn = await browser.submit(await browser.get(clients), '/auth/v1/clients/sign-in', { email, password })
+  expect(signedIn.status).toBe(303)
+  const path = `/auth/v1/clients/${client.clientId}`
+  const activated = await browser.submit(await browser.get(service.authUrl + path), `${path}/activity`, {
+    activity: 'active',
+  })
+  expect(activated.next).toBe(path)
+  const { changes } = await run<{ changes: { event: string; actor: string; tenant: string }[] }>(
+    'history',
+    '--client',
+    client.clientId,
+  )
+  expect(changes.map(({ event, actor, tenant }) => [event, actor, tenant])).toEqual([
+    ['client_activated', 'ada@demo.example', 'demo'],
+    ['client_deactivated', 'command line', 'demo'],
+    ['client_created', 'command line', 'demo'],
+  ])
+  const page = (await browser.get(service.authUrl + path)).html
+  const rows = [...page.matchAll(/<td data-column="(?:What|Who)"><bdi>([^<]+)/g)].map(([, text]) => text)
+  expect(rows).toEqual(['activated', 'ada@demo.example', 'deactivated', 'command line', 'registered', 'command line'])
+  expect(JSON.stringify(changes) + page).not.toContain(client.clientSecret)
+  expect((await run<{ changes: object[] }>('history', '--tenant', 'other')).changes).toEqual([])
+  await expect(run('history', '--tenant', 'nowhere')).rejects.toThrow('no such tenant')
+})
+
+test('S-060 a change that is refused leaves no trace', async () => {
+  const client = made(await run('create', ...newClient))
+  await expect(run('rotate-secret', '--client', client.clientId)).rejects.toThrow('no secret')
+  expect((await run<{ changes: object[] }>('history', '--client', client.clientId)).changes).toHaveLength(1)
+})
+
+test.each(actions)('issue: clients %s --help says what it takes and its exit codes', (action) => {
+  const read = readClientsCommand([action, '--help'])
+  expect(read).toMatchObject({ kind: 'help', text: expect.stringContaining(`agent-service clients ${action} `) })
+  expect(read).toMatchObject({ text: expect.stringContaining('Exit codes: 0') })
+  expect(readClientsCommand(['--help'])).toMatchObject({ text: expect.stringContaining(`  ${action} `) })
+})

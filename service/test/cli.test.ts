@@ -1,9 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+const here = fileURLToPath(new URL('.', import.meta.url))
 
 interface Run {
   child: ChildProcess
@@ -78,14 +83,56 @@ test.each([
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
   ['a bad port', ['--auth-port', '70000'], {}, 2, '--auth-port'],
   ['S-084 --dev in production', ['--dev'], { NODE_ENV: 'production' }, 2, 'production'],
-  ['a bad redirect URI', [...freePorts, '--redirect-uri', 'javascript:x'], {}, 1, 'redirect URI'],
-  ['a data file that cannot be', [...freePorts, '--data', '/nowhere/at/all.db'], {}, 1, 'agent-service: '],
+  ['S-002 a bad redirect URI', ['--redirect-uri', 'javascript:x'], {}, 2, 'use https, or http on 127.0.0.1'],
+  ['S-002 localhost', ['--redirect-uri', 'http://localhost:5173/cb'], {}, 2, 'write 127.0.0.1 instead of localhost'],
+  ['a data file in no folder', [...freePorts, '--data', '/nowhere/at/all.db'], {}, 1, 'its folder does not exist'],
+  ['a folder as data file', [...freePorts, '--data', here], {}, 1, 'is not a file'],
+  ['another file as data file', [...freePorts, '--data', cli], {}, 1, 'holds something else than a database'],
 ])(
   '%s',
   async (_, args, env, code, text) => {
     const result = await run(args, env).exit
     expect(result.code).toBe(code)
     expect(result.stdout + result.stderr).toContain(text)
+    expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
   },
   20_000,
 )
+
+test.each([['--auth-port'], ['--base-port']])(
+  'a port in use is named, with the way out (%s)',
+  async (option) => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const { port } = taken.address() as { port: number }
+    const result = await run([...freePorts, option, String(port)]).exit
+    taken.close()
+    expect([result.code, result.stdout]).toEqual([1, ''])
+    expect(result.stderr).toContain(`port ${port} is in use`)
+    expect(result.stderr).toContain('--auth-port and --base-port')
+  },
+  20_000,
+)
+
+test('an .env has no empty line for a secret that only its hash is left of, and says what became of late URIs', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-service-cli-'))
+  const dataFile = join(folder, 'data.db')
+  const start = async (...args: string[]) => {
+    const { child, firstOutput, exit } = run([...freePorts, '--data', dataFile, ...args])
+    const text = await firstOutput
+    child.kill('SIGTERM')
+    return { text, ...(await exit) }
+  }
+  const first = await start()
+  expect(first.text).toMatch(/\nAGENT_CLIENT_SECRET=[\w-]{43}\n/)
+  const second = await start('--redirect-uri', 'https://late.example/cb')
+  expect(second.text).toContain('AGENT_CLIENT_ID=app_')
+  expect(second.text).not.toMatch(/=\n/)
+  expect(second.text).toContain('rotate-secret')
+  expect([first.stderr, second.stderr]).toEqual([
+    '',
+    expect.stringContaining('https://late.example/cb was not registered'),
+  ])
+  expect((await readFile(dataFile)).subarray(0, 6).toString()).toBe('SQLite')
+  await rm(folder, { recursive: true })
+}, 30_000)

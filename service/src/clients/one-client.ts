@@ -6,6 +6,7 @@ import { showCredentials } from '../pages/client-credentials.tsx'
 import { showError } from '../pages/error.tsx'
 import { clientRegistryOf } from '../store/client-registry.ts'
 import type { ClientRecord } from '../store/clients.ts'
+import { listRegistryChanges } from '../store/registry-events.ts'
 import type { Admin } from './admin.ts'
 import { readAdmin, readAdminForm, registryContext } from './admin.ts'
 import { proveAgain } from './prove-again.ts'
@@ -65,7 +66,8 @@ async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Ref
   if (client === undefined) return showError(c, 404, 'There is no such client in your tenant.')
   const registry = clientRegistryOf(store.db, admin.person.tenantId)
   const secrets = await registry.activeSecrets(client.id, clock.nowMs())
-  const shown = { token: admin.token, email: admin.person.email }
+  const changes = await listRegistryChanges(store.db, admin.person.tenantId, client.id)
+  const shown = { changes, token: admin.token, email: admin.person.email }
   return showClient(c, { client, secrets, ...shown, status: refusal.status ?? 200, problem: refusal.problem })
 }
 

@@ -1,6 +1,8 @@
 import { keyedHash, randomId, randomSecret } from '../auth/secrets.ts'
+import type { RegistryEvent } from '../journal.ts'
 import type { ClientRegistry } from '../store/client-registry.ts'
 import { clientRegistryOf } from '../store/client-registry.ts'
+import { addRegistryChange } from '../store/registry-events.ts'
 import type { Db } from '../store/store.ts'
 import { transact } from '../store/transact.ts'
 import type { ClientForm } from './new-client.ts'
@@ -11,6 +13,8 @@ export interface RegistryContext {
   hashKey: Uint8Array
   nowMs: number
   tenantId: string
+  /** Who makes the change: a person's id, or `command line`. */
+  actor: string
 }
 
 /** A refusal says why; everything else has happened and is committed. */
@@ -26,8 +30,9 @@ const mostSecrets = 2
 
 export async function createClient(context: RegistryContext, form: ClientForm): Promise<Credentials> {
   const clientId = randomId('app')
-  return inTransaction(context, async (registry) => {
+  return inTransaction(context, async (registry, record) => {
     await registry.create({ ...form, id: clientId })
+    await record('client_created', clientId)
     const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, clientId) : undefined
     return { clientId, clientSecret }
   })
@@ -35,13 +40,14 @@ export async function createClient(context: RegistryContext, form: ClientForm): 
 
 /** A second secret beside the first, so that a running application can change over; then the first is retired. */
 export async function rotateSecret(context: RegistryContext, clientId: string): Promise<Outcome<Credentials>> {
-  return inTransaction(context, async (registry) => {
+  return inTransaction(context, async (registry, record) => {
     await registry.lock(clientId)
     const client = await registry.find(clientId)
     if (client === undefined) return refused('there is no such client')
     if (client.kind === 'public') return refused('a public client has no secret')
     const secrets = await registry.activeSecrets(clientId, context.nowMs)
     if (secrets.length >= mostSecrets) return refused('two secrets are active; retire one first')
+    await record('client_secret_created', clientId)
     return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, clientId) } }
   })
 }
@@ -50,25 +56,28 @@ export async function retireSecret(
   context: RegistryContext,
   { clientId, secretId }: { clientId: string; secretId: string },
 ): Promise<Outcome<undefined>> {
-  return inTransaction(context, async (registry) => {
+  return inTransaction(context, async (registry, record) => {
     await registry.lock(clientId)
     if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
     const secrets = await registry.activeSecrets(clientId, context.nowMs)
     if (!secrets.some(({ id }) => id === secretId)) return refused('there is no such active secret')
     if (secrets.length === 1) return refused('this is the only secret; make a new one first, or deactivate the client')
     await registry.retireSecret(clientId, secretId, context.nowMs)
+    await record('client_secret_retired', clientId)
     return { kind: 'done', value: undefined }
   })
 }
 
 export async function setActivity(
-  { db, tenantId }: RegistryContext,
+  context: RegistryContext,
   { clientId, activity }: { clientId: string; activity: 'active' | 'inactive' },
 ): Promise<Outcome<undefined>> {
-  const registry = clientRegistryOf(db, tenantId)
-  if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
-  await registry.setActive(clientId, activity)
-  return { kind: 'done', value: undefined }
+  return inTransaction(context, async (registry, record) => {
+    if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
+    await registry.setActive(clientId, activity)
+    await record(activity === 'active' ? 'client_activated' : 'client_deactivated', clientId)
+    return { kind: 'done', value: undefined }
+  })
 }
 
 async function addSecret(context: RegistryContext, registry: ClientRegistry, clientId: string): Promise<string> {
@@ -81,11 +90,18 @@ async function addSecret(context: RegistryContext, registry: ClientRegistry, cli
   return secret
 }
 
+type Recorder = (event: RegistryEvent, clientId: string) => Promise<void>
+
+/** A change and its record, both or neither. */
 function inTransaction<Value>(
-  { db, tenantId }: RegistryContext,
-  run: (registry: ClientRegistry) => Promise<Value>,
+  { db, tenantId, nowMs, actor }: RegistryContext,
+  run: (registry: ClientRegistry, record: Recorder) => Promise<Value>,
 ): Promise<Value> {
-  return transact(db, (tx) => run(clientRegistryOf(tx, tenantId)))
+  return transact(db, (tx) =>
+    run(clientRegistryOf(tx, tenantId), (event, clientId) =>
+      addRegistryChange(tx, { tenantId, atMs: nowMs, event, actor, clientId }),
+    ),
+  )
 }
 
 function refused(problem: string): { kind: 'refused'; problem: string } {

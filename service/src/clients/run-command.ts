@@ -3,6 +3,8 @@ import { loadKeys } from '../auth/keys.ts'
 import { clientRegistryOf } from '../store/client-registry.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import { findClient } from '../store/clients.ts'
+import type { RegistryChange } from '../store/registry-events.ts'
+import { commandLine, listRegistryChanges } from '../store/registry-events.ts'
 import type { Db } from '../store/store.ts'
 import { openStore } from '../store/store.ts'
 import type { ClientsCommand } from './command-line.ts'
@@ -20,16 +22,23 @@ export interface ListedClient {
   secrets: { id: string; createdMs: number }[]
 }
 
-export type CommandResult = Outcome<{ clients: ListedClient[] } | Credentials | { clientId: string }>
+/** One line of the trail. */
+export type ListedChange = RegistryChange & { tenant: string }
+
+export type CommandResult = Outcome<
+  { clients: ListedClient[] } | { changes: ListedChange[] } | Credentials | { clientId: string }
+>
 
 /** Works on the data itself, whether or not a service runs on it. Being able to open it is the permission. */
 export async function runClientsCommand(command: ClientsCommand): Promise<CommandResult> {
   // Opening would make an empty database out of a misspelt name.
   const { dataFile, databaseUrl } = command.location
-  if (dataFile !== undefined && !existsSync(dataFile)) return refused(`there is no data file ${dataFile}`)
+  if (dataFile !== undefined && !existsSync(dataFile))
+    return refused(`there is no data file ${JSON.stringify(dataFile)}`)
   const store = await openStore({ dataFile, databaseUrl })
   try {
-    return command.action === 'list' ? await list(store.db, command) : await change(store.db, command)
+    if (command.action === 'list') return await list(store.db, command)
+    return command.action === 'history' ? await history(store.db, command) : await change(store.db, command)
   } finally {
     await store.close()
   }
@@ -41,7 +50,7 @@ async function change(db: Db, command: ClientsCommand): Promise<CommandResult> {
   if (command.action !== 'create' && client === undefined) return refused('there is no such client')
   if (tenantId === undefined || !(await tenants(db)).includes(tenantId)) return refused('there is no such tenant')
   const { hashKey } = await loadKeys(db)
-  return perform({ db, hashKey, nowMs: Date.now(), tenantId }, command)
+  return perform({ db, hashKey, nowMs: Date.now(), tenantId, actor: commandLine }, command)
 }
 
 async function perform(context: RegistryContext, command: ClientsCommand): Promise<CommandResult> {
@@ -71,6 +80,17 @@ async function list(db: Db, { tenant }: ClientsCommand): Promise<CommandResult> 
     }
   }
   return { kind: 'done', value: { clients } }
+}
+
+async function history(db: Db, { tenant, client }: ClientsCommand): Promise<CommandResult> {
+  const all = await tenants(db)
+  if (tenant !== undefined && !all.includes(tenant)) return refused('there is no such tenant')
+  const changes: ListedChange[] = []
+  for (const tenantId of tenant === undefined ? all : [tenant]) {
+    const found = await listRegistryChanges(db, tenantId, client)
+    changes.push(...found.map((one) => ({ ...one, tenant: tenantId })))
+  }
+  return { kind: 'done', value: { changes: changes.sort((a, b) => b.atMs - a.atMs) } }
 }
 
 async function tenants(db: Db): Promise<string[]> {

@@ -75,6 +75,7 @@ async function seedClient({ keys, clock }: ServiceContext, tx: Db, client: DemoC
 
 // Children before parents.
 const everyTable = [
+  'registry_events',
   'context_groups',
   'parent_agents',
   'llm_models',

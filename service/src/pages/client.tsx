@@ -1,20 +1,33 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
+import type { RegistryEvent } from '../journal.ts'
 import type { ClientSecret } from '../store/client-registry.ts'
 import type { ClientRecord } from '../store/clients.ts'
+import type { RegistryChange } from '../store/registry-events.ts'
 import { Fact } from './fact.tsx'
 import { showPage } from './layout.tsx'
 import { PasswordField } from './sign-in-form.tsx'
+import { Table } from './table.tsx'
 
 interface ClientPage {
   client: ClientRecord
   secrets: ClientSecret[]
+  /** Newest first. */
+  changes: RegistryChange[]
   token: string
   /** Of the admin, whose password is asked for. */
   email: string
   status: 200 | 403 | 422 | 429
   problem: string | undefined
+}
+
+const changeTexts: Record<RegistryEvent, string> = {
+  client_created: 'registered',
+  client_activated: 'activated',
+  client_deactivated: 'deactivated',
+  client_secret_created: 'new secret',
+  client_secret_retired: 'secret retired',
 }
 
 export function showClient(c: Context<HttpEnvironment>, page: ClientPage): Promise<Response> {
@@ -36,6 +49,14 @@ export function showClient(c: Context<HttpEnvironment>, page: ClientPage): Promi
       </dl>
       <Activity {...page} />
       {client.kind === 'confidential' ? <Secrets {...page} /> : null}
+      <h2>Changes</h2>
+      <Table
+        label="Changes, newest first"
+        columns={['Time', 'What', 'Who']}
+        rows={page.changes.map(({ atMs, event, actor }) => [timeText(atMs), changeTexts[event], actor])}
+        narrow="lines"
+        empty="None since the service was set up."
+      />
       <p class="aside">
         <a href="/auth/v1/clients">Back to the clients</a>
       </p>
@@ -64,7 +85,7 @@ function Secrets({ client, secrets, token, email }: ClientPage) {
       {secrets.map(({ id, createdMs }) => (
         <form method="post" action={`${action}/retire`}>
           <input type="hidden" name="token" value={token} />
-          <p>Made {new Date(createdMs).toISOString().slice(0, 19).replace('T', ' ')} UTC</p>
+          <p>Made {timeText(createdMs)}</p>
           {isRotating ? (
             <button class="plain" type="submit" name="secret" value={id}>
               Retire this secret
@@ -83,4 +104,8 @@ function Secrets({ client, secrets, token, email }: ClientPage) {
       )}
     </section>
   )
+}
+
+function timeText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }

@@ -26,7 +26,7 @@ function openLibsql(dataFile: string | undefined): SqliteDatabase {
 
 function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
-  closeSync(openSync(dataFile, 'a', 0o600))
+  createPrivately(dataFile)
   const database = new Database(dataFile)
   database.pragma(`busy_timeout = ${busyMs}`)
   database.pragma('journal_mode = WAL')
@@ -67,5 +67,14 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
       }
     },
     close: () => database.close(),
+  }
+}
+
+/** Leaves a file that is there alone: closing it would give up the locks of another database on it in this process. */
+function createPrivately(dataFile: string): void {
+  try {
+    closeSync(openSync(dataFile, 'ax', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

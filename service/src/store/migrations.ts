@@ -3,6 +3,7 @@ import type { StoreDialect } from './dialects.ts'
 import { createApiTables } from './migration-001-api.ts'
 import { createAuthTables } from './migration-001-auth.ts'
 import { addSecretTimes } from './migration-002-secret-times.ts'
+import { createRegistryEvents } from './migration-003-registry-events.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -14,5 +15,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
       },
     },
     '002-secret-times': { up: addSecretTimes },
+    '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, dialect) },
   }
 }

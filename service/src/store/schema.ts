@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { RegistryEvent } from '../journal.ts'
 
 /** Portable columns: flags are 0 or 1, times are epoch milliseconds, lists and objects are JSON text. */
 export type Flag = 0 | 1
@@ -33,6 +34,15 @@ export interface Tables {
   }
   client_redirect_uris: { client_id: string; redirect_uri: string; position: number }
   client_approvals: { client_id: string; tenant_id: string; active: Flag; surfaces: string }
+  registry_events: {
+    id: Generated<number>
+    at_ms: number
+    event: RegistryEvent
+    /** A person's id, or `command line`. */
+    actor: string
+    client_id: string
+    tenant_id: string
+  }
   sign_in_sessions: { id_hash: string; person_id: string; created_ms: number; seen_ms: number }
   authorization_requests: AuthorizationRequestTable
   authorization_codes: AuthorizationCodeTable

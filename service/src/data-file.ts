@@ -3,7 +3,10 @@ import { dirname, resolve } from 'node:path'
 
 const header = 'SQLite format 3\0'
 
-/** What keeps this path from being a data file, or undefined. A new file may be made in a folder that is there. */
+/**
+ * What keeps this path from being a data file, or undefined. A new file may be made in a folder that is there. For a
+ * process that has not opened it yet: closing a file a second time over gives up every lock of the process on it.
+ */
 export function refuseDataFile(dataFile: string): string | undefined {
   const named = (problem: string): string => `the data file ${JSON.stringify(dataFile)} ${problem}`
   const file = statSync(dataFile, { throwIfNoEntry: false })
