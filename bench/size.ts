@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { runCommand } from '../scripts/flags.ts'
 import tsup from '../tsup.config.ts'
 import { type Bundle, bundle } from './bundle.ts'
 
@@ -11,6 +11,8 @@ jose included). Fails when the core set is over its budget or anything grew by m
   --detail   also what each source file contributes, in minified bytes
   --record   write the sizes to bench/size.json; growth over 10 % needs a decision file in docs/decisions/ as well
   --help     this text
+
+Exit codes: 0 within budget and baseline, 1 over one of them, 2 the arguments are wrong.
 `
 
 const budget = 6_500
@@ -27,14 +29,9 @@ const core = [
 ]
 const coreName = 'login + callback + exchange + refresh + session + bearer'
 
-const { values: flags } = parseArgs({
-  options: { detail: { type: 'boolean' }, record: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-})
+await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' }, record: { type: 'boolean' } } }, main)
 
-if (flags.help) process.stdout.write(help)
-else process.exitCode = await main()
-
-async function main(): Promise<number> {
+async function main(flags: { detail?: boolean; record?: boolean }): Promise<number> {
   const sizes = await measure()
   const baseline = readBaseline()
   printTable(sizes, baseline)
