@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import ts from 'typescript'
 import { parse, sourceFiles } from '../test/support/source-graph.ts'
+import { runCommand } from './flags.ts'
 
 const help = `Usage: npm run trace [-- --rows]
 
@@ -12,7 +12,7 @@ a test no title names: those of test/rows.json, C-rows of the client and S-rows 
   --rows   also the titles of each row
   --help   this text
 
-Exit code 0: every row of the two lists has a test, 1: some have none.
+Exit codes: 0 every row of the two lists has a test, 1 some have none, 2 the arguments are wrong.
 `
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -20,12 +20,9 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const owners = { 'C-': 'client', 'S-': 'service' }
 const rowId = /\b(?:[CSPF]-\d{2,3}|F\d{3})\b/g
 
-const { values: flags } = parseArgs({ options: { rows: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } })
+await runCommand({ name: 'trace', help, options: { rows: { type: 'boolean' } } }, main)
 
-if (flags.help) process.stdout.write(help)
-else process.exitCode = main()
-
-function main(): number {
+function main(flags: { rows?: boolean }): number {
   const rows = Object.entries(JSON.parse(readFileSync(`${root}test/rows.json`, 'utf8')) as Record<string, string>)
   const named = titlesByRow()
   const lists = Object.entries(owners).map(([prefix, owner]) => {
