@@ -27,13 +27,16 @@ type Theme = 'light' | 'dark'
 const widths = { narrow: 390, wide: 1_200 } as const
 type Width = keyof typeof widths
 
-/** Which pictures the README files show, and how much of the page: its top left corner. */
+/** Which pictures the README files show, and how much of the page at most. */
 const kept: Record<string, { width: Width; heightPx: number }> = {
-  'sign-in': { width: 'narrow', heightPx: 460 },
-  consent: { width: 'narrow', heightPx: 620 },
-  clients: { width: 'wide', heightPx: 460 },
-  dev: { width: 'wide', heightPx: 860 },
+  'sign-in': { width: 'narrow', heightPx: 800 },
+  consent: { width: 'narrow', heightPx: 800 },
+  clients: { width: 'wide', heightPx: 800 },
+  dev: { width: 'wide', heightPx: 1_060 },
 }
+
+/** Below the page's card, as above it on a narrow screen. */
+const marginPx = 8
 
 const docsFolder = fileURLToPath(new URL('../docs/screenshots', import.meta.url))
 
@@ -67,7 +70,9 @@ function readmePictures(folder: string, theme: Theme, width: Width): Shoot {
   return async (name, page) => {
     const picture = kept[name]
     if (picture?.width !== width) return
-    const clip = { x: 0, y: 0, width: widths[width], height: picture.heightPx }
+    const card = await page.locator('main').boundingBox()
+    const endPx = (card?.y ?? 0) + (card?.height ?? 0) + marginPx
+    const clip = { x: 0, y: 0, width: widths[width], height: Math.min(picture.heightPx, endPx) }
     await page.screenshot({ path: join(folder, `${name}-${theme}.png`), clip, fullPage: true, animations: 'disabled' })
   }
 }

@@ -22,5 +22,5 @@ test('docs/requirements.md explains every id that a test names, in one sentence'
   const rows = allRows()
   const unexplained = [...new Set(named)].filter((id) => !(id in rows)).sort()
   expect(unexplained, 'give these a sentence in test/rows-beyond.json, then npm run requirements').toEqual([])
-  expect(Object.values(rows).filter((sentence) => !/^\P{Ll}.*\.$/u.test(sentence))).toEqual([])
+  expect(Object.values(rows).filter((sentence) => !/^\S.{10,}\.$/.test(sentence))).toEqual([])
 })

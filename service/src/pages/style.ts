@@ -14,7 +14,7 @@ body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding
   color: var(--text); font: 1rem/1.5 system-ui, sans-serif }
 main { width: 100%; max-width: 26rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem;
   padding: 1.75rem 1.5rem 2rem }
-main.wide { max-width: 70rem }
+main.wide { max-width: 70rem; align-self: start }
 h1 { font-size: 1.35rem; line-height: 1.25; margin: 0 0 1rem }
 h2 { font-size: 1.15rem; margin: 2rem 0 .75rem }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; overflow-wrap: anywhere }
