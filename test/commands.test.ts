@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
+
+/** Those of our own: `tsx file.ts`. The others hand their arguments to vitest, the demo or the built service. */
+const own = Object.entries(scripts).filter(([, script]) => /^tsx \S+\.ts( \S+)?$/.test(script))
+
+function run(script: string, ...more: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const args = ['--import', ...script.split(' '), ...more]
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
+
+test('every command but these is one of ours', () => {
+  const others = Object.keys(scripts).filter((name) => !own.some(([ours]) => ours === name))
+  expect(others).toEqual(['test', 'demo', 'service', 'prepack'])
+})
+
+test.each(own)('npm run %s: --help is exit code 0, an unknown argument 2, without a stack', async (name, script) => {
+  const help = await run(script, '--help')
+  expect([help.code, help.stderr]).toEqual([0, ''])
+  expect(help.stdout).toContain(`Usage: npm run ${name}`)
+  expect(help.stdout).toMatch(/Exit codes?:? 0/)
+  const wrong = await run(script, '--no-such-argument')
+  expect([wrong.code, wrong.stdout]).toEqual([2, ''])
+  expect(wrong.stderr).not.toBe('')
+  expect(wrong.stderr).not.toMatch(/\n {4}at /)
+})
