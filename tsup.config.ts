@@ -3,6 +3,9 @@ import type { Options } from 'tsup'
 /** One line for each entry of "exports" in package.json. */
 const entry: Record<string, string> = {
   index: 'src/index.ts',
+  redis: 'src/redis/index.ts',
+  postgres: 'src/postgres/index.ts',
+  testing: 'src/testing/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */

@@ -23,6 +23,8 @@ const stages: Record<string, string[]> = {
     'storage/memory.ts',
     'storage/encrypted.ts',
     'storage/pending-logins.ts',
+    'storage/lease.ts',
+    'storage/leased-storage.ts',
   ],
   session: [
     'session/record.ts',
@@ -54,6 +56,7 @@ const edges: Record<string, string[]> = {
   backend: [],
   redis: [],
   postgres: [],
+  testing: [],
 }
 
 /** The only entries that may need Node. */

@@ -8,7 +8,7 @@ declare module 'vitest' {
 }
 
 /** The real servers that tests can ask for. */
-export type ServerName = 'postgres'
+export type ServerName = 'postgres' | 'redis'
 
 /** The URL of one of the run's own servers; the first who asks starts it, everybody else waits for the same one. */
 export async function serverUrl(name: ServerName): Promise<string> {

@@ -9,6 +9,7 @@ import type { ServerName } from './servers-client.ts'
 
 const starters: Record<ServerName, () => Promise<RunningServer>> = {
   postgres: async () => (await import('./postgres-server.ts')).startPostgres(),
+  redis: async () => (await import('./redis-server.ts')).startRedis(),
 }
 
 export default async function serveServers(project: TestProject): Promise<() => Promise<void>> {

@@ -1,0 +1,93 @@
+import { AgentAuthError } from '../errors.ts'
+import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/leased-storage.ts'
+import { scripts } from './scripts.ts'
+
+export type { SharedStorage } from '../storage/leased-storage.ts'
+
+/** What is used of a client of `ioredis`, single or Cluster. */
+export interface IoRedisClient {
+  get(key: string): Promise<string | null>
+  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
+}
+
+/** What is used of a client of `redis`, single, pool or Cluster. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean
+  get(key: string): Promise<string | null>
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
+}
+
+export interface RedisStorageOptions {
+  /** Goes before every key. Default: nothing, since keys of this library tell services, clients and people apart. */
+  readonly prefix?: string | undefined
+  /** How long a record lasts after its last write, in milliseconds. Default: until it is removed. */
+  readonly ttlMs?: number | undefined
+}
+
+/**
+ * Keeps records in Redis 6 or later, for any number of processes and machines, with a lock whose holder can write only
+ * while it holds it. Also on a Cluster: a record and its lock share a slot. Throws `config_invalid`.
+ */
+export function redisStorage(
+  client: IoRedisClient | NodeRedisClient,
+  { prefix = '', ttlMs }: RedisStorageOptions = {},
+): SharedStorage {
+  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0))
+    throw new AgentAuthError('config_invalid', 'ttlMs must be a whole number of milliseconds above 0.')
+  return leasedStorage(redisDatabase(client, prefix, ttlMs === undefined ? [] : ['PX', String(ttlMs)]))
+}
+
+function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, expiry: string[]): RecordDatabase {
+  // Redis Cluster hashes what is in braces, so these two lie together.
+  const keyOf = (key: string): string => `${prefix}{${key}}`
+  const lockOf = (name: string): string => `${keyOf(name)}:lock`
+  const run = async (script: string, keys: string[], ...args: string[]): Promise<boolean> =>
+    (await evaluate(client, script, keys, args)) === 1
+  const change = async (
+    script: string,
+    key: string,
+    lease: { name: string; owner: string } | undefined,
+    args: string[],
+  ): Promise<boolean> => {
+    if (!lease) return run(script, [keyOf(key)], '', ...args)
+    const lock = lockOf(lease.name)
+    try {
+      return await run(script, [keyOf(key), lock], lease.owner, ...args)
+    } catch (error) {
+      if (!(error instanceof Error && /^CROSSSLOT/.test(error.message))) throw error
+      // Another name's record in a Cluster: two steps are the most it can do.
+      return (await run(scripts.check, [lock], lease.owner)) && run(script, [keyOf(key)], '', ...args)
+    }
+  }
+  return {
+    // A client may read from replicas, which lag behind; a script goes to the primary.
+    read: async (key, lease) =>
+      lease ? ((await evaluate(client, scripts.read, [keyOf(key)], [])) as string | null) : client.get(keyOf(key)),
+    write: (key, value, lease) => change(scripts.write, key, lease, [value, ...expiry]),
+    remove: (key, lease) => change(scripts.remove, key, lease, []),
+    acquire: ({ name, owner }, leaseMs) => run(scripts.acquire, [lockOf(name)], owner, String(leaseMs)),
+    renew: ({ name, owner }, leaseMs) => run(scripts.renew, [lockOf(name)], owner, String(leaseMs)),
+    release: ({ name, owner }) => run(scripts.release, [lockOf(name)], owner),
+    reasonOf,
+  }
+}
+
+async function evaluate(
+  client: IoRedisClient | NodeRedisClient,
+  script: string,
+  keys: string[],
+  args: string[],
+): Promise<unknown> {
+  return 'isOpen' in client
+    ? client.eval(script, { keys, arguments: args })
+    : client.eval(script, keys.length, ...keys, ...args)
+}
+
+const replies =
+  /^(?:READONLY|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
+
+function reasonOf(error: unknown): string | undefined {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  if (typeof code === 'string' && /^E[A-Z_]{3,20}$/.test(code)) return code
+  return replies.exec(String(message))?.[0]
+}

@@ -1,0 +1,78 @@
+import type { TokenStorage } from '../storage/token-storage.ts'
+import { type Checks, recordKey, same } from './case.ts'
+
+/** A record as long as the longest: two tokens of 16 KiB. */
+const long = JSON.stringify({ v: 1, accessToken: 'a'.repeat(16_384), refreshToken: 'r'.repeat(16_384) })
+
+const texts: readonly string[] = [
+  '{"v":1}',
+  JSON.stringify({ v: 1, scope: 'Grüße 🔑 \u2028 \u0000 \\ " \' %7B {}' }),
+  '[["state",1795241081419,"pending"]]',
+  'eyJhbGciOiJkaXIifQ..bm9uY2U.c2VhbGVk.dGFn',
+  long,
+]
+
+/** Some storages read JSON by themselves; the library understands both. */
+function sameText(seen: unknown, text: string): void {
+  same('the text of a record', typeof seen === 'string' ? seen : JSON.stringify(seen ?? null), text)
+}
+
+export const recordChecks: Checks = {
+  'gives back every record as it was put': async (handle) => {
+    for (const text of texts) {
+      await (await handle()).setItem(recordKey, text)
+      sameText(await (await handle()).getItem(recordKey), text)
+    }
+  },
+  'knows nothing of what was never put': async (handle) => {
+    same('an absent record', await (await handle()).getItem(recordKey), null)
+  },
+  'shows every handle what was put last': async (handle) => {
+    const [one, two] = [await handle(), await handle()]
+    for (let round = 0; round < 5; round++) {
+      await one.setItem(recordKey, `first ${round}`)
+      same('read by another handle', await two.getItem(recordKey), `first ${round}`)
+      await two.setItem(recordKey, `second ${round}`)
+      same('replaced by another handle', await one.getItem(recordKey), `second ${round}`)
+    }
+  },
+  'removes for every handle, and again without complaint': async (handle) => {
+    const [one, two] = [await handle(), await handle()]
+    await one.setItem(recordKey, 'text')
+    await two.getItem(recordKey)
+    await one.removeItem(recordKey)
+    for (const each of [one, two]) same('a removed record', await each.getItem(recordKey), null)
+    await two.removeItem(recordKey)
+    await two.setItem(recordKey, 'again')
+    same('a record put anew', await one.getItem(recordKey), 'again')
+  },
+  'tells keys apart': async (handle) => {
+    const storage = await handle()
+    const keys = [
+      recordKey,
+      `${recordKey}2`,
+      recordKey.replace('app', 'App'),
+      `${recordKey}:x`,
+      recordKey.replace('%2F', '/'),
+      'agent-auth:login',
+      `agent-auth:login:${'s'.repeat(43)}`,
+      `agent-auth:${'k'.repeat(200)}`,
+      `agent-auth:${'k'.repeat(200)}2`,
+    ]
+    const check = async (): Promise<void> => {
+      for (const [index, key] of keys.entries())
+        same(`the record of key ${index}`, await storage.getItem(key), `value ${index}`)
+    }
+    await putAll(storage, keys)
+    await check()
+    await storage.removeItem(keys.shift() ?? '')
+    same('the removed record', await storage.getItem(recordKey), null)
+    keys.unshift('agent-auth:another')
+    await storage.setItem('agent-auth:another', 'value 0')
+    await check()
+  },
+}
+
+async function putAll(storage: TokenStorage, keys: readonly string[]): Promise<void> {
+  for (const [index, key] of keys.entries()) await storage.setItem(key, `value ${index}`)
+}

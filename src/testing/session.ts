@@ -1,0 +1,162 @@
+import type { Clock } from '../clock.ts'
+import { createAuthConfig } from '../config.ts'
+import { createSession, type Session } from '../session.ts'
+import type { Tokens } from '../tokens.ts'
+import { type Check, type Checks, pause, same } from './case.ts'
+
+const hourMs = 3_600_000
+/** After this long a session looks at its storage again, whatever kind that is. */
+const lookMs = 1_000
+
+/** Sessions on two handles, against a token endpoint whose refresh tokens work once. */
+interface Stage {
+  readonly here: Session
+  readonly there: Session
+  readonly clock: Clock & { pass(ms: number): void }
+  readonly endpoint: TokenEndpoint
+  /** The code a call fails with, or the token it gives. */
+  outcome(session: Session): Promise<string>
+}
+
+interface TokenEndpoint {
+  readonly fetch: typeof fetch
+  /** How many requests came, and how many with a token that was used before. */
+  readonly seen: { requests: number; refused: number }
+  issue(): Tokens
+  /** Keeps answers back until the returned function is called. */
+  hold(): () => void
+}
+
+export const sessionChecks: Checks = {
+  'carries a session to another handle, and one refresh serves both': onStage(
+    async ({ here, there, clock, endpoint }) => {
+      const before = await there.getAccessToken()
+      same('the token on both handles', before, await here.getAccessToken())
+      clock.pass(hourMs)
+      const calls = Array.from({ length: 20 }, (_, index) => (index % 2 ? here : there).getAccessToken())
+      const answers = new Set(await Promise.all(calls))
+      same('different tokens after expiry', answers.size, 1)
+      same('the expired token was given again', answers.has(before), false)
+      same('refreshes, and refused ones', endpoint.seen, { requests: 1, refused: 0 })
+    },
+  ),
+  'ends a session on every handle when one signs out': onStage(async ({ here, there, clock, endpoint, outcome }) => {
+    await here.signOut()
+    clock.pass(lookMs)
+    same('a call on the other handle', await outcome(there), 'login_required')
+    same('refreshes', endpoint.seen.requests, 0)
+  }),
+  'stays signed out when another handle was refreshing': onStage(async ({ here, there, clock, endpoint, outcome }) => {
+    clock.pass(hourMs)
+    const release = endpoint.hold()
+    const call = outcome(there)
+    while (endpoint.seen.requests === 0) await pause()
+    const leaving = here.signOut()
+    await pause(20)
+    release()
+    await Promise.all([call, leaving])
+    clock.pass(lookMs)
+    same('a call here', await outcome(here), 'login_required')
+    same('a call there', await outcome(there), 'login_required')
+  }),
+  'keeps a new sign-in when another handle was refreshing': onStage(async (stage) => {
+    const { here, there, clock, endpoint, outcome } = stage
+    clock.pass(hourMs)
+    const release = endpoint.hold()
+    const call = outcome(there)
+    while (endpoint.seen.requests === 0) await pause()
+    const next = endpoint.issue()
+    const signingIn = here.signIn(next)
+    await pause(20)
+    release()
+    await Promise.all([call, signingIn])
+    clock.pass(lookMs)
+    for (const session of [here, there]) {
+      // A call that finds out about the new sign-in was made for the old one.
+      const first = await outcome(session)
+      if (first !== 'session_changed') same('the token', first, next.accessToken)
+      same('the token', await outcome(session), next.accessToken)
+    }
+  }),
+}
+
+function onStage(play: (stage: Stage) => Promise<void>): Check {
+  return async (handle) => {
+    const clock = manualClock()
+    const endpoint = tokenEndpoint(clock)
+    const config = createAuthConfig({
+      authUrl: 'https://auth.example.com',
+      baseUrl: 'https://api.example.com',
+      clientId: 'app',
+      redirectUri: 'https://app.example.com/callback',
+      fetch: endpoint.fetch,
+      clock,
+    })
+    const here = createSession(config, { storage: await handle() })
+    const there = createSession(config, { storage: await handle() })
+    await here.signIn(endpoint.issue())
+    same('the session on the other handle', (await there.ready()).status, 'signed-in')
+    await play({ here, there, clock, endpoint, outcome })
+  }
+}
+
+async function outcome(session: Session): Promise<string> {
+  try {
+    return await session.getAccessToken()
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error)
+  }
+}
+
+function manualClock(): Stage['clock'] {
+  let nowMs = 1_800_000_000_000
+  return {
+    wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    pass(ms) {
+      nowMs += ms
+    },
+  }
+}
+
+function tokenEndpoint(clock: Clock): TokenEndpoint {
+  const live = new Set<string>()
+  const seen = { requests: 0, refused: 0 }
+  let issued = 0
+  let gate = Promise.resolve()
+  const issue = (): Tokens => {
+    const tokens = { accessToken: `access-${++issued}`, refreshToken: `refresh-${issued}` }
+    live.add(tokens.refreshToken)
+    const obtainedAtMs = clock.wallMs()
+    return { ...tokens, obtainedAtMs, expiresAtMs: obtainedAtMs + hourMs }
+  }
+  const answer = (refreshToken: string): Response => {
+    if (!live.delete(refreshToken)) {
+      seen.refused += 1
+      return Response.json({ error: 'invalid_grant' }, { status: 400 })
+    }
+    const { accessToken, refreshToken: next } = issue()
+    return Response.json({ access_token: accessToken, refresh_token: next, expires_in: hourMs / 1_000 })
+  }
+  return {
+    seen,
+    issue,
+    async fetch(_url, init) {
+      seen.requests += 1
+      const { refresh_token: refreshToken } = JSON.parse(String(init?.body)) as { refresh_token: string }
+      const response = answer(refreshToken)
+      await gate
+      return response
+    },
+    hold() {
+      let release = (): void => {}
+      gate = new Promise((resolve) => {
+        release = resolve
+      })
+      return () => {
+        gate = Promise.resolve()
+        release()
+      }
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RunningServer } from './postgres-server.ts'
+
+export interface RedisOptions {
+  /** `every-write`: what was confirmed survives a crash. Default `none`. */
+  readonly persistence?: 'none' | 'every-write'
+  /** A Cluster of one node that owns all slots: enough for it to refuse keys of different slots. Default `off`. */
+  readonly cluster?: 'on' | 'off'
+}
+
+export interface RedisServer extends RunningServer {
+  readonly port: number
+  /** SIGKILL. */
+  crash(): Promise<void>
+  /** Starts it again on the same port, with what it had kept. */
+  restart(): Promise<void>
+}
+
+const host = '127.0.0.1'
+
+/** A real Redis on a free loopback port, its files in a temporary folder that goes with it. Takes about 50 ms. */
+export async function startRedis({ persistence = 'none', cluster = 'off' }: RedisOptions = {}): Promise<RedisServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-redis-'))
+  const port = await freePort()
+  const settings = {
+    bind: host,
+    port: String(port),
+    dir: folder,
+    save: '',
+    appendonly: persistence === 'none' ? 'no' : 'yes',
+    appendfsync: 'always',
+    'enable-debug-command': 'local',
+    'cluster-enabled': cluster === 'on' ? 'yes' : 'no',
+    'cluster-require-full-coverage': 'no',
+  }
+  const start = (): Promise<ChildProcess> =>
+    started(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]))
+  let server = await start()
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    const gone = once(server, 'exit')
+    server.kill(signal)
+    await gone
+  }
+  return {
+    url: `redis://${host}:${port}`,
+    port,
+    crash: () => end('SIGKILL'),
+    async restart() {
+      server = await start()
+    },
+    async stop() {
+      await end('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function started(args: string[]): Promise<ChildProcess> {
+  const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const kill = (): boolean => server.kill('SIGKILL')
+  process.once('exit', kill)
+  server.once('exit', () => process.off('exit', kill))
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    const fail = (reason: string): void =>
+      reject(new Error(`Redis did not start (${reason}). It is installed by sh scripts/redis.sh. It said:\n${said}`))
+    server.once('error', ({ message }) => fail(message))
+    server.once('exit', (code) => fail(`exit code ${code}`))
+    for (const output of [server.stdout, server.stderr])
+      output.on('data', (bytes) => {
+        said += bytes
+        if (said.includes('Ready to accept connections')) resolve()
+      })
+  })
+  return server
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    // A Cluster node also listens 10,000 above its port.
+    probe.listen(0, host, () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => (port < 55_000 ? resolve(port) : freePort().then(resolve, reject)))
+    })
+  })
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import { type PostgresPool, postgresStorage } from 'agent-auth/postgres'
+import { type IoRedisClient, type NodeRedisClient, redisStorage, type SharedStorage } from 'agent-auth/redis'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { createClient } from 'redis'
+
+/** A storage on a connection of its own. */
+export interface Connected<Client> {
+  readonly storage: SharedStorage
+  readonly client: Client
+  close(): Promise<void>
+}
+
+/** Client errors are seen at the calls they fail; without a listener they would end the process. */
+const ignore = (): void => {}
+
+export function onIoRedis(url: string, prefix: string = randomUUID()): Connected<Redis> {
+  const client = new Redis(url, { retryStrategy: () => 50 })
+  client.on('error', ignore)
+  return {
+    client,
+    storage: redisStorage(client satisfies IoRedisClient, { prefix }),
+    close: async () => client.disconnect(),
+  }
+}
+
+export async function onNodeRedis(url: string, prefix: string = randomUUID()): Promise<Connected<NodeRedisClient>> {
+  const client = createClient({ url, socket: { reconnectStrategy: 50 } })
+  client.on('error', ignore)
+  await client.connect()
+  return {
+    client: client satisfies NodeRedisClient,
+    storage: redisStorage(client, { prefix }),
+    close: async () => client.destroy(),
+  }
+}
+
+export function onPostgres(url: string, options: pg.PoolConfig = {}): Connected<pg.Pool> {
+  const client = new pg.Pool({ connectionString: url, max: 4, ...options })
+  client.on('error', ignore)
+  return { client, storage: postgresStorage(client satisfies PostgresPool), close: () => client.end() }
+}
