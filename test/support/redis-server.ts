@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import type { RunningServer } from './postgres-server.ts'
 
 export interface RedisOptions {
@@ -41,6 +43,7 @@ export async function startRedis({ persistence = 'none', cluster = 'off' }: Redi
   const start = (): Promise<ChildProcess> =>
     started(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]))
   let server = await start()
+  if (cluster === 'on') await takeAllSlots(port)
   const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
     if (server.exitCode !== null || server.signalCode !== null) return
     const gone = once(server, 'exit')
@@ -59,6 +62,13 @@ export async function startRedis({ persistence = 'none', cluster = 'off' }: Redi
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function takeAllSlots(port: number): Promise<void> {
+  const client = new Redis(port, host)
+  await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(10)
+  client.disconnect()
 }
 
 async function started(args: string[]): Promise<ChildProcess> {

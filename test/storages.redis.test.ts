@@ -1,0 +1,312 @@
+import { randomUUID } from 'node:crypto'
+import { encryptedStorage } from 'agent-auth'
+import { redisStorage } from 'agent-auth/redis'
+import { Cluster } from 'ioredis'
+import { createCluster } from 'redis'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { storageSuite } from './storage-suite.ts'
+import { type RedisOptions, type RedisServer, startRedis } from './support/redis-server.ts'
+import { codeOf, sessionRig } from './support/session-rig.ts'
+import { onIoRedis, onNodeRedis } from './support/shared-stores.ts'
+
+const hour = 3_600_000
+
+async function ownRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const server = await startRedis(options)
+  onTestFinished(() => server.stop())
+  return server
+}
+
+/** A storage of each kind of client, closed with the test. */
+const clients = {
+  async ioredis(url: string, prefix?: string) {
+    const connected = onIoRedis(url, prefix)
+    onTestFinished(connected.close)
+    return connected
+  },
+  async 'node-redis'(url: string, prefix?: string) {
+    const connected = await onNodeRedis(url, prefix)
+    onTestFinished(connected.close)
+    return connected
+  },
+}
+type Kind = keyof typeof clients
+const kinds = Object.keys(clients) as Kind[]
+
+/** Somebody signed in, over a Redis of this test's own. */
+async function signedIn(kind: Kind, options?: RedisOptions) {
+  const server = await ownRedis(options)
+  const { storage } = await clients[kind](server.url)
+  const rig = sessionRig()
+  const realm = rig.realm({ storage })
+  const tokens = rig.service.issue()
+  await realm.session.signIn(tokens)
+  return { ...rig, ...realm, server, storage, tokens, admin: onAdmin(server) }
+}
+
+function onAdmin(server: RedisServer) {
+  const { client, close } = onIoRedis(server.url)
+  onTestFinished(close)
+  return client
+}
+
+const retryable = { code: 'storage_failed', retryable: true }
+
+describe.each(kinds)('Redis that fails, seen through %s', { timeout: 60_000 }, (kind) => {
+  test('F-33 killed: the token at hand serves, then a retryable error, nobody signed out; back by itself after a restart', async () => {
+    const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
+      persistence: 'every-write',
+    })
+    await server.crash()
+    clock.advance(2_000)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'read_failed' }])
+    clock.advance(hour)
+    await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
+    await expect(storage.ready()).rejects.toMatchObject(retryable)
+    expect(service.sent).toHaveLength(0)
+
+    await server.restart()
+    await expect.poll(() => codeOf(storage.ready()), { timeout: 10_000 }).toEqual({ resolved: undefined })
+    clock.advance(60_000)
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    expect(service.sent).toHaveLength(1)
+    expect(session.state.status).toBe('signed-in')
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test('C-065 F-33 killed between the refresh and the save: the new token serves, and is saved once Redis is back', async () => {
+    const { clock, service, session, server, storage, realm } = await signedIn(kind, { persistence: 'every-write' })
+    clock.advance(hour)
+    const release = service.hold()
+    const call = session.getAccessToken()
+    await expect.poll(() => service.sent.length).toBe(1)
+    await server.crash()
+    release()
+    const token = await call
+    await server.restart()
+    await expect.poll(() => codeOf(storage.ready()), { timeout: 10_000 }).toEqual({ resolved: undefined })
+    // The lease of before the crash was kept as well, and must end first.
+    await expect
+      .poll(
+        async () => {
+          clock.advance(5_000)
+          expect(await session.getAccessToken()).toBe(token)
+          return codeOf(realm({ storage }).session.getAccessToken())
+        },
+        { timeout: 12_000, interval: 500 },
+      )
+      .toEqual({ resolved: token })
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-068 F-33 flushed: one store_lost, no loop, and a new sign-in works', async () => {
+    const { clock, service, session, admin, eventsOf } = await signedIn(kind)
+    await admin.flushall()
+    clock.advance(2_000)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
+    const next = service.issue()
+    await session.signIn(next)
+    expect(await session.getAccessToken()).toBe(next.accessToken)
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('F-33 slow: no call waits longer than 3 s for it, and it recovers', async () => {
+    const { clock, session, admin, tokens, storage } = await signedIn(kind)
+    await admin.client('PAUSE', 4_500, 'ALL')
+    clock.advance(2_000)
+    const startMs = performance.now()
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(performance.now() - startMs).toBeLessThan(4_000)
+    await expect.poll(() => codeOf(storage.ready()), { timeout: 10_000 }).toEqual({ resolved: undefined })
+    clock.advance(2_000)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+  })
+
+  test.each([
+    ['min-replicas-to-write', '1', 'NOREPLICAS'],
+    ['maxmemory', '1', 'OOM'],
+  ])('F-33 that refuses writes (%s): its reason is in the message, its text is not', async (setting, value, reason) => {
+    const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
+    await admin.config('SET', setting, value)
+    const failure = await storage.setItem('name', 'secret of somebody').catch((error: unknown) => error)
+    expect(failure).toMatchObject(retryable)
+    expect((failure as Error).message).toContain(`(${reason})`)
+    expect((failure as Error).message).not.toContain('secret')
+    expect((failure as Error).cause).toBeUndefined()
+    clock.advance(2_000)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+})
+
+describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => {
+  const storages = async () => {
+    const server = await ownRedis()
+    const prefix = randomUUID()
+    const [one, two] = [await clients[kind](server.url, prefix), await clients[kind](server.url, prefix)]
+    const admin = onAdmin(server)
+    const loseLock = (name: string): Promise<number> => admin.del(`${prefix}{${name}}:lock`)
+    return { one: one.storage, two: two.storage, admin, loseLock, prefix }
+  }
+
+  test('C-073 F-33 the holder can neither write nor remove, also when nobody has taken it', async () => {
+    const { one, two, loseLock } = await storages()
+    await two.setItem('name', 'before')
+    await one.withLock('name', async () => {
+      await one.setItem('name', 'while held')
+      expect(await loseLock('name')).toBe(1)
+      await expect(one.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+      await expect(one.removeItem('name')).rejects.toMatchObject(retryable)
+    })
+    expect(await two.getItem('name')).toBe('while held')
+  })
+
+  test('C-056 C-073 two holders after a failover: one commit, that of the one who has the lock', async () => {
+    const { one, two, loseLock } = await storages()
+    const outcomes: unknown[] = []
+    await one.withLock('name', async () => {
+      await loseLock('name')
+      await two.withLock('name', async () => {
+        outcomes.push(await codeOf(one.setItem('name', 'first')))
+        outcomes.push(await codeOf(two.setItem('name', 'second')))
+      })
+    })
+    expect(outcomes).toEqual(['storage_failed', { resolved: undefined }])
+    expect(await one.getItem('name')).toBe('second')
+  })
+
+  test('C-073 the loser does not free the lock of the next holder', async () => {
+    const { one, two, loseLock, admin, prefix } = await storages()
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let next: Promise<void> | undefined
+    await one.withLock('name', async () => {
+      await loseLock('name')
+      next = two.withLock('name', () => held)
+      await expect.poll(() => admin.exists(`${prefix}{name}:lock`)).toBe(1)
+    })
+    expect(await admin.exists(`${prefix}{name}:lock`)).toBe(1)
+    release()
+    await next
+    expect(await admin.exists(`${prefix}{name}:lock`)).toBe(0)
+  })
+
+  test('C-073 what a task left running cannot write after its turn', async () => {
+    const { one } = await storages()
+    let late: Promise<unknown> | undefined
+    await one.withLock('name', async () => {
+      late = new Promise((resolve) => setTimeout(resolve, 50)).then(() => codeOf(one.setItem('name', 'late')))
+    })
+    expect(await late).toBe('storage_failed')
+    expect(await one.getItem('name')).toBeNull()
+    await one.setItem('name', 'outside of any lock')
+  })
+
+  test('C-061 C-073 the same through a sealed storage', async () => {
+    const { one, loseLock } = await storages()
+    const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
+    await storage.withLock?.('name', async () => {
+      await storage.setItem('name', 'while held')
+      await loseLock('name')
+      await expect(storage.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+    })
+    expect(await storage.getItem('name')).toBe('while held')
+  })
+
+  test('C-073 another record under the same lock is guarded as well', async () => {
+    const { one, loseLock } = await storages()
+    await one.withLock('name', async () => {
+      await one.setItem('another', 'while held')
+      await loseLock('name')
+      await expect(one.setItem('another', 'after the loss')).rejects.toMatchObject(retryable)
+    })
+    expect(await one.getItem('another')).toBe('while held')
+  })
+})
+
+describe('records in Redis', () => {
+  test('C-056 stay until removed, or for ttlMs after their last write', async () => {
+    const server = await ownRedis()
+    const { client, storage } = await clients.ioredis(server.url, '')
+    await storage.setItem('stays', 'x')
+    expect(await client.pttl('{stays}')).toBe(-1)
+    const expiring = redisStorage(client, { ttlMs: 60_000, prefix: 'app:' })
+    for (const write of [1, 2]) {
+      await expiring.setItem('goes', `${write}`)
+      expect(await client.pttl('app:{goes}')).toBeGreaterThan(58_000)
+      expect(await client.pttl('app:{goes}')).toBeLessThanOrEqual(60_000)
+      await client.pexpire('app:{goes}', 1_000)
+    }
+    const brief = redisStorage(client, { ttlMs: 20 })
+    await brief.withLock('brief', async () => brief.setItem('brief', 'x'))
+    await expect.poll(() => brief.getItem('brief')).toBeNull()
+  })
+
+  test('C-072 a lock leaves nothing behind, and lasts 8 s while it is held', async () => {
+    const server = await ownRedis()
+    const { client, storage } = await clients.ioredis(server.url, 'app:')
+    await storage.withLock('name', async () => {
+      expect(await client.pttl('app:{name}:lock')).toBeGreaterThan(7_000)
+      expect(await client.pttl('app:{name}:lock')).toBeLessThanOrEqual(8_000)
+    })
+    await storage.ready()
+    expect(await client.keys('*')).toEqual([])
+  })
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('C-056 ttlMs %d is refused', async (ttlMs) => {
+    const server = await ownRedis()
+    const { client } = await clients.ioredis(server.url)
+    expect(() => redisStorage(client, { ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  })
+})
+
+describe('a Redis Cluster', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await startRedis({ cluster: 'on' })
+  })
+  afterAll(() => server.stop())
+
+  const open = {
+    async ioredis(prefix: string) {
+      const client = new Cluster([{ host: '127.0.0.1', port: server.port }])
+      return { storage: redisStorage(client, { prefix }), close: async () => client.disconnect() }
+    },
+    async 'node-redis'(prefix: string) {
+      const client = createCluster({ rootNodes: [{ url: server.url }] })
+      client.on('error', () => {})
+      await client.connect()
+      return { storage: redisStorage(client, { prefix }), close: async () => client.destroy() }
+    },
+  }
+
+  for (const kind of kinds)
+    storageSuite(`redisStorage on a Cluster with ${kind}`, async () => {
+      const { storage, close } = await open[kind](randomUUID())
+      return { handle: () => storage, close }
+    })
+
+  test.each(kinds)(
+    'C-073 %s: a lost lock refuses the write to its own record, and to one of another slot',
+    async (kind) => {
+      const prefix = randomUUID()
+      const { storage, close } = await open[kind](prefix)
+      onTestFinished(close)
+      const admin = onAdmin(server)
+      await storage.withLock('name', async () => {
+        await storage.setItem('another', 'while held')
+        await admin.del(`${prefix}{name}:lock`)
+        await expect(storage.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+        await expect(storage.setItem('another', 'after the loss')).rejects.toMatchObject(retryable)
+        await expect(storage.removeItem('another')).rejects.toMatchObject(retryable)
+      })
+      expect(await storage.getItem('name')).toBeNull()
+      expect(await storage.getItem('another')).toBe('while held')
+    },
+  )
+})
