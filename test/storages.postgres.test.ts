@@ -103,7 +103,9 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('F-33 crashed: the token at hand serves, then a retryable error; back by itself after recovery', { timeout: 40_000 }, async () => {
+  test('F-33 crashed: the token at hand serves, then a retryable error; back by itself after recovery', {
+    timeout: 40_000,
+  }, async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.

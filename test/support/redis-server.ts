@@ -38,7 +38,7 @@ export async function startRedis({ persistence = 'none', cluster = 'off' }: Redi
     appendfsync: 'always',
     'enable-debug-command': 'local',
     'cluster-enabled': cluster === 'on' ? 'yes' : 'no',
-    'cluster-require-full-coverage': 'no',
+    'cluster-announce-ip': host,
   }
   const start = (): Promise<ChildProcess> =>
     started(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]))

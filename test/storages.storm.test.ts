@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { freshDatabase } from './support/fresh-database.ts'
+import type { FreshDatabase } from './support/postgres-server.ts'
+import { serverUrl } from './support/servers-client.ts'
+import { storm } from './support/storm.ts'
+
+let redis: string
+let database: FreshDatabase
+beforeAll(async () => {
+  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+})
+afterAll(() => database.drop())
+
+// The full size, 100 requests and 20 rounds, is `npm run bench -- storms`.
+test.each(['redis', 'postgres'] as const)(
+  'P-04 C-069 C-071 %s: 4 processes, 20 sessions, all expired at once: one refresh each, no failure',
+  async (kind) => {
+    const url = kind === 'redis' ? redis : database.url
+    const rounds = await storm(onTestFinished, { kind, url, processes: 4, sessions: 20, requests: 5, rounds: 2 })
+    for (const { tookMs: _, ...seen } of rounds)
+      expect(seen).toEqual({ ok: 400, failures: {}, ended: 0, refreshes: 20, reused: 0 })
+    expect(rounds).toHaveLength(2)
+  },
+  60_000,
+)

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { createAuthConfig, createSession, exchangeCode, readCallback, startLogin } from 'agent-auth'
+import { type Service, startService } from 'agent-service'
+import { type AtEnd, nextWord, startChild } from './children.ts'
+import { onIoRedis, onPostgres } from './shared-stores.ts'
+
+export interface StormSize {
+  readonly kind: 'redis' | 'postgres'
+  /** Of the Redis or PostgreSQL. */
+  readonly url: string
+  readonly processes: number
+  readonly sessions: number
+  /** For each session in each process, all at once. */
+  readonly requests: number
+  readonly rounds: number
+}
+
+/** What a child is started with. */
+export interface StormTask extends Omit<StormSize, 'processes' | 'rounds'> {
+  readonly prefix: string
+  readonly path: string
+  readonly config: { authUrl: string; baseUrl: string; clientId: string; redirectUri: string; timeoutMs: number }
+}
+
+export type StormOrder = { readonly aheadMs: number } | 'end'
+
+/** What a child saw in one round. */
+export interface StormReport {
+  ok: number
+  readonly failures: Record<string, number>
+  /** How many sessions were said to be over. */
+  ended: number
+}
+
+export interface StormRound extends StormReport {
+  readonly refreshes: number
+  /** Refresh tokens the service saw a second time. */
+  readonly reused: number
+  readonly tookMs: number
+}
+
+const lifeMs = 600_000
+const redirectUri = 'https://app.demo.example/callback'
+
+/** Several processes whose sessions all expire at one moment, over one storage and against a real service. */
+export async function storm(atEnd: AtEnd, size: StormSize): Promise<StormRound[]> {
+  const { kind, url, sessions, requests } = size
+  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs })
+  atEnd(() => service.close())
+  const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  const { authUrl, baseUrl } = service
+  // Twice as long as usual: it is one machine that plays four and the service.
+  const config = { authUrl, baseUrl, clientId, redirectUri, timeoutMs: 20_000 }
+  const task: StormTask = {
+    kind,
+    url,
+    sessions,
+    requests,
+    prefix: randomUUID(),
+    path: '/api/parent_agents/search',
+    config,
+  }
+  await signPeopleIn(service, task)
+  const children = Array.from({ length: size.processes }, () =>
+    startChild(atEnd, 'storm-child.ts', [JSON.stringify(task)]),
+  )
+  await Promise.all(children.map(nextWord))
+  const rounds: StormRound[] = []
+  for (let round = 1; round <= size.rounds; round++) {
+    service.dev.advance(lifeMs + 1_000)
+    const before = refreshesSeen(service)
+    const startMs = performance.now()
+    const reports = children.map(async (child) => {
+      const report = nextWord(child)
+      child.send({ aheadMs: round * (lifeMs + 1_000) } satisfies StormOrder)
+      return (await report) as StormReport
+    })
+    rounds.push(summary(await Promise.all(reports), before, refreshesSeen(service), performance.now() - startMs))
+  }
+  for (const child of children) child.send('end' satisfies StormOrder)
+  return rounds
+}
+
+async function signPeopleIn(
+  service: Service,
+  { kind, url, prefix, sessions, config: options }: StormTask,
+): Promise<void> {
+  service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
+  const { storage, close } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
+  const config = createAuthConfig(options)
+  for (let index = 0; index < sessions; index++) {
+    const { url: authorize, pending } = await startLogin(config)
+    const answer = await fetch(authorize, { redirect: 'manual' })
+    const grant = readCallback(pending, answer.headers.get('location') ?? '')
+    await createSession(config, { storage, key: `person-${index}` }).signIn(await exchangeCode(config, grant))
+  }
+  await close()
+}
+
+function refreshesSeen(service: Service): { refreshes: number; reused: number } {
+  const journal = service.dev.journal()
+  return {
+    refreshes: journal.filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token').length,
+    reused: journal.filter((entry) => entry.kind === 'event' && entry.event === 'refresh_token_reused').length,
+  }
+}
+
+type Seen = ReturnType<typeof refreshesSeen>
+
+function summary(reports: readonly StormReport[], before: Seen, after: Seen, tookMs: number): StormRound {
+  const failures: Record<string, number> = {}
+  for (const report of reports)
+    for (const [what, count] of Object.entries(report.failures)) failures[what] = (failures[what] ?? 0) + count
+  const sum = (member: 'ok' | 'ended'): number => reports.reduce((total, report) => total + report[member], 0)
+  const [refreshes, reused] = [after.refreshes - before.refreshes, after.reused - before.reused]
+  return { ok: sum('ok'), failures, ended: sum('ended'), refreshes, reused, tookMs }
+}
