@@ -23,6 +23,8 @@ export async function bundle(code: string): Promise<Bundle> {
     target: 'es2022',
     write: false,
     metafile: true,
+    // Entries for Node bring none of it along.
+    external: ['node:*'],
     outfile: 'bundle.js',
     legalComments: 'none',
   })

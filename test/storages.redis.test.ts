@@ -230,6 +230,45 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
 })
 
 describe('records in Redis', () => {
+  test('C-070 F-33 are read from the primary inside a lock, even through a client that reads from a replica that lags', async () => {
+    const server = await ownRedis()
+    const { client } = await clients.ioredis(server.url)
+    const lagging = redisStorage({
+      get: async () => 'stale',
+      eval: (script: string, count: number, ...rest: string[]) => client.eval(script, count, ...rest),
+    })
+    await lagging.setItem('name', 'fresh')
+    expect(await lagging.getItem('name')).toBe('stale')
+    expect(await lagging.withLock('name', async () => lagging.getItem('name'))).toBe('fresh')
+  })
+
+  test('C-072 a lock is asked for by one waiter of each process, however many there are', async () => {
+    const server = await ownRedis()
+    const { client } = await clients.ioredis(server.url)
+    const prefix = randomUUID()
+    const { storage: elsewhere } = await clients.ioredis(server.url, prefix)
+    let asked = 0
+    const counted = redisStorage(
+      {
+        get: (key) => client.get(key),
+        eval(script: string, count: number, ...rest: string[]) {
+          asked += 1
+          return client.eval(script, count, ...rest)
+        },
+      },
+      { prefix },
+    )
+    await elsewhere.withLock('name', async () => {
+      const stop = AbortSignal.timeout(1_000)
+      const waiting = Array.from({ length: 100 }, () =>
+        codeOf(counted.withLock('name', async () => 'ran', { signal: stop })),
+      )
+      expect(new Set(await Promise.all(waiting))).toEqual(new Set(['aborted']))
+    })
+    expect(asked).toBeGreaterThan(3)
+    expect(asked).toBeLessThan(20)
+  })
+
   test('C-056 stay until removed, or for ttlMs after their last write', async () => {
     const server = await ownRedis()
     const { client, storage } = await clients.ioredis(server.url, '')

@@ -44,23 +44,7 @@ const redirectUri = 'https://app.demo.example/callback'
 
 /** Several processes whose sessions all expire at one moment, over one storage and against a real service. */
 export async function storm(atEnd: AtEnd, size: StormSize): Promise<StormRound[]> {
-  const { kind, url, sessions, requests } = size
-  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs })
-  atEnd(() => service.close())
-  const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
-  const { authUrl, baseUrl } = service
-  // Twice as long as usual: it is one machine that plays four and the service.
-  const config = { authUrl, baseUrl, clientId, redirectUri, timeoutMs: 20_000 }
-  const task: StormTask = {
-    kind,
-    url,
-    sessions,
-    requests,
-    prefix: randomUUID(),
-    path: '/api/parent_agents/search',
-    config,
-  }
-  await signPeopleIn(service, task)
+  const { service, task } = await peopleSignedIn(atEnd, size)
   const children = Array.from({ length: size.processes }, () =>
     startChild(atEnd, 'storm-child.ts', [JSON.stringify(task)]),
   )
@@ -79,6 +63,23 @@ export async function storm(atEnd: AtEnd, size: StormSize): Promise<StormRound[]
   }
   for (const child of children) child.send('end' satisfies StormOrder)
   return rounds
+}
+
+/** A real service, and people of it who are signed in over the storage as `person-0` and so on. */
+export async function peopleSignedIn(
+  atEnd: AtEnd,
+  { kind, url, sessions, requests }: Omit<StormSize, 'processes' | 'rounds'>,
+): Promise<{ service: Service; task: StormTask }> {
+  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs })
+  atEnd(() => service.close())
+  const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  const { authUrl, baseUrl } = service
+  // Twice as long as usual: it is one machine that plays four and the service.
+  const config = { authUrl, baseUrl, clientId, redirectUri, timeoutMs: 20_000 }
+  const path = '/api/parent_agents/search'
+  const task: StormTask = { kind, url, sessions, requests, prefix: randomUUID(), path, config }
+  await signPeopleIn(service, task)
+  return { service, task }
 }
 
 async function signPeopleIn(

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAuthConfig, createSession } from 'agent-auth'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { nextWord, startChild } from './support/children.ts'
+import { freshDatabase } from './support/fresh-database.ts'
+import type { FreshDatabase } from './support/postgres-server.ts'
+import { serverUrl } from './support/servers-client.ts'
+import { onIoRedis, onPostgres } from './support/shared-stores.ts'
+import { peopleSignedIn } from './support/storm.ts'
+
+let redis: string
+let database: FreshDatabase
+beforeAll(async () => {
+  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+})
+afterAll(() => database.drop())
+
+test.each(['redis', 'postgres'] as const)(
+  'C-072 C-080 F-25 %s: a process killed after its refresh was served and before it was saved costs nobody the session',
+  async (kind) => {
+    const url = kind === 'redis' ? redis : database.url
+    const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })
+    const child = startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
+    expect(await nextWord(child)).toBe('ready')
+    // The service takes its time: the answer finds nobody.
+    service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 3_000 }, times: 1 })
+    child.send('go')
+    expect(await nextWord(child)).toBe('sends')
+    await sleep(1_000)
+    child.kill('SIGKILL')
+
+    const { storage, close } = kind === 'redis' ? onIoRedis(url, task.prefix) : onPostgres(url)
+    onTestFinished(close)
+    const ended: string[] = []
+    const config = createAuthConfig({ ...task.config, onEvent: ({ type }) => ended.push(type) })
+    const session = createSession(config, { storage, key: 'person-0' })
+    const before = (await session.ready()).expiresAtMs ?? 0
+    await session.getAccessToken({ forceRefresh: true })
+    expect(session.state.status).toBe('signed-in')
+    expect(session.state.expiresAtMs).toBeGreaterThan(before)
+    expect(ended).not.toContain('session_ended')
+    expect(refreshes()).toBe(2)
+
+    function refreshes(): number {
+      return service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token')
+        .length
+    }
+  },
+  60_000,
+)

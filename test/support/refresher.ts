@@ -1,0 +1,20 @@
+import { createAuthConfig, createSession } from 'agent-auth'
+import { onIoRedis, onPostgres } from './shared-stores.ts'
+import type { StormTask } from './storm.ts'
+
+// A process whose session is told to renew its token, and that is killed before the answer comes.
+const task = JSON.parse(process.argv[2] ?? '') as StormTask
+const { storage } = task.kind === 'redis' ? onIoRedis(task.url, task.prefix) : onPostgres(task.url)
+const config = createAuthConfig({
+  ...task.config,
+  fetch(...given) {
+    process.send?.('sends')
+    return fetch(...given)
+  },
+})
+const session = createSession(config, { storage, key: 'person-0' })
+await session.ready()
+process.send?.('ready')
+process.once('message', async () => {
+  process.send?.(await session.getAccessToken({ forceRefresh: true }).then(() => 'renewed'))
+})
