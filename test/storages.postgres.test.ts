@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { encryptedStorage } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'
 import pg from 'pg'
@@ -209,6 +210,19 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect((await pool.query(`select 1 from ${table} where key = 'l:name'`)).rowCount).toBe(0)
   })
 
+  test('C-073 the loser does not prolong the lock of the next holder', async () => {
+    const { one, pool, table } = storages()
+    await one.withLock('name', async () => {
+      await pool.query(`update ${table} set value = 'the next holder' where key = 'l:name'`)
+      await sleep(2_700)
+      const left = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table} where key = 'l:name'`
+      expect((await pool.query(left)).rows[0].s).toBeLessThanOrEqual(5.4)
+    })
+    expect((await pool.query(`select value from ${table} where key = 'l:name'`)).rows).toEqual([
+      { value: 'the next holder' },
+    ])
+  })
+
   test('C-073 a takeover waits for a write that is under way, and the write counts', async () => {
     const { one, pool, table } = storages()
     await one.setItem('name', 'before')
@@ -250,6 +264,22 @@ describe('the table', () => {
     expect(await Promise.all(storages.map((storage, index) => storage.getItem(`${index}`)))).toEqual(
       Array(10).fill('value'),
     )
+  })
+
+  test('C-056 what loses a race under serializable isolation is repeated', async () => {
+    const { table, pool, storage } = onTable(
+      {},
+      connected({ options: '-c default_transaction_isolation=serializable' }).pool,
+    )
+    await storage.setItem('name', 'before')
+    const winner = await pool.connect()
+    await winner.query(`begin; update ${table} set value = 'by the winner' where key = 'r:name'`)
+    const writing = storage.setItem('name', 'by the loser, again')
+    await sleep(200)
+    await winner.query('commit')
+    winner.release()
+    await writing
+    expect(await storage.getItem('name')).toBe('by the loser, again')
   })
 
   test('C-056 may lie in a schema, be mixed case and belong to another role', async () => {

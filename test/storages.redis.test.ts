@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { encryptedStorage } from 'agent-auth'
 import { redisStorage } from 'agent-auth/redis'
 import { Cluster } from 'ioredis'
@@ -196,6 +198,16 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await admin.exists(`${prefix}{name}:lock`)).toBe(0)
   })
 
+  test('C-073 the loser does not prolong the lock of the next holder', async () => {
+    const { one, admin, prefix } = await storages()
+    await one.withLock('name', async () => {
+      await admin.set(`${prefix}{name}:lock`, 'the next holder', 'PX', 8_000)
+      await sleep(2_700)
+      expect(await admin.pttl(`${prefix}{name}:lock`)).toBeLessThanOrEqual(5_400)
+    })
+    expect(await admin.get(`${prefix}{name}:lock`)).toBe('the next holder')
+  })
+
   test('C-073 what a task left running cannot write after its turn', async () => {
     const { one } = await storages()
     let late: Promise<unknown> | undefined
@@ -260,6 +272,7 @@ describe('records in Redis', () => {
     )
     await elsewhere.withLock('name', async () => {
       const stop = AbortSignal.timeout(1_000)
+      setMaxListeners(100, stop)
       const waiting = Array.from({ length: 100 }, () =>
         codeOf(counted.withLock('name', async () => 'ran', { signal: stop })),
       )
