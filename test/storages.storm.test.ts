@@ -21,5 +21,5 @@ test.each(['redis', 'postgres'] as const)(
       expect(seen).toEqual({ ok: 400, failures: {}, ended: 0, refreshes: 20, reused: 0 })
     expect(rounds).toHaveLength(2)
   },
-  60_000,
+  120_000,
 )
