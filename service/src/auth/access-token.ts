@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { jwtVerify, SignJWT } from 'jose'
+import { randomUUID, sign } from 'node:crypto'
+import { jwtVerify } from 'jose'
 import type { ServiceContext } from '../context.ts'
 import type { Grant } from '../store/grants.ts'
 
@@ -12,23 +12,31 @@ export interface AccessTokenClaims {
 
 const secondMs = 1_000
 
-/** An RFC 9068 access token that carries the user's tenant and permissions (spec 5, sentence 2). */
-export async function signAccessToken(
+/**
+ * An RFC 9068 access token that carries the user's tenant and permissions (spec 5, sentence 2). Signed here and now:
+ * Web Crypto, which jose signs with, takes several times as long to hand the work to another thread and back.
+ */
+export function signAccessToken(
   { config, clock, keys }: ServiceContext,
   { grant, permissions, expiresMs }: { grant: Grant; permissions: string[]; expiresMs: number },
-): Promise<string> {
-  return (
-    new SignJWT({ client_id: grant.client_id, tenant: grant.tenant_id, permissions, scope: grant.scope })
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: keys.keyId })
-      .setIssuer(config.authUrl)
-      .setAudience(config.baseUrl)
-      .setSubject(grant.person_id)
-      .setJti(randomUUID())
-      .setIssuedAt(Math.floor(clock.nowMs() / secondMs))
-      // Rounded up: the stored time decides to the millisecond.
-      .setExpirationTime(Math.ceil(expiresMs / secondMs))
-      .sign(keys.signingKey)
-  )
+): string {
+  const header = { alg: 'ES256', typ: 'at+jwt', kid: keys.keyId }
+  const claims = {
+    client_id: grant.client_id,
+    tenant: grant.tenant_id,
+    permissions,
+    scope: grant.scope,
+    iss: config.authUrl,
+    aud: config.baseUrl,
+    sub: grant.person_id,
+    jti: randomUUID(),
+    iat: Math.floor(clock.nowMs() / secondMs),
+    // Rounded up: the stored time decides to the millisecond.
+    exp: Math.ceil(expiresMs / secondMs),
+  }
+  const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  const signature = sign('sha256', Buffer.from(signed), { key: keys.signingKey, dsaEncoding: 'ieee-p1363' })
+  return `${signed}.${signature.toString('base64url')}`
 }
 
 export async function verifyAccessToken(

@@ -35,7 +35,7 @@ export async function issueAccessToken(
   { tx, grant, permissions }: { tx: Db; grant: Grant; permissions: string[] },
 ): Promise<IssuedTokens> {
   const expiresMs = service.clock.nowMs() + service.config.accessTokenLifeMs
-  const accessToken = await signAccessToken(service, { grant, permissions, expiresMs })
+  const accessToken = signAccessToken(service, { grant, permissions, expiresMs })
   await saveAccessToken(tx, { hash: hashToken(accessToken), grant_id: grant.id, expires_ms: expiresMs })
   return { accessToken, accessExpiresMs: expiresMs, scope: grant.scope }
 }

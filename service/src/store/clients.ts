@@ -10,10 +10,17 @@ export interface ClientRecord {
   redirectUris: string[]
 }
 
+/** One query, whether there is such a client or not (S-044). */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
-  const row = await db.selectFrom('clients').selectAll().where('id', '=', lookupText(clientId)).executeTakeFirst()
-  // Asked for in any case: an unknown client costs the same queries as a known one (S-044).
-  const redirectUris = await findRedirectUris(db, clientId)
+  const rows = await db
+    .selectFrom('clients')
+    .leftJoin('client_redirect_uris as uris', 'uris.client_id', 'clients.id')
+    .selectAll('clients')
+    .select('uris.redirect_uri')
+    .where('clients.id', '=', lookupText(clientId))
+    .orderBy('uris.position')
+    .execute()
+  const [row] = rows
   if (row === undefined) return undefined
   return {
     id: row.id,
@@ -21,7 +28,7 @@ export async function findClient(db: Db, clientId: string): Promise<ClientRecord
     name: row.name,
     kind: row.kind,
     active: row.active === 1,
-    redirectUris,
+    redirectUris: rows.flatMap(({ redirect_uri }) => redirect_uri ?? []),
   }
 }
 

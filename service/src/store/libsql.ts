@@ -4,13 +4,14 @@ import { SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import type { StoreDialect } from './dialects.ts'
 import { keepingFirstFailure } from './dialects.ts'
+import { cachingStatements } from './statement-cache.ts'
 
 /** Another process that writes holds the file for milliseconds; waiting blocks every request of this one. */
 const busyMs = 2_000
 
 export function libsqlDialect(dataFile: string | undefined): StoreDialect {
   return {
-    dialect: keepingFirstFailure(new SqliteDialect({ database: async () => openLibsql(dataFile) })),
+    dialect: keepingFirstFailure(new SqliteDialect({ database: async () => cachingStatements(openLibsql(dataFile)) })),
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),
