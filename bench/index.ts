@@ -1,41 +1,58 @@
 import { overhead } from './overhead.ts'
+import { service, serviceHelp } from './service.ts'
 import { storms } from './storms.ts'
 
 interface Bench {
   /** What is measured, against what. */
   readonly measures: string
-  /** What may follow the name. */
-  readonly options?: string
-  /** Prints its figures and resolves to whether its target was met. Throws what is wrong with its arguments. */
-  run(args: readonly string[]): Promise<boolean>
+  /** Where it takes arguments of its own. */
+  readonly help?: string
+  /** Prints its figures and resolves to the exit code: 0 when its targets were met. */
+  run(args: string[]): Promise<0 | 1 | 2>
 }
 
 const benches: Record<string, Bench> = {
-  overhead: { measures: 'a call through the bearer fetch, against one with the header set by hand', run: overhead },
+  overhead: {
+    measures: 'a call through the bearer fetch, against one with the header set by hand',
+    run: withoutArguments(overhead),
+  },
   storms: {
     measures: 'sessions of four processes that expire at once, over Redis and PostgreSQL: one refresh each',
-    run: storms,
+    run: withoutArguments(storms),
+  },
+  service: {
+    measures: 'agent-service beside its peers: start, logins, refreshes, memory, search',
+    help: serviceHelp,
+    run: service,
   },
 }
 
 const names = Object.entries(benches).map(([name, { measures }]) => `  ${name.padEnd(10)} ${measures}\n`)
 
-const help = `Usage: npm run bench -- <name> [options]
+const help = `Usage: npm run bench -- <name>
 
 ${names.join('')}
-Exit codes: 0 target met, 1 missed or failed, 2 no such bench or option. Bundle sizes: npm run size.
+Exit codes: 0 target met, 1 missed or failed, 2 no such bench or argument. Bundle sizes: npm run size.
 `
 
 const [name = '', ...rest] = process.argv.slice(2)
 const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
 const isAsked = [name, ...rest].some((argument) => argument === '--help' || argument === '-h')
 
-if (isAsked) process.stdout.write(bench === undefined ? help : about(bench))
-else if (bench === undefined || (rest.length > 0 && bench.options === undefined)) {
-  process.stderr.write(help)
-  process.exitCode = 2
-} else process.exitCode = (await bench.run(rest)) ? 0 : 1
+if (isAsked) {
+  process.stdout.write(
+    bench === undefined ? help : (bench.help ?? `npm run bench -- ${name}: ${bench.measures}\n\n${help}`),
+  )
+} else process.exitCode = bench === undefined ? usage() : await bench.run(rest)
 
-function about({ measures, options = '' }: Bench): string {
-  return `npm run bench -- ${name} ${options}\n\n${measures}\n\n${help}`
+function withoutArguments(run: () => Promise<boolean>): Bench['run'] {
+  return async (args) => {
+    if (args.length > 0) return usage()
+    return (await run()) ? 0 : 1
+  }
+}
+
+function usage(): 2 {
+  process.stderr.write(help)
+  return 2
 }

@@ -57,13 +57,14 @@ export interface Journal {
 }
 
 const mostEntries = 10_000
+/** How many go at once: dropping in blocks keeps the cost of one entry constant. */
+const block = 1_000
 
 export function createJournal(clock: ServiceClock): Journal {
   let kept: JournalEntry[] = []
   function add(entry: JournalEntry): void {
     kept.push(entry)
-    // Dropping in blocks keeps the cost of one entry constant.
-    if (kept.length >= 2 * mostEntries) kept = kept.slice(-mostEntries)
+    if (kept.length >= mostEntries + block) kept = kept.slice(-mostEntries)
   }
   return {
     request: (entry) => add({ kind: 'request', atMs: clock.nowMs(), ...entry }),

@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder, Dialect, Driver, RawBuilder } from 'kysely'
+import type { ColumnDefinitionBuilder, Dialect, Driver, Kysely, RawBuilder } from 'kysely'
 
 /** Everything that differs between database engines. No file outside this folder may know which one is in use. */
 export interface StoreDialect {
@@ -9,6 +9,8 @@ export interface StoreDialect {
   readonly rowId: 'integer' | 'bigint'
   /** A row id that the database hands out. */
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
+  /** Tells a planner that counts nothing by itself how many rows share the first columns of each index. */
+  describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
 }
 
 /** Where the data is kept; the URL or the file name, or neither for memory. */

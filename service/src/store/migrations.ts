@@ -4,6 +4,7 @@ import { createApiTables } from './migration-001-api.ts'
 import { createAuthTables } from './migration-001-auth.ts'
 import { addSecretTimes } from './migration-002-secret-times.ts'
 import { createRegistryEvents } from './migration-003-registry-events.ts'
+import { addSearchIndexes } from './migration-004-search-indexes.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -16,5 +17,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
     },
     '002-secret-times': { up: addSecretTimes },
     '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, dialect) },
+    '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, dialect) },
   }
 }

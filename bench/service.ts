@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import type { Figure } from './service/figures.ts'
+import { figureLine, isMet } from './service/figures.ts'
+import { memory } from './service/memory.ts'
+import { search } from './service/search.ts'
+import { start } from './service/start.ts'
+import { throughput } from './service/throughput.ts'
+
+const load = { rounds: 5, roundMs: 500 }
+const searchLimits = { mostTimes: 200, mostMs: 1_500 }
+
+/** In the order they run. `full` is for a machine with minutes to spare. */
+const parts: Record<string, (size: 'usual' | 'full') => Promise<Figure[]>> = {
+  start: () => start({ rounds: 7 }),
+  loopback: () => throughput('loopback', load),
+  'in-process': () => throughput('in process', load),
+  memory,
+  search: (size) =>
+    search({ sizes: size === 'full' ? [1_000, 100_000, 1_000_000] : [1_000, 100_000], ...searchLimits }),
+}
+
+export const serviceHelp: string = `Usage: npm run bench -- service [part ...] [--full] [--record]
+
+Measures agent-service beside oauth2-mock-server and oidc-provider, by turns in one run. Parts, all by default:
+
+  start        processor time from the start of the process to the first 200
+  loopback     logins and refreshes per second of the server's processor time, over sockets
+  in-process   the same without sockets, the driver's share included
+  memory       heap while 10,000 people log in, about a minute
+  search       agents of one tenant in 100 by filter, sort and text, on libSQL and PostgreSQL
+
+  --full       search a million agents as well
+  --record     keep the figures in bench/service.json, which docs/benchmarks.md explains
+  --help       this text
+
+Exit code 0: every target met, 1: one was missed, 2: wrong arguments.
+`
+
+const recordFile = new URL('service.json', import.meta.url)
+
+/** Prints every figure as it comes; resolves to the exit code. */
+export async function service(args: string[]): Promise<0 | 1 | 2> {
+  const flags = readFlags(args)
+  if (flags === 'help') {
+    process.stdout.write(serviceHelp)
+    return 0
+  }
+  if (flags === 'wrong') {
+    process.stderr.write(serviceHelp)
+    return 2
+  }
+  // What is measured is what people install.
+  execFileSync('npm', ['run', '--silent', 'build:js'], { cwd: new URL('..', import.meta.url), stdio: 'ignore' })
+  const figures: Figure[] = []
+  for (const name of flags.names) {
+    process.stdout.write(`\n${name}\n`)
+    for (const figure of (await parts[name]?.(flags.size)) ?? []) {
+      figures.push(figure)
+      process.stdout.write(figureLine(figure))
+    }
+  }
+  if (flags.record) record(figures)
+  const missed = figures.filter((figure) => !isMet(figure)).length
+  process.stdout.write(`\n${missed === 0 ? 'Every target met.' : `${missed} targets missed.`}\n`)
+  return missed === 0 ? 0 : 1
+}
+
+function readFlags(args: string[]): 'help' | 'wrong' | { names: string[]; size: 'usual' | 'full'; record: boolean } {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { full: { type: 'boolean' }, record: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    })
+    if (values.help) return 'help'
+    if (positionals.some((name) => !Object.hasOwn(parts, name))) return 'wrong'
+    const names = positionals.length > 0 ? positionals : Object.keys(parts)
+    return { names, size: values.full ? 'full' : 'usual', record: values.record ?? false }
+  } catch {
+    return 'wrong'
+  }
+}
+
+/** Figures of parts that did not run stay as they were. */
+function record(figures: readonly Figure[]): void {
+  const before = JSON.parse(readFileSync(recordFile, 'utf8')) as { figures: Record<string, number> }
+  const measured = Object.fromEntries(figures.map(({ name, value }) => [name, Number(value.toPrecision(3))]))
+  const machine = `${cpus().length} cores, Node ${process.versions.node.split('.')[0]}, ${process.platform}`
+  const all = { machine, figures: { ...before.figures, ...measured } }
+  writeFileSync(recordFile, `${JSON.stringify(all, null, 2)}\n`)
+}

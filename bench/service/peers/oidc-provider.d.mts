@@ -1,0 +1,3 @@
+import type { Provider } from 'oidc-provider'
+
+export declare function createProvider(issuer: string, client: { clientId: string; redirectUri: string }): Provider

@@ -1,0 +1,160 @@
+import type { Service } from 'agent-service'
+import type { Engine, ScaleDatabase } from './agents-at-scale.ts'
+import { fillStatements, libsqlEngine, postgresEngine, rareType } from './agents-at-scale.ts'
+import type { Figure } from './figures.ts'
+import { quantile } from './figures.ts'
+
+interface Query {
+  name: string
+  body: (size: number) => object
+  /** `indexed`: the time must not follow the number of agents. Otherwise why it does. */
+  kind: 'indexed' | 'counts every match' | 'reads every agent'
+  /** How many agents of `size` match, so that no query is quick because it is wrong. */
+  count: (size: number) => number
+}
+
+const target = 3
+const equals = (column: string, value: unknown): object => ({ column, operator: 'equals', value })
+const half = (size: number): number => Math.floor(size / 2)
+
+const queries: readonly Query[] = [
+  {
+    name: 'key',
+    kind: 'indexed',
+    body: (size) => ({ filters: [equals('agent_key', `agent_${half(size)}`)] }),
+    count: () => 1,
+  },
+  {
+    name: 'name or key, active, sorted by type',
+    kind: 'indexed',
+    body: (size) => ({
+      filters: [
+        { operator: 'or', filters: [equals('agent_name', `Agent ${half(size)}`), equals('agent_key', 'agent_7')] },
+      ],
+      sort: { column: 'parent_agent_type_key', desc: true },
+    }),
+    count: () => 2,
+  },
+  {
+    name: 'type (20 agents), text, sorted by name',
+    kind: 'indexed',
+    body: () => ({
+      filters: [equals('parent_agent_type_key', rareType)],
+      search_value: 'Reads what',
+      sort: { column: 'agent_name', desc: true },
+    }),
+    count: () => 20,
+  },
+  {
+    name: 'all, sorted by name, 20',
+    kind: 'counts every match',
+    body: () => ({ limit: 20, sort: { column: 'agent_name' } }),
+    // The demo agents are there too.
+    count: (size) => size + 12,
+  },
+  {
+    name: 'active, sorted by name, 20',
+    kind: 'counts every match',
+    body: () => ({ limit: 20, active: true, sort: { column: 'agent_name' } }),
+    count: (size) => size - Math.floor(size / 10) + 9,
+  },
+  {
+    name: 'text, sorted by name, 20',
+    kind: 'reads every agent',
+    body: (size) => ({ limit: 20, search_value: `number ${half(size)} says`, sort: { column: 'agent_name' } }),
+    count: () => 1,
+  },
+]
+
+interface Filled {
+  size: number
+  service: Service
+  database: ScaleDatabase
+  token: string
+}
+
+export interface SearchOptions {
+  sizes: readonly number[]
+  /** For each query at each size. */
+  mostTimes: number
+  mostMs: number
+}
+
+/** Searches over HTTP semantics in process: bearer, body, query, answer. The sizes take turns. */
+export async function search(options: SearchOptions): Promise<Figure[]> {
+  const engines = [libsqlEngine(), await postgresEngine()]
+  try {
+    const figures: Figure[] = []
+    for (const engine of engines) figures.push(...(await searchOn(engine, options)))
+    return figures
+  } finally {
+    for (const engine of engines) await engine.stop()
+  }
+}
+
+async function searchOn(engine: Engine, options: SearchOptions): Promise<Figure[]> {
+  const filled: Filled[] = []
+  try {
+    for (const size of options.sizes) filled.push(await fill(engine, size))
+    const figures: Figure[] = []
+    for (const query of queries) figures.push(...(await measure(engine.name, { query, filled, options })))
+    return figures
+  } finally {
+    for (const { service, database } of filled) {
+      await service.close()
+      await database.remove()
+    }
+  }
+}
+
+async function fill(engine: Engine, size: number): Promise<Filled> {
+  const built = new URL('../../service/dist/index.js', import.meta.url).href
+  const { createService } = (await import(built)) as typeof import('agent-service')
+  const database = await engine.create()
+  const before = performance.now()
+  // The first start makes the tables; the second meets them full.
+  await (await createService(database.options)).close()
+  await database.execute(fillStatements(size, (done) => process.stderr.write(`\r${engine.name}: ${done} of ${size}`)))
+  process.stderr.write(`\r${engine.name}: ${size} agents in ${((performance.now() - before) / 1_000).toFixed(1)} s\n`)
+  const service = await createService(database.options)
+  return { size, service, database, token: await service.dev.mintSessionToken('ada@demo.example') }
+}
+
+async function measure(
+  engine: string,
+  { query, filled, options }: { query: Query; filled: readonly Filled[]; options: SearchOptions },
+): Promise<Figure[]> {
+  const times = new Map(filled.map(({ size }) => [size, [] as number[]]))
+  const until = performance.now() + options.mostMs * filled.length
+  for (let turn = 0; turn < options.mostTimes && (turn < 5 || performance.now() < until); turn++) {
+    for (const one of filled) {
+      const ms = await timed(one, query)
+      // The first turn warms up.
+      if (turn > 0) times.get(one.size)?.push(ms)
+    }
+  }
+  const title = `${engine}, ${query.name}`
+  const figures: Figure[] = [...times].flatMap(([size, values]) => [
+    { name: `${title}, ${size.toLocaleString('en-US')}: p50`, value: quantile(values, 0.5), unit: 'ms' },
+    { name: `${title}, ${size.toLocaleString('en-US')}: p99`, value: quantile(values, 0.99), unit: 'ms' },
+  ])
+  const p50 = [...times.values()].map((values) => quantile(values, 0.5))
+  const ratio = (p50.at(-1) ?? Number.NaN) / (p50[0] ?? Number.NaN)
+  const bound = query.kind === 'indexed' ? { target: { most: target } } : {}
+  return [...figures, { name: `${title} (${query.kind}): largest : smallest`, value: ratio, unit: 'x', ...bound }]
+}
+
+async function timed({ service, size, token }: Filled, { name, body, count }: Query): Promise<number> {
+  const before = performance.now()
+  const answer = await service.fetch(`${service.baseUrl}/api/parent_agents/search`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body(size)),
+  })
+  const text = await answer.text()
+  const ms = performance.now() - before
+  const found = (JSON.parse(text) as { data?: { count?: number } }).data?.count
+  if (found !== count(size))
+    throw new Error(`${name}: ${found} agents found of ${count(size)}; status ${answer.status}`)
+  return ms
+}

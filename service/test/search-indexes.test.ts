@@ -1,0 +1,110 @@
+import type { KyselyPlugin, OperationNode } from 'kysely'
+import { CompiledQuery, createQueryId, sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fillStatements } from '../../bench/service/agents-at-scale.ts'
+import type { Assembly } from '../src/app.ts'
+import type { ParentAgentColumn } from '../src/store/parent-agents.ts'
+import { parentAgentsOf } from '../src/store/parent-agents.ts'
+import type { Filter, Search } from '../src/store/search.ts'
+import type { Db } from '../src/store/store.ts'
+import { assemble, isOnPostgres } from './start.ts'
+
+// The plans of the very queries that a search sends, on a table big enough for a planner to care.
+
+let assembly: Assembly
+let db: Db
+beforeAll(async () => {
+  assembly = await assemble()
+  db = assembly.context.store.db
+  for (const statement of fillStatements(5_000, () => {})) await sql.raw(statement).execute(db)
+  if (isOnPostgres()) await sql`analyze parent_agents`.execute(db)
+}, 60_000)
+afterAll(() => assembly.service.close())
+
+const equals = (column: ParentAgentColumn, value: string | number): Filter<ParentAgentColumn> => {
+  return { kind: 'equals', column, value }
+}
+const keyIndex = isOnPostgres() ? 'parent_agents_key' : 'sqlite_autoindex_parent_agents_1'
+const oneId = isOnPostgres() ? /parent_agents_(pkey|by_tenant)/ : /PRIMARY KEY|parent_agents_by_tenant/
+
+test.each<[string, Partial<Search<ParentAgentColumn>>, string | RegExp]>([
+  ['agent_key', { filter: equals('agent_key', 'agent_7') }, keyIndex],
+  ['agent_name', { filter: equals('agent_name', 'Agent 7') }, 'parent_agents_by_name'],
+  ['id', { filter: equals('id', 7) }, oneId],
+  ['parent_agent_type_key', { filter: equals('parent_agent_type_key', 'audit_agent') }, 'parent_agents_by_type'],
+  [
+    'parent_agent_type_key, with a text and sorted by name',
+    {
+      filter: equals('parent_agent_type_key', 'audit_agent'),
+      searchValue: 'reads',
+      sort: [{ column: 'agent_name', direction: 'desc' }],
+    },
+    'parent_agents_by_type',
+  ],
+])('a filter by %s finds page and count by its index', async (_name, search, index) => {
+  const plans = await plansOf(search)
+  expect(plans).toHaveLength(2)
+  for (const plan of plans) expect(plan).toMatch(index)
+  for (const plan of plans) expect(plan).not.toMatch(fullRead)
+})
+
+test('either of two filters finds page and count by both indexes', async () => {
+  const either: Filter<ParentAgentColumn> = {
+    kind: 'any',
+    filters: [equals('agent_name', 'Agent 7'), equals('agent_key', 'agent_9')],
+  }
+  for (const plan of await plansOf({ filter: either, sort: [{ column: 'agent_name', direction: 'asc' }] })) {
+    expect(plan).toContain('parent_agents_by_name')
+    expect(plan).toContain(keyIndex)
+    expect(plan).not.toMatch(fullRead)
+  }
+})
+
+test.each<[string, Partial<Search<ParentAgentColumn>>, string]>([
+  ['agent_name', {}, 'parent_agents_by_name'],
+  ['agent_key', {}, keyIndex],
+  ['parent_agent_type_key', {}, 'parent_agents_by_type'],
+  ['llm_model', {}, 'parent_agents_by_model'],
+  ['agent_name', { filter: equals('active', 1) }, 'parent_agents_by_activity_and_name'],
+])('a first page sorted by %s (%j) is read in the order of an index', async (column, search, index) => {
+  const sort = [{ column: column as ParentAgentColumn, direction: 'asc' as const }]
+  const [, page] = await plansOf({ ...search, sort })
+  expect(page).toContain(index)
+  expect(page).not.toMatch(/TEMP B-TREE|"Node Type": ?"Sort"/)
+})
+
+/** A table that is read from end to end; `SCAN` is SQLite's word, `Seq Scan` PostgreSQL's. */
+const fullRead = /SCAN parent_agents|Seq Scan|\(tenant_id=\?\)(?! AND)/
+
+/** What the planner says of the count and of the page of one search. */
+async function plansOf(search: Partial<Search<ParentAgentColumn>>): Promise<string[]> {
+  const nodes: OperationNode[] = []
+  const capture: KyselyPlugin = {
+    transformQuery({ node }) {
+      if (node.kind === 'SelectQueryNode') nodes.push(node)
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  const whole = {
+    limit: 20,
+    offset: 0,
+    searchValue: undefined,
+    filter: { kind: 'all' as const, filters: [] },
+    sort: [],
+  }
+  await parentAgentsOf(db.withPlugin(capture), 'demo').search({ ...whole, ...search })
+  const explain = isOnPostgres() ? 'explain (format json)' : 'explain query plan'
+  // The third query reads the rows of the page by their ids.
+  return Promise.all(
+    nodes.slice(0, 2).map(async (node) => {
+      const compiled = compile(node as Parameters<typeof compile>[0], createQueryId())
+      const { rows } = await db.executeQuery(CompiledQuery.raw(`${explain} ${compiled.sql}`, [...compiled.parameters]))
+      return JSON.stringify(rows)
+    }),
+  )
+}
+
+function compile(...parameters: Parameters<ReturnType<Db['getExecutor']>['compileQuery']>): CompiledQuery {
+  return db.getExecutor().compileQuery(...parameters)
+}
