@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { readText } from '../src/http/body.ts'
+
+const most = 10
+
+function post(body: BodyInit, headers: Record<string, string> = {}): Request {
+  return new Request('http://service.example/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+}
+
+function chunks(...parts: string[]): ReadableStream {
+  return ReadableStream.from(parts.map((part) => new TextEncoder().encode(part)))
+}
+
+test.each([
+  ['declared', post('0123456789', { 'content-length': '10' })],
+  ['not declared', post(chunks('01234', '56789'))],
+])('a body of the greatest length is read, its length %s', async (_name, request) => {
+  expect(await readText(request, most)).toEqual({ kind: 'text', text: '0123456789' })
+})
+
+test.each([
+  ['declares it', post('0123456789+', { 'content-length': '11' })],
+  ['declares less', post('0123456789+', { 'content-length': '5' })],
+  ['declares nothing', post(chunks('01234', '56789', '+'))],
+])('a body that is too long is refused when it %s', async (_name, request) => {
+  expect(await readText(request, most)).toEqual({ kind: 'too_large' })
+})
+
+test('a body that declares its length still has to be UTF-8', async () => {
+  const request = post(new Uint8Array([0xff, 0xfe]), { 'content-length': '2' })
+  expect(await readText(request, most)).toEqual({ kind: 'not_utf8' })
+})
