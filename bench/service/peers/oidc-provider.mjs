@@ -6,6 +6,7 @@ import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { Provider } from 'oidc-provider'
 
+const hour = 3_600
 const api = 'https://api.example.com'
 
 /**
@@ -33,6 +34,15 @@ export function createProvider(issuer, { clientId, redirectUri }) {
       pkce: { required: () => true },
       issueRefreshToken: async () => true,
       rotateRefreshToken: true,
+      ttl: {
+        AccessToken: 600,
+        AuthorizationCode: 60,
+        Grant: hour,
+        Interaction: 600,
+        RefreshToken: hour,
+        Session: hour,
+      },
+      findAccount: (_context, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
       jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig', kid: 'bench' }] },
       features: {
         resourceIndicators: {
