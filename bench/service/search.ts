@@ -25,7 +25,7 @@ const queries: readonly Query[] = [
     count: () => 1,
   },
   {
-    name: 'name or key, active, sorted by type',
+    name: 'name or key, sorted by type',
     kind: 'indexed',
     body: (size) => ({
       filters: [

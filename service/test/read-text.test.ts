@@ -8,7 +8,12 @@ function post(body: BodyInit, headers: Record<string, string> = {}): Request {
 }
 
 function chunks(...parts: string[]): ReadableStream {
-  return ReadableStream.from(parts.map((part) => new TextEncoder().encode(part)))
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(new TextEncoder().encode(part))
+      controller.close()
+    },
+  })
 }
 
 test.each([
