@@ -3,7 +3,7 @@ import { createJournal } from '../src/journal.ts'
 
 test('the journal keeps the last 10,000 entries, in order', () => {
   let nowMs = 0
-  const clock = { nowMs: () => nowMs, advance() {}, freeze() {}, unfreeze() {} }
+  const clock = { nowMs: () => nowMs, state: () => 'running' as const, advance() {}, freeze() {}, unfreeze() {} }
   const journal = createJournal(clock)
   for (nowMs = 1; nowMs <= 25_500; nowMs++) journal.event('consent_approved')
   const entries = journal.entries()
