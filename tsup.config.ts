@@ -6,6 +6,7 @@ const entry: Record<string, string> = {
   redis: 'src/redis/index.ts',
   postgres: 'src/postgres/index.ts',
   testing: 'src/testing/index.ts',
+  browser: 'src/browser/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */

@@ -29,6 +29,13 @@ const core = [
 ]
 const coreName = 'login + callback + exchange + refresh + session + bearer'
 
+/** What an app with the browser entry has in its bundle, by what it uses. */
+const browserSets: Record<string, string[]> = {
+  'SPA: redirect, tabs, memory or web storage': ['createBrowserAuth', 'webStorage'],
+  'SPA: the same with IndexedDB': ['createBrowserAuth', 'indexedDbStorage'],
+  'SPA: the same with IndexedDB and popup': ['createBrowserAuth', 'indexedDbStorage', 'popupLogin'],
+}
+
 await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' }, record: { type: 'boolean' } } }, main)
 
 async function main(flags: { detail?: boolean; record?: boolean }): Promise<number> {
@@ -44,6 +51,8 @@ async function main(flags: { detail?: boolean; record?: boolean }): Promise<numb
 
 async function measure(): Promise<Map<string, Bundle>> {
   const sizes = new Map([[coreName, await bundle(`export { ${core.join(', ')} } from './src/index.ts'`)]])
+  for (const [name, names] of Object.entries(browserSets))
+    sizes.set(name, await bundle(`export { ${names.join(', ')} } from './src/browser/index.ts'`))
   for (const [name, source] of Object.entries(tsup.entry as Record<string, string>)) {
     const entry = name === 'index' ? 'agent-auth' : `agent-auth/${name}`
     sizes.set(entry, await bundle(`export * from './${source}'`))

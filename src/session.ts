@@ -3,7 +3,7 @@ import { abortable, succeeds } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
 import { SessionHolder, type SessionState } from './session/holder.ts'
-import { decodeRecord, encodeRecord, isRecord } from './session/record.ts'
+import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
 import { superseded } from './session/refresh-turn.ts'
 import { Renewal } from './session/renewal.ts'
 import { owedSaving, saveHeld } from './session/saving.ts'
@@ -43,6 +43,11 @@ export interface Session extends AccessTokenSource {
   signOut(): Promise<void>
   /** Resolves when the store was read. Rejects with `storage_failed`. */
   ready(): Promise<SessionState>
+  /**
+   * Looks at the store anew and lets the next refresh go out at once: for when the page or machine woke up, came online or
+   * heard of a change elsewhere. Rejects with `storage_failed`.
+   */
+  resume(): Promise<void>
   /** The same object until something changes. */
   readonly state: SessionState
   /** Calls the listener after each change of `state`; returns how to stop that. */
@@ -64,8 +69,7 @@ export function createSession(
   config: AuthConfig,
   { storage = memoryStorage(), key = 'default' }: SessionOptions = {},
 ): Session {
-  const name = ['agent-auth', config.authUrl, config.clientId, key].map(encodeURIComponent).join(':')
-  const store = sessionStore(storage, name)
+  const store = sessionStore(storage, sessionName(config, key))
   const holder = new SessionHolder(config, store)
   const renewal = new Renewal({ config, store, holder, peers: storage.withLock ? 'locked' : 'unlocked' })
   const parts = { config, store, holder, renewal }
@@ -98,6 +102,10 @@ export function createSession(
     async ready() {
       await holder.look()
       return holder.state
+    },
+    async resume() {
+      renewal.retryNow()
+      await holder.look('now')
     },
     get state() {
       return holder.state

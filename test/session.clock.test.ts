@@ -108,7 +108,7 @@ describe('when a token is renewed', () => {
     const { session } = realm()
     const tokens = service.issue()
     await session.signIn(tokens)
-    expect(session.state).toEqual({ status: 'signed-in' })
+    expect(session.state).toEqual({ status: 'signed-in', sessionRef: expect.any(String) })
     for (let quarter = 0; quarter < 96; quarter++) {
       clock.advance(15 * minute)
       expect(await session.getAccessToken({ minValidMs: hour })).toBe(tokens.accessToken)

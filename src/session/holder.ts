@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../config.ts'
+import { succeeds } from '../deadline.ts'
 import type { StorageProblem } from '../events.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import { type HeldTokens, holdTokens, identityOf } from './held-tokens.ts'
@@ -11,6 +12,8 @@ export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expire
 export interface SessionState {
   readonly status: 'loading' | 'signed-in' | 'signed-out'
   readonly reason?: SessionEndReason
+  /** Names this sign-in: another person's differs, a refresh keeps it. Random, and not a secret. */
+  readonly sessionRef?: string
   /** When the access token ends, in epoch milliseconds of this machine's clock. */
   readonly expiresAtMs?: number
 }
@@ -66,10 +69,14 @@ export class SessionHolder {
     if (this.saved) this.#forgive('write_failed', 'remove_failed')
   }
 
-  /** Reads the store when it is time; rejects with `storage_failed` when nothing is held either. */
-  look(): MaybePromise<void> {
-    if (this.#looking !== undefined) return this.#looking
-    if (this.held && this.#config.clock.monotonicMs() - this.#lookedAtMs < lookEveryMs) return
+  /**
+   * Reads the store when it is time, or anew in any case; rejects with `storage_failed` when nothing is held either. A
+   * reading under way may be of before whatever calls for a new one.
+   */
+  look(when: 'due' | 'now' = 'due'): MaybePromise<void> {
+    if (this.#looking !== undefined)
+      return when === 'due' ? this.#looking : succeeds(this.#looking).then(() => this.look(when))
+    if (when === 'due' && this.held && this.#config.clock.monotonicMs() - this.#lookedAtMs < lookEveryMs) return
     try {
       const stored = this.#store.read()
       if (!isPromise(stored)) return this.#follow(stored)
@@ -158,16 +165,17 @@ export class SessionHolder {
 
   /** Takes up tokens that are as old as their stamp says, but at most `maxAgeMs`. */
   hold(record: SessionRecord, maxAgeMs: number): void {
-    const { accessToken, expiresAtMs } = record.tokens
+    const { id, tokens } = record
+    const { accessToken, expiresAtMs } = tokens
     const before = this.held?.record.id
-    if (before && before !== record.id) this.#over.add(before)
+    if (before && before !== id) this.#over.add(before)
     this.held = holdTokens(this.#config.clock, record, maxAgeMs)
     this.saved = false
     this.#epoch++
     this.#followed = undefined
-    this.#origins.set(accessToken, record.id)
+    this.#origins.set(accessToken, id)
     for (const [oldest] of this.#origins) if (this.#origins.size > 16) this.#origins.delete(oldest)
-    this.state = { status: 'signed-in', ...(expiresAtMs !== undefined && { expiresAtMs }) }
+    this.state = { status: 'signed-in', sessionRef: id, ...(expiresAtMs !== undefined && { expiresAtMs }) }
   }
 
   /** Ends what is held and never takes up its record, or the one named, again. */

@@ -10,6 +10,11 @@ export interface SessionRecord {
 /** What a store holds: a record, nothing, or something that must be left alone or removed. */
 export type Stored = SessionRecord | 'absent' | 'unreadable' | 'newer' | 'foreign'
 
+/** What the record, its lock and its channel are called: they belong to one client of one service, and one key. */
+export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: string }, key: string): string {
+  return ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':')
+}
+
 export function isRecord(stored: Stored): stored is SessionRecord {
   return typeof stored === 'object'
 }

@@ -43,7 +43,7 @@ export class Renewal {
   cancel(): void {
     this.#flight?.cancel.abort()
     this.#flight = undefined
-    this.#succeed()
+    this.retryNow()
   }
 
   #launch(from: HeldTokens): Promise<void> {
@@ -63,7 +63,7 @@ export class Renewal {
         store.locked(() => refreshOnce(this.#turn, from, signal)),
         signal,
       )
-      this.#succeed()
+      this.retryNow()
     } catch (error) {
       if (signal.aborted || !isAgentAuthError(error)) throw superseded(holder)
       if (error.code === 'lock_timeout') {
@@ -75,7 +75,8 @@ export class Renewal {
     }
   }
 
-  #succeed(): void {
+  /** Forgets earlier failures: the next call may send at once. */
+  retryNow(): void {
     this.#failures = 0
     this.#failure = undefined
   }

@@ -1,0 +1,87 @@
+import { readCallback } from '../callback.ts'
+import type { AuthConfig } from '../config.ts'
+import { succeeds } from '../deadline.ts'
+import type { AgentAuthError } from '../errors.ts'
+import { exchangeCode } from '../exchange.ts'
+import type { Grant } from '../grant.ts'
+import type { Session } from '../session.ts'
+import { pendingLogins } from '../storage/pending-logins.ts'
+import type { TokenStorage } from '../storage/token-storage.ts'
+import { callbackMode, hideCallback } from './callback-url.ts'
+import { forgetAutomatic } from './login-loop.ts'
+
+export interface ArrivalParts {
+  readonly config: AuthConfig
+  readonly session: Session
+  readonly loginStorage: TokenStorage
+  /** Shows the page the person came from. */
+  readonly navigate: (path: string) => void
+  /** What a popup does with its callback. */
+  readonly popupCallback: ((address: string) => Promise<void>) | undefined
+}
+
+/** The callback this page was opened with, if it is one. */
+export interface Arrival {
+  /** Finishes it, once; what failed for good keeps failing until a new login starts. */
+  finish(): Promise<void> | undefined
+  readonly isBusy: boolean
+  /** A new login makes the outcome of the old one a thing of the past. */
+  forget(): void
+}
+
+export function createArrival(parts: ArrivalParts): Arrival {
+  const { config, session, loginStorage, navigate, popupCallback } = parts
+  const logins = pendingLogins(loginStorage, config)
+  let address: string | undefined
+  let grant: Grant | undefined
+  let work: Promise<void> | undefined
+  let isBusy = false
+  const here = (): string => globalThis.location?.href ?? 'about:blank'
+
+  async function exchange(callback: string): Promise<void> {
+    grant ??= readCallback(await logins.take(callback), callback, { nowMs: config.clock.wallMs() })
+    await session.signIn(await exchangeCode(config, grant))
+    await succeeds(forgetAutomatic(loginStorage))
+    if (grant.returnTo !== undefined) navigate(grant.returnTo)
+  }
+
+  async function arrive(callback: string): Promise<void> {
+    isBusy = true
+    const inPopup = callbackMode(config.redirectUri, callback) === 'popup'
+    try {
+      await (inPopup && popupCallback ? popupCallback(callback) : exchange(callback))
+    } catch (error) {
+      const { code, retryable } = error as AgentAuthError
+      // Reloaded, opened twice or from a bookmark: whoever is signed in stays so, and sees no error.
+      if (/^already_|^flow_not/.test(code) && (await session.ready()).status === 'signed-in') return
+      if (retryable) {
+        address = callback
+        work = undefined
+      }
+      throw error
+    } finally {
+      isBusy = false
+    }
+  }
+
+  return {
+    finish() {
+      if (callbackMode(config.redirectUri, here())) {
+        address = here()
+        grant = work = undefined
+        hideCallback()
+      }
+      if (address) {
+        work = arrive(address)
+        address = undefined
+      }
+      return work
+    },
+    get isBusy() {
+      return isBusy
+    },
+    forget() {
+      address = work = undefined
+    },
+  }
+}

@@ -1,0 +1,6 @@
+import type { TokenStorage } from '../storage/token-storage.ts'
+
+/** A storage that says whether the tabs of this origin share its records (`browser`, the default) or each has its own. */
+export interface BrowserStorage extends TokenStorage {
+  readonly reach?: 'browser' | 'tab'
+}

@@ -1,0 +1,6 @@
+export { type BrowserAuth, type BrowserAuthOptions, createBrowserAuth, type SignInOptions } from './browser-auth.ts'
+export type { BrowserStorage } from './browser-storage.ts'
+export type { LoginMode } from './callback-url.ts'
+export { indexedDbStorage } from './indexed-db.ts'
+export { type PopupLogin, type PopupLoginOptions, popupLogin } from './popup.ts'
+export { webStorage } from './web-storage.ts'

@@ -1,0 +1,102 @@
+import type { BrowserStorage } from './browser-storage.ts'
+import { webLock } from './web-lock.ts'
+
+const store = 'records'
+
+/** A record with a key of its own, which script may use but never read. */
+interface Sealed {
+  readonly key: CryptoKey
+  readonly iv: Uint8Array<ArrayBuffer>
+  readonly text: ArrayBuffer
+}
+
+/**
+ * Keeps records in IndexedDB for all tabs of this origin, each sealed with AES-256-GCM by a key that cannot be exported.
+ * Survives reloads; writes have ended when they are on disk. Every script of the page can still have records opened.
+ */
+export function indexedDbStorage({ database = 'agent-auth' }: { database?: string } = {}): BrowserStorage {
+  const open = connection(database)
+  const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
+    const transaction = (await open()).transaction(store, mode, { durability: 'strict' })
+    const { result } = await settled(request(transaction.objectStore(store)), transaction)
+    return result
+  }
+  return {
+    reach: 'browser',
+    async getItem(key) {
+      const sealed = await run<Sealed | undefined>('readonly', (records) => records.get(key))
+      return sealed && unseal(key, sealed)
+    },
+    async setItem(key, value) {
+      const sealed = await seal(key, value)
+      await run('readwrite', (records) => records.put(sealed, key))
+    },
+    async removeItem(key) {
+      await run('readwrite', (records) => records.delete(key))
+    },
+    ...webLock(),
+  }
+}
+
+/** One connection, opened when first needed and again after the browser or another tab closed it. */
+function connection(name: string): () => Promise<IDBDatabase> {
+  let opening: Promise<IDBDatabase> | undefined
+  const forget = (): void => {
+    opening = undefined
+  }
+  const open = async (): Promise<IDBDatabase> => {
+    const request = indexedDB.open(name, 1)
+    request.onupgradeneeded = () => request.result.createObjectStore(store)
+    const { result } = await settled(request, request)
+    result.onclose = forget
+    result.onversionchange = () => {
+      result.close()
+      forget()
+    }
+    return result
+  }
+  return () => {
+    opening ??= open().catch((error: unknown) => {
+      forget()
+      throw error
+    })
+    return opening
+  }
+}
+
+/** Resolves with the request when what ends it has ended well. */
+function settled<T>(request: IDBRequest<T>, ending: IDBRequest | IDBTransaction): Promise<IDBRequest<T>> {
+  return new Promise((resolve, reject) => {
+    const fail = (): void => reject(ending.error)
+    const handlers = {
+      oncomplete: () => resolve(request),
+      onsuccess: () => resolve(request),
+      onerror: fail,
+      onabort: fail,
+    }
+    Object.assign(ending, handlers)
+  })
+}
+
+async function seal(name: string, value: string): Promise<Sealed> {
+  const key = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
+  const iv = crypto.getRandomValues(new Uint8Array(12))
+  return { key, iv, text: await crypto.subtle.encrypt(algorithm(name, iv), key, encode(value)) }
+}
+
+/** What does not open is lost for good, since its key lies beside it: the session removes it as unreadable. */
+async function unseal(name: string, { key, iv, text }: Sealed): Promise<string> {
+  try {
+    return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm(name, iv), key, text))
+  } catch {
+    return ''
+  }
+}
+
+function algorithm(name: string, iv: Uint8Array<ArrayBuffer>): AesGcmParams {
+  return { name: 'AES-GCM', iv, additionalData: encode(name) }
+}
+
+function encode(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text)
+}

@@ -1,0 +1,32 @@
+export interface SignOutMark {
+  /** Leaves a trace of a sign-out for tabs that cannot hear of it now. */
+  move(): void
+  /** Whether another tab signed out since this was last asked. */
+  hasMoved(): boolean
+}
+
+/** A random text in localStorage that changes with each sign-out. Without localStorage only open tabs hear of one. */
+export function signOutMark(name: string): SignOutMark {
+  const key = `${name}:signed-out`
+  const read = (): string | null | undefined => attempt(() => localStorage.getItem(key))
+  let seen = read()
+  return {
+    move() {
+      attempt(() => localStorage.setItem(key, crypto.randomUUID()))
+      seen = read()
+    },
+    hasMoved() {
+      const before = seen
+      seen = read()
+      return seen !== before
+    },
+  }
+}
+
+function attempt<T>(operation: () => T): T | undefined {
+  try {
+    return operation()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+import type { AuthConfig } from '../config.ts'
+import { createSession, type Session } from '../session.ts'
+import { memoryStorage } from '../storage/memory.ts'
+import type { BrowserStorage } from './browser-storage.ts'
+import { sharedRecord } from './shared-record.ts'
+import { signOutMark } from './sign-out-mark.ts'
+import { joinTabs } from './tabs.ts'
+
+export interface TabSessionOptions {
+  readonly storage: BrowserStorage | undefined
+  readonly key: string
+  /** What the tabs of this app call each other by. */
+  readonly name: string
+}
+
+/** A session in step with the other tabs: what one does to the record, or a sign-out, is seen by all. */
+export function createTabSession(
+  config: AuthConfig,
+  { storage = { ...memoryStorage(), reach: 'tab' }, key, name }: TabSessionOptions,
+): { session: Session; close(): void } {
+  let isShared = storage.reach !== 'tab'
+  let isFollowing = false
+  const mark = signOutMark(name)
+  const follow = (): void => {
+    isFollowing = true
+    session.signOut().catch(() => {})
+    isFollowing = false
+  }
+  const look = (): void => void session.resume().catch(() => {})
+  const tabs = joinTabs(name, {
+    heard(type) {
+      if (type === 'changed') look()
+      else if (!isShared) follow()
+    },
+    woke() {
+      // While this tab was away it heard nothing, and its own record tells nothing of the others.
+      if (!isShared && mark.hasMoved()) follow()
+      look()
+    },
+  })
+  const record = sharedRecord(storage, {
+    changed: () => tabs.tell('changed'),
+    degraded() {
+      isShared = false
+      config.emit({ type: 'storage_degraded', reason: 'read_failed' })
+    },
+  })
+  const session = createSession(config, { storage: record, key })
+  session.subscribe(() => {
+    if (isFollowing || session.state.reason !== 'signed_out') return
+    mark.move()
+    tabs.tell('signed-out')
+  })
+  return { session, close: () => tabs.close() }
+}
