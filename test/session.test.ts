@@ -230,10 +230,18 @@ describe('what an app sees', () => {
     expect(await session.ready()).toEqual({ status: 'signed-out' })
     const tokens = service.issue()
     await session.signIn(tokens)
-    expect(session.state).toEqual({ status: 'signed-in', sessionRef: expect.any(String), expiresAtMs: tokens.expiresAtMs })
+    expect(session.state).toEqual({
+      status: 'signed-in',
+      sessionRef: expect.any(String),
+      expiresAtMs: tokens.expiresAtMs,
+    })
     clock.advance(hour)
     await session.getAccessToken()
-    expect(session.state).toEqual({ status: 'signed-in', sessionRef: expect.any(String), expiresAtMs: clock.wallMs() + hour })
+    expect(session.state).toEqual({
+      status: 'signed-in',
+      sessionRef: expect.any(String),
+      expiresAtMs: clock.wallMs() + hour,
+    })
     await session.signOut()
     expect(session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
     const second = service.issue()

@@ -1,0 +1,126 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Service, type ServiceOptions, startService } from 'agent-service'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { launchChromium } from '../support/chromium.ts'
+import { buildApp } from './built-app.ts'
+import { type Kind, kinds, type PageConfig } from './kinds.ts'
+import type {} from './page-app.ts'
+import { type Watch, watchContext } from './watch.ts'
+
+export interface BrowserRig {
+  readonly origin: string
+  readonly service: Service
+  readonly browser: Browser
+  /** A fresh profile, watched for leaks and violations of the policy. */
+  context(): Promise<BrowserContext>
+  /** A page of the app that has started: its `ready()` has settled. */
+  open(context: BrowserContext, path: string): Promise<Page>
+  /** The same, signed in. */
+  signedIn(context: BrowserContext, kind: Kind): Promise<Page>
+  /** How many token requests of this kind the service has seen in this test. */
+  tokenRequests(grant: 'authorization_code' | 'refresh_token'): number
+  /** Headers that every page of the app has from now on, to the end of the test. */
+  headers: Record<string, string>
+}
+
+/** One browser, one app and one service for the file; what a test opens is checked and closed after it. */
+export function browserRig(options: ServiceOptions = {}): BrowserRig {
+  const rig = {} as { -readonly [K in keyof BrowserRig]: BrowserRig[K] }
+  const watches: Watch[] = []
+  let server: Server
+  let counted = 0
+  beforeAll(async () => {
+    const script = await buildApp()
+    server = createServer((request, response) => {
+      const isScript = request.url === '/app.js'
+      response.writeHead(200, {
+        'content-type': isScript ? 'text/javascript' : 'text/html',
+        'content-security-policy': policy(rig.service),
+        ...rig.headers,
+      })
+      response.end(isScript ? script : page(rig.service))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    rig.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const redirectUris = kinds.map((kind) => `${rig.origin}/${kind}/callback`)
+    rig.service = await startService({ dev: 'on', redirectUris, ...options })
+    rig.browser = await launchChromium()
+  })
+  beforeEach(async () => {
+    rig.headers = {}
+    rig.service.dev.clearFaults()
+    rig.service.dev.autoApprove('ada@demo.example')
+    counted = rig.service.dev.journal().length
+  })
+  afterEach(async () => {
+    for (const watch of watches.splice(0)) await watch.end()
+  })
+  afterAll(async () => {
+    await rig.browser?.close()
+    await rig.service?.close()
+    server?.close()
+  })
+  rig.context = async () => {
+    const context = await rig.browser.newContext()
+    watches.push(
+      await watchContext(context, { app: rig.origin, tokenEndpoint: `${rig.service.authUrl}/auth/v1/token` }),
+    )
+    return context
+  }
+  rig.open = async (context, path) => {
+    const page = await context.newPage()
+    await page.goto(rig.origin + path)
+    await started(page)
+    return page
+  }
+  rig.signedIn = async (context, kind) => {
+    const page = await rig.open(context, `/${kind}/home`)
+    await signIn(page)
+    return page
+  }
+  rig.tokenRequests = (grant) =>
+    rig.service.dev
+      .journal()
+      .slice(counted)
+      .filter((entry) => entry.kind === 'request' && entry.method === 'POST' && entry.grantType === grant).length
+  return rig
+}
+
+/** Resolves with what `ready()` of the page's start gave. */
+export async function started(page: Page): Promise<string> {
+  await page.waitForFunction(() => window.app?.started)
+  return page.evaluate(() => window.app.started)
+}
+
+/** Signs in by redirect, the service approving by itself, and waits until the app has started again. */
+export async function signIn(page: Page, returnTo?: string): Promise<void> {
+  await page.evaluate((to) => {
+    window.app.started = ''
+    return window.app.auth.signIn(to === undefined ? {} : { returnTo: to })
+  }, returnTo)
+  await page.waitForFunction(() => window.app?.started === 'signed-in')
+}
+
+export const call = (page: Page): Promise<number | string> => page.evaluate(() => window.app.call())
+
+export const statusOf = (page: Page): Promise<string> => page.evaluate(() => window.app.auth.session.state.status)
+
+/** Resolves when the page's session has this status. */
+export async function untilStatus(page: Page, status: string): Promise<void> {
+  await page.waitForFunction((wanted) => window.app?.auth.session.state.status === wanted, status)
+}
+
+function policy({ authUrl, baseUrl }: Service): string {
+  return `default-src 'none'; script-src 'self'; connect-src ${authUrl} ${baseUrl}; require-trusted-types-for 'script'`
+}
+
+function page({ authUrl, baseUrl, clients }: Service): string {
+  const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  const config: PageConfig = { authUrl, baseUrl, clientId }
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title>
+<p id="state"></p><button id="redirect">Sign in</button><button id="popup">Sign in in a window</button>
+<script type="application/json" id="config">${JSON.stringify(config)}</script>
+<script type="module" src="/app.js"></script></html>`
+}
