@@ -79,7 +79,8 @@ function generateState(): string {
   return generateRandomState()
 }
 
-function requireWebCrypto(): void {
+/** Throws `insecure_context` where the platform has no Web Crypto, as on pages served over plain http. */
+export function requireWebCrypto(): void {
   if (!globalThis.crypto?.subtle?.digest || !crypto.getRandomValues)
     throw new AgentAuthError(
       'insecure_context',

@@ -25,6 +25,8 @@ export interface Arrival {
   /** Finishes it, once; what failed for good keeps failing until a new login starts. */
   finish(): Promise<void> | undefined
   readonly isBusy: boolean
+  /** Where the person wanted to go whose login failed on this page. */
+  readonly goal: string | undefined
   /** A new login makes the outcome of the old one a thing of the past. */
   forget(): void
 }
@@ -35,6 +37,7 @@ export function createArrival(parts: ArrivalParts): Arrival {
   let address: string | undefined
   let grant: Grant | undefined
   let work: Promise<void> | undefined
+  let goal: string | undefined
   let isBusy = false
   const here = (): string => globalThis.location?.href ?? 'about:blank'
 
@@ -51,7 +54,8 @@ export function createArrival(parts: ArrivalParts): Arrival {
     try {
       await (inPopup && popupCallback ? popupCallback(callback) : exchange(callback))
     } catch (error) {
-      const { code, retryable } = error as AgentAuthError
+      const { code, retryable, details } = error as AgentAuthError
+      goal = grant?.returnTo ?? details?.returnTo
       // Reloaded, opened twice or from a bookmark: whoever is signed in stays so, and sees no error.
       if (/^already_|^flow_not/.test(code) && (await session.ready()).status === 'signed-in') return
       if (retryable) {
@@ -79,6 +83,9 @@ export function createArrival(parts: ArrivalParts): Arrival {
     },
     get isBusy() {
       return isBusy
+    },
+    get goal() {
+      return location.pathname === new URL(config.redirectUri).pathname ? goal : undefined
     },
     forget() {
       address = work = undefined

@@ -1,5 +1,5 @@
 import { generateRandomState } from 'oauth4webapi'
-import { startLogin } from '../authorize.ts'
+import { requireWebCrypto, startLogin } from '../authorize.ts'
 import { createBearerFetch } from '../bearer.ts'
 import { type AuthConfigOptions, createAuthConfig } from '../config.ts'
 import { succeeds } from '../deadline.ts'
@@ -15,7 +15,13 @@ import { callbackMode, type LoginMode, markedState } from './callback-url.ts'
 import { countAutomatic } from './login-loop.ts'
 import type { PopupLogin } from './popup.ts'
 import { createTabSession } from './tab-session.ts'
-import { webStorage } from './web-storage.ts'
+
+/** Looked up at each use: reading the property throws where the browser blocks it. */
+const tabStorage: TokenStorage = {
+  getItem: (key) => sessionStorage.getItem(key),
+  setItem: (key, value) => sessionStorage.setItem(key, value),
+  removeItem: (key) => sessionStorage.removeItem(key),
+}
 
 export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding'> {
   /** Where the session's record is kept: `indexedDbStorage()` for many tabs and reloads. Default: memory of this page. */
@@ -33,7 +39,7 @@ export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecre
 export interface SignInOptions {
   /** Default `redirect`. `popup` needs the option `popup`. */
   readonly mode?: LoginMode | undefined
-  /** Where the person goes afterwards, on this origin. Default: where they are. */
+  /** Where the person goes afterwards, on this origin. Default: where they are, or wanted to go when the last login failed. */
   readonly returnTo?: string | undefined
   /** Further authorize parameters, for example `prompt`. */
   readonly params?: Readonly<Record<string, string>> | undefined
@@ -68,11 +74,13 @@ export interface BrowserAuth {
 
 /**
  * Signs people in to the service from a page, keeps its tabs in step, and gives their requests the bearer header. Options
- * are copied; creating it touches neither network nor storage. Throws `config_invalid`. Specification section 5.2.
+ * are copied; creating it touches neither network nor token storage. Throws `config_invalid` and `insecure_context`. Specification section 5.2.
  */
 export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   const { storage, key = 'default', popup, navigate = replaceAddress } = options
-  const { loginStorage = webStorage(() => sessionStorage) } = options
+  const { loginStorage = tabStorage } = options
+  // Nothing works there, not even the redirect URI; on a server there is no page to refuse.
+  if (globalThis.document) requireWebCrypto()
   const config = createAuthConfig(options)
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name })
@@ -80,10 +88,13 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   const arrival = createArrival({ config, session, loginStorage, navigate, popupCallback })
   return {
     async ready() {
-      await arrival.finish()
+      const finished = Promise.resolve(arrival.finish())
+      // A login that failed leaves the session as it was; what that is must be known all the same.
+      if (!(await succeeds(finished))) await succeeds(session.ready())
+      await finished
       return session.ready()
     },
-    async signIn({ mode = 'redirect', returnTo = globalThis.location?.href, params, signal } = {}) {
+    async signIn({ mode = 'redirect', returnTo = arrival.goal ?? location.href, params, signal } = {}) {
       if (mode === 'popup') {
         if (!popup) throw new AgentAuthError('config_invalid', 'Popups need the option popup: popupLogin().')
         return popup.signIn({ config, session, name }, { params, signal }).then(arrival.forget)

@@ -38,7 +38,7 @@ interface Awaited {
 }
 
 const pollMs = 250
-const answerMs = 5_000
+const answerMs = 3_000
 const protocol = /^(code|state|error|error_description|error_uri|iss)(\[|$)/
 
 /**

@@ -1,25 +1,270 @@
-import { expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { browserRig, call, signIn, started, statusOf } from './rig.ts'
 
 const rig = browserRig()
 
-it('C-103 C-106 C-109 a person signs in on the forms, calls the API, and comes back to where they were', async () => {
-  rig.service.dev.autoApprove(undefined)
-  const context = await rig.context()
-  const page = await rig.open(context, '/memory/deep?tab=2#part')
-  expect(await started(page)).toBe('signed-out')
-  expect(await call(page)).toBe('login_required')
-  await page.click('#redirect')
-  const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
-  await page.fill('[name=email]', ada?.email ?? '')
-  await page.fill('[name=password]', ada?.password ?? '')
-  await page.keyboard.press('Enter')
-  await page.click('[name=decision][value=approve]')
-  await page.waitForURL(`${rig.origin}/memory/deep?tab=2#part`)
-  expect(await started(page)).toBe('signed-in')
-  expect(await call(page)).toBe(200)
-  expect(rig.tokenRequests('authorization_code')).toBe(1)
-  await page.evaluate(() => window.app.auth.signOut())
-  expect(await statusOf(page)).toBe('signed-out')
-  expect(await call(page)).toBe('login_required')
+/** Starts a login and stops the browser just before it would come back; returns where it would have been sent. */
+async function interrupted(page: Page): Promise<string> {
+  let done = (_: string): void => {}
+  const callback = new Promise<string>((resolve) => {
+    done = resolve
+  })
+  const pattern = /\/auth\/v1\/authorize\?/
+  await page.route(pattern, async (route) => {
+    const { headers } = await fetch(route.request().url(), { redirect: 'manual' })
+    await route.fulfill({ status: 204 })
+    done(headers.get('location') ?? '')
+  })
+  await page.evaluate(() => window.app.auth.signIn())
+  const address = await callback
+  await page.unroute(pattern)
+  return address
+}
+
+async function goto(page: Page, url: string): Promise<string> {
+  await page.goto(url)
+  return started(page)
+}
+
+describe('login', () => {
+  it('C-103 C-106 C-109 F009 a person signs in on the forms, calls the API, and comes back to where they were', async () => {
+    rig.service.dev.autoApprove(undefined)
+    const page = await rig.open(await rig.context(), '/memory/deep?tab=2#/part?x=1')
+    expect(await call(page)).toBe('login_required')
+    await page.click('#redirect')
+    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
+    await page.fill('[name=email]', ada?.email ?? '')
+    await page.fill('[name=password]', ada?.password ?? '')
+    await page.keyboard.press('Enter')
+    await page.click('[name=decision][value=approve]')
+    await page.waitForURL(`${rig.origin}/memory/deep?tab=2#/part?x=1`)
+    expect(await started(page)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+    expect(rig.tokenRequests('authorization_code')).toBe(1)
+    await page.evaluate(() => window.app.auth.signOut())
+    expect(await statusOf(page)).toBe('signed-out')
+    expect(await call(page)).toBe('login_required')
+  })
+
+  it('F009 a denied login says so to every call, keeps where the person wanted to go, and a new one succeeds', async () => {
+    rig.service.dev.autoApprove(undefined)
+    const page = await rig.open(await rig.context(), '/memory/wanted?a=1')
+    await page.click('#redirect')
+    const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
+    await page.fill('[name=email]', ada?.email ?? '')
+    await page.fill('[name=password]', ada?.password ?? '')
+    await page.keyboard.press('Enter')
+    await page.click('[name=decision][value=deny]')
+    await page.waitForURL(`${rig.origin}/memory/callback`)
+    expect(await started(page)).toBe('login_denied')
+    const denied = await page.evaluate(() =>
+      window.app.auth.ready().catch(({ code, details }) => ({ code, returnTo: details.returnTo as string })),
+    )
+    expect(denied).toEqual({ code: 'login_denied', returnTo: '/memory/wanted?a=1' })
+    expect(rig.tokenRequests('authorization_code')).toBe(0)
+    rig.service.dev.autoApprove('ada@demo.example')
+    await signIn(page)
+    expect(page.url()).toBe(`${rig.origin}/memory/wanted?a=1`)
+  })
+
+  it('C-014 F022 a target off this origin becomes the front page', async () => {
+    const page = await rig.open(await rig.context(), '/memory/home')
+    for (const hostile of ['/..//evil.example', '//evil.example', '/\\evil.example', 'https://evil.example/']) {
+      await signIn(page, hostile)
+      expect(page.url()).toBe(`${rig.origin}/`)
+    }
+  })
+
+  it('C-013 F004 logins of two tabs succeed, finished in reverse order', async () => {
+    const context = await rig.context()
+    const [first, second] = [await rig.open(context, '/memory/1'), await rig.open(context, '/memory/2')]
+    const [one, two] = [await interrupted(first), await interrupted(second)]
+    expect(await goto(second, two)).toBe('signed-in')
+    expect(await goto(first, one)).toBe('signed-in')
+    expect([first.url(), second.url()]).toEqual([`${rig.origin}/memory/1`, `${rig.origin}/memory/2`])
+  })
+
+  it('F004 F007 of two logins of one tab, the first one left, either can be finished', async () => {
+    const page = await rig.open(await rig.context(), '/memory/1')
+    const one = await interrupted(page)
+    await goto(page, `${rig.origin}/memory/2`)
+    await interrupted(page)
+    expect(await goto(page, one)).toBe('signed-in')
+    expect(page.url()).toBe(`${rig.origin}/memory/1`)
+  })
+
+  it('C-015 F008 an app that signs in by itself is stopped at its third try in five minutes', async () => {
+    const context = await rig.context()
+    let stopped = (_: string): void => {}
+    const outcome = new Promise<string>((resolve) => {
+      stopped = resolve
+    })
+    // Nothing is evaluated in the page meanwhile: that counts as a click.
+    await context.exposeBinding('guardStopped', (_, code: string) => stopped(code))
+    await context.addInitScript(() => {
+      window.adjust = (options) => ({ ...options, scope: 'nothing.known' })
+    })
+    let authorizations = 0
+    context.on('request', (request) => {
+      if (request.isNavigationRequest() && request.url().includes('/authorize?')) authorizations++
+    })
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    expect(await outcome).toBe('login_failed')
+    expect(authorizations).toBe(2)
+    // A click is not counted, and a success begins the count anew.
+    await context.addInitScript(() => {
+      delete window.adjust
+    })
+    await page.reload()
+    await page.click('#redirect')
+    await page.waitForFunction(() => window.app?.started === 'signed-in')
+    expect(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => /automatic/.test(key)))).toEqual([])
+  })
+
+  it('C-011 F070 without a place for the login nobody is sent away', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      const blocked = {
+        get: () => {
+          throw new DOMException('blocked', 'SecurityError')
+        },
+      }
+      Object.defineProperty(window, 'sessionStorage', blocked)
+    })
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    expect(await started(page)).toBe('signed-out')
+    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signIn()))).toBe('storage_failed')
+    expect(page.url()).toBe(`${rig.origin}/memory/home`)
+  })
+
+  it('C-003 F001 a page over plain http is refused before anything is stored or opened', async () => {
+    const context = await rig.context()
+    const served = await (await fetch(`${rig.origin}/memory/home`)).text()
+    await context.route('http://app.example/**', async (route) => {
+      const isScript = route.request().url().endsWith('.js')
+      const body = isScript ? await (await fetch(`${rig.origin}/app.js`)).text() : served
+      await route.fulfill({ body, contentType: isScript ? 'text/javascript' : 'text/html' })
+    })
+    const page = await context.newPage()
+    await context.addInitScript(() => {
+      addEventListener('error', (event) => {
+        document.title = `${event.error?.code} ${event.error?.message}`
+        event.preventDefault()
+      })
+    })
+    await page.goto('http://app.example/memory/home')
+    await page.waitForFunction(() => document.title !== 'App')
+    expect(await page.title()).toMatch(/^insecure_context .*http:\/\/app\.example/)
+    expect(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).toEqual({})
+  })
+})
+
+describe('callback', () => {
+  it('F014 C-109 parameters leave the address before the network is awaited; query, hash and history state stay', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    await context.addInitScript(() => {
+      history.replaceState({ k: 1 }, '')
+      window.adjust = (options) => ({ ...options, navigate: () => {} })
+    })
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
+    const requested = page.waitForRequest(/\/auth\/v1\/token/)
+    await page.goto(`${callback}&tab=2&q=a%20b&scope=x#/x?y=1`)
+    await requested
+    const shown = { href: `${rig.origin}/memory/callback?tab=2&q=a%20b#/x?y=1`, state: { k: 1 } }
+    const look = () => page.evaluate(() => ({ href: location.href, state: history.state as unknown }))
+    expect(await look()).toEqual(shown)
+    expect(await statusOf(page)).not.toBe('signed-in')
+    expect(await started(page)).toBe('signed-in')
+    expect(await look()).toEqual(shown)
+  })
+
+  it.each([
+    ['another page', '/memory/coupon?code=SAVE10&state=foreign'],
+    ['the redirect URI, a foreign state', '/memory/callback?code=1&state=foreign'],
+    ['the redirect URI, no state', '/memory/callback?code=1'],
+    ['the redirect URI, an error without state', '/memory/callback?error=access_denied'],
+  ])('F013 C-022 %s: a code or error of somebody else is left alone', async (_, path) => {
+    const page = await rig.open(await rig.context(), path)
+    expect(await started(page)).toBe('signed-out')
+    expect(page.url()).toBe(rig.origin + path)
+    expect(rig.tokenRequests('authorization_code')).toBe(0)
+  })
+
+  it('C-022 C-027 a callback nobody started here ends neither a pending login nor a session', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/indexed/home')
+    const forged = `${rig.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
+    const own = await interrupted(page)
+    expect(await goto(page, `${forged}&error=access_denied`)).toBe('flow_not_found')
+    expect(await goto(page, `${forged}&code=theirs`)).toBe('flow_not_found')
+    expect(await goto(page, own)).toBe('signed-in')
+    expect(await goto(page, `${forged}&error=access_denied`)).toBe('signed-in')
+    expect(await goto(page, `${forged}&code=theirs`)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+    expect(rig.tokenRequests('authorization_code')).toBe(1)
+  })
+
+  it('C-020 C-021 F011 F012 F-41 reloaded, gone back to, opened again and in another tab: one exchange, no error', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/indexed/home')
+    const callback = await interrupted(page)
+    expect(await goto(page, callback)).toBe('signed-in')
+    await page.reload()
+    expect(await started(page)).toBe('signed-in')
+    await goto(page, `${rig.origin}/indexed/next`)
+    await page.goBack()
+    expect(await started(page)).toBe('signed-in')
+    expect(page.url()).toBe(`${rig.origin}/indexed/home`)
+    expect(await goto(page, callback)).toBe('signed-in')
+    expect(page.url()).toBe(`${rig.origin}/indexed/callback`)
+    const other = await context.newPage()
+    expect(await goto(other, callback)).toBe('signed-in')
+    expect(rig.tokenRequests('authorization_code')).toBe(1)
+  })
+
+  it('C-021 without a session a spent callback says what it is, and the next login succeeds', async () => {
+    const page = await rig.open(await rig.context(), '/memory/home')
+    const callback = await interrupted(page)
+    expect(await goto(page, callback)).toBe('signed-in')
+    expect(await goto(page, callback)).toBe('already_handled')
+    await signIn(page, '/memory/home')
+    expect(await call(page)).toBe(200)
+  })
+
+  it('C-029 an exchange whose answer is lost is not repeated, and the next login brings the person where they wanted to go', async () => {
+    const page = await rig.open(await rig.context(), '/memory/wanted')
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: 'drop-after-commit', times: 1 })
+    await page.evaluate(() => window.app.auth.signIn())
+    await page.waitForURL(`${rig.origin}/memory/callback`)
+    expect(await started(page)).toBe('exchange_interrupted')
+    expect(rig.tokenRequests('authorization_code')).toBe(1)
+    await signIn(page)
+    expect(page.url()).toBe(`${rig.origin}/memory/wanted`)
+  })
+
+  it('a call made while the callback is being finished waits for it', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+    await page.goto(callback)
+    expect(await statusOf(page)).not.toBe('signed-in')
+    expect(await call(page)).toBe(200)
+  })
+
+  it('F008 a guard that signs in while the callback is being finished starts no second login', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+    await page.goto(callback)
+    const code = await page.evaluate(() => window.app.codeOf(window.app.auth.signIn()))
+    expect({ code, status: await statusOf(page) }).toEqual({ code: 'resolved', status: 'signed-in' })
+    expect(page.url()).toBe(`${rig.origin}/memory/home`)
+  })
 })

@@ -25,7 +25,9 @@ export async function watchContext(context: BrowserContext, origins: Origins): P
     note('console', message.text())
     if (/Content Security Policy|TrustedHTML/.test(message.text())) problems.push(message.text())
   })
-  context.on('weberror', (error) => problems.push(`uncaught: ${error.error().message}`))
+  context.on('weberror', (error) => {
+    if (error.page()?.url().startsWith(origins.app)) problems.push(`uncaught: ${error.error().message}`)
+  })
   context.on('request', (request) => noteRequest(request, origins, note))
   const answers: Promise<void>[] = []
   context.on('response', (response) => {
@@ -47,9 +49,8 @@ export async function watchContext(context: BrowserContext, origins: Origins): P
 function tapChannels(): void {
   const { postMessage } = BroadcastChannel.prototype
   BroadcastChannel.prototype.postMessage = function (message: unknown) {
-    const { parameters, ...rest } = message as { parameters?: [string, string][] }
-    const others = parameters?.filter(([name]) => name !== 'code')
-    ;(window as unknown as { noteMessage(text: string): void }).noteMessage(JSON.stringify({ ...rest, others }))
+    const text = JSON.stringify(message, (_, value) => (value?.[0] === 'code' ? 'code' : value))
+    ;(window as unknown as { noteMessage(text: string): void }).noteMessage(text)
     return postMessage.call(this, message)
   }
 }
@@ -60,7 +61,8 @@ function noteRequest(
   note: (where: string, text: string) => void,
 ): void {
   const { referer = '' } = request.headers()
-  note('referrer', referer)
+  // What the callback page's own HTML loads from its own server comes before any script can hide the address.
+  if (!request.url().startsWith(app)) note('referrer', referer)
   if (request.url().startsWith(tokenEndpoint)) registerSent(request.postData() ?? '')
   // The redirect back is where the code has to be.
   if (!(request.isNavigationRequest() && request.url().startsWith(app))) note('URL', request.url())
@@ -90,7 +92,14 @@ async function look(page: Page, note: (where: string, text: string) => void, pro
     cookie: document.cookie,
     events: JSON.stringify(window.app?.events ?? []),
     violations: window.violations ?? [],
-    items: [...Object.entries(sessionStorage), ...Object.entries(localStorage)],
+    items: ['sessionStorage', 'localStorage'].flatMap((area) => {
+      try {
+        return Object.entries(window[area as 'localStorage'])
+      } catch {
+        // A test has blocked it.
+        return []
+      }
+    }),
   }))
   for (const [where, text] of Object.entries(found)) if (typeof text === 'string') note(where, text)
   for (const [key, value] of found.items) {

@@ -1,0 +1,178 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { browserRig, call, started, statusOf, untilStatus } from './rig.ts'
+
+const rig = browserRig()
+
+/** Makes every page of the service cut the tie to the window that opened it. */
+const isolate = (context: BrowserContext): Promise<unknown> =>
+  context.route(`${rig.service.authUrl}/**`, async (route) => {
+    const response = await route.fetch({ maxRedirects: 0 })
+    await route.fulfill({ response, headers: { ...response.headers(), 'cross-origin-opener-policy': 'same-origin' } })
+  })
+
+/** Clicks for a popup and waits until the window shows the service's form. */
+async function openPopup(page: Page): Promise<Page> {
+  const opened = page.context().waitForEvent('page')
+  await page.click('#popup')
+  const popup = await opened
+  await popup.waitForSelector('[name=email]')
+  return popup
+}
+
+async function fillForms(popup: Page, decision: 'approve' | 'deny'): Promise<void> {
+  const ada = rig.service.people.find(({ email }) => email.startsWith('ada@'))
+  await popup.fill('[name=email]', ada?.email ?? '')
+  await popup.fill('[name=password]', ada?.password ?? '')
+  await popup.keyboard.press('Enter')
+  await popup.click(`[name=decision][value=${decision}]`)
+}
+
+/** What the popup login of the page came to. */
+async function outcome(page: Page): Promise<string> {
+  await page.waitForFunction(() => window.app.started !== 'popup')
+  return page.evaluate(() => window.app.started)
+}
+
+it.each(['alone', 'isolated by COOP'])(
+  'C-104 C-105 C-106 a person signs in in a window, %s, which then closes',
+  async (how) => {
+    rig.service.dev.autoApprove(undefined)
+    const context = await rig.context()
+    if (how !== 'alone') await isolate(context)
+    const page = await rig.open(context, '/indexed/home?x=1')
+    const popup = await openPopup(page)
+    expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }))).toBe('{}')
+    const closed = popup.waitForEvent('close')
+    await fillForms(popup, 'approve')
+    expect(await outcome(page)).toBe('resolved')
+    await closed
+    expect(page.url()).toBe(`${rig.origin}/indexed/home?x=1`)
+    expect(await statusOf(page)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+    expect(rig.tokenRequests('authorization_code')).toBe(1)
+  },
+)
+
+it('C-104 F-42 a denied login in a window is told as such', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const page = await rig.open(await rig.context(), '/memory/home')
+  const popup = await openPopup(page)
+  await fillForms(popup, 'deny')
+  expect(await outcome(page)).toBe('login_denied')
+  expect(await statusOf(page)).toBe('signed-out')
+})
+
+it('F101 a blocked window is told at once, and nothing is left behind', async () => {
+  const context = await rig.context()
+  await context.addInitScript(() => {
+    window.open = () => null
+  })
+  const page = await rig.open(context, '/memory/home')
+  await page.click('#popup')
+  expect(await outcome(page)).toBe('popup_blocked')
+  expect(await page.evaluate(() => ({ ...sessionStorage, ...localStorage }))).toEqual({})
+})
+
+it('F101 the window is opened before anything is awaited', async () => {
+  const page = await rig.open(await rig.context(), '/memory/home')
+  const opened = await page.evaluate(() => {
+    let isOpen = false
+    window.open = () => {
+      isOpen = true
+      return null
+    }
+    void window.app.auth.signIn({ mode: 'popup' }).catch(() => {})
+    return isOpen
+  })
+  expect(opened).toBe(true)
+})
+
+it('F102 F-42 a window the person closes ends in popup_closed', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const page = await rig.open(await rig.context(), '/memory/home')
+  const popup = await openPopup(page)
+  await popup.close()
+  expect(await outcome(page)).toBe('popup_closed')
+})
+
+it('C-104 F102 an isolated window the person closes ends in a time-out', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const context = await rig.context()
+  await isolate(context)
+  const page = await rig.open(context, '/memory/home')
+  const popup = await openPopup(page)
+  await popup.close()
+  expect(await outcome(page)).toBe('timeout')
+})
+
+it('F102 the caller can end the wait, and a second login takes the first one’s place', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const context = await rig.context()
+  const page = await rig.open(context, '/memory/home')
+  const aborted = await page.evaluate(() => {
+    const controller = new AbortController()
+    const login = window.app.auth.signIn({ mode: 'popup', signal: controller.signal })
+    setTimeout(() => controller.abort(), 50)
+    return window.app.codeOf(login)
+  })
+  expect(aborted).toBe('aborted')
+  await openPopup(page)
+  rig.service.dev.autoApprove('ada@demo.example')
+  const first = await page.evaluate(async () => {
+    const [one] = [window.app.started, await window.app.codeOf(window.app.auth.signIn({ mode: 'popup' }))]
+    return one
+  })
+  expect(first).toBe('popup')
+  expect(await outcome(page)).toBe('aborted')
+  expect(await statusOf(page)).toBe('signed-in')
+})
+
+it('C-105 forged hand-overs are passed over, and the true one counts', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const context = await rig.context()
+  const page = await rig.open(context, '/indexed/home')
+  const popup = await openPopup(page)
+  const forger = await rig.open(context, '/indexed/home')
+  await forger.evaluate(() => {
+    const { authUrl, clientId } = JSON.parse(document.querySelector('#config')?.textContent ?? '')
+    const name = ['agent-auth', authUrl, clientId, 'default'].map(encodeURIComponent).join(':')
+    const channel = new BroadcastChannel(`${name}:popup`)
+    const state = `p.${'A'.repeat(43)}`
+    for (let count = 0; count < 1_000; count++)
+      channel.postMessage({
+        type: 'callback',
+        parameters: [
+          ['code', `forged${count}`],
+          ['state', state],
+        ],
+      })
+    for (const parameters of [null, 7, 'code=x', [[1]], [['state']], { state }])
+      channel.postMessage({ type: 'callback', parameters })
+  })
+  await fillForms(popup, 'approve')
+  expect(await outcome(page)).toBe('resolved')
+  expect(rig.tokenRequests('authorization_code')).toBe(1)
+  await untilStatus(forger, 'signed-in')
+})
+
+it('a window whose opener is gone says so instead of waiting', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const page = await rig.open(await rig.context(), '/memory/home')
+  const popup = await openPopup(page)
+  await page.close()
+  await fillForms(popup, 'approve')
+  await popup.waitForURL(`${rig.origin}/memory/callback`)
+  expect(await started(popup)).toBe('flow_not_found')
+  expect(rig.tokenRequests('authorization_code')).toBe(0)
+})
+
+it('without the option popup a popup is refused', async () => {
+  const context = await rig.context()
+  await context.addInitScript(() => {
+    window.adjust = ({ popup: _, ...options }) => options
+  })
+  const page = await rig.open(context, '/memory/home')
+  await page.click('#popup')
+  expect(await outcome(page)).toBe('config_invalid')
+})

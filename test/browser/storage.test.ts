@@ -1,0 +1,192 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { leaks } from '../support/canary.ts'
+import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
+
+const rig = browserRig()
+
+const eventsOf = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    window.app.events.filter(({ type }) => /storage|session/.test(type)).map(({ type, reason }) => `${type} ${reason}`),
+  )
+
+const reload = async (page: Page): Promise<string> => {
+  await page.reload()
+  return started(page)
+}
+
+async function clearSite(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Storage.clearDataForOrigin', { origin: rig.origin, storageTypes: 'all' })
+}
+
+/** Runs in a page: what the database holds, sealed text as characters. */
+async function dumpDatabase(): Promise<{ text: string; keys: { name: string; extractable: boolean }[] }> {
+  const database = await new Promise<IDBDatabase>((resolve) => {
+    const request = indexedDB.open('agent-auth')
+    request.onsuccess = () => resolve(request.result)
+  })
+  const all = await new Promise<Record<string, unknown>[]>((resolve) => {
+    const request = database.transaction('records').objectStore('records').getAll()
+    request.onsuccess = () => resolve(request.result)
+  })
+  database.close()
+  const values = all.flatMap((record) => Object.values(record))
+  const text = values.map((value) =>
+    value instanceof ArrayBuffer ? String.fromCharCode(...new Uint8Array(value)) : JSON.stringify(value),
+  )
+  const keys = values.filter((value) => value instanceof CryptoKey)
+  return { text: text.join(' '), keys: keys.map(({ algorithm: { name }, extractable }) => ({ name, extractable })) }
+}
+
+describe('kinds', () => {
+  it.each([
+    ['memory', 'signed-out', 'signed-out'],
+    ['session', 'signed-in', 'signed-out'],
+    ['local', 'signed-in', 'signed-in'],
+    ['indexed', 'signed-in', 'signed-in'],
+  ] as const)('F076 %s: after a reload the person is %s, in a new tab %s', async (kind, reloaded, elsewhere) => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, kind)
+    expect(await statusOf(await rig.open(context, `/${kind}/home`))).toBe(elsewhere)
+    expect(await reload(page)).toBe(reloaded)
+    expect(rig.tokenRequests('refresh_token')).toBe(0)
+  })
+
+  it('C-066 indexed: the record is sealed by a key that cannot be exported, and written strictly', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      const modes: string[] = []
+      const { transaction } = IDBDatabase.prototype
+      IDBDatabase.prototype.transaction = function (...args: Parameters<typeof transaction>) {
+        const made = transaction.apply(this, args)
+        modes.push(`${made.mode} ${made.durability}`)
+        return made
+      }
+      Object.assign(window, { modes })
+    })
+    const page = await rig.signedIn(context, 'indexed')
+    await rig.service.dev.expireAccessTokens()
+    expect(await call(page)).toBe(200)
+    const { text, keys } = await page.evaluate(dumpDatabase)
+    expect(keys).toEqual([{ name: 'AES-GCM', extractable: false }])
+    expect(text.length).toBeGreaterThan(500)
+    expect(leaks(text, 'IndexedDB')).toEqual([])
+    const modes = await page.evaluate(() => (window as unknown as { modes: string[] }).modes)
+    expect(modes.filter((mode) => mode.startsWith('readwrite')).length).toBeGreaterThan(1)
+    expect(modes.filter((mode) => mode === 'readwrite strict')).toEqual(
+      modes.filter((mode) => mode.startsWith('readwrite')),
+    )
+  })
+})
+
+describe('bad storage', () => {
+  const block = (context: BrowserContext, name: string): Promise<unknown> =>
+    context.addInitScript((property) => {
+      Object.defineProperty(window, property, {
+        get() {
+          throw new DOMException('blocked', 'SecurityError')
+        },
+      })
+    }, name)
+
+  it.each([
+    ['indexed', 'indexedDB'],
+    ['local', 'localStorage'],
+  ] as const)('F070 %s: reading %s throws: the login lives in memory, with one event', async (kind, property) => {
+    const context = await rig.context()
+    await block(context, property)
+    const page = await rig.open(context, `/${kind}/home`)
+    expect(await started(page)).toBe('signed-out')
+    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
+    await signIn(page)
+    expect(await call(page)).toBe(200)
+    await rig.service.dev.expireAccessTokens()
+    expect(await call(page)).toBe(200)
+    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
+    expect(await reload(page)).toBe('signed-out')
+  })
+
+  it('F070 C-108 degraded to memory, a sign-out elsewhere is still seen', async () => {
+    const context = await rig.context()
+    await block(context, 'indexedDB')
+    const [here, there] = [await rig.signedIn(context, 'indexed'), await rig.signedIn(context, 'indexed')]
+    await here.evaluate(() => window.app.auth.signOut())
+    await untilStatus(there, 'signed-out')
+  })
+
+  it('C-065 F-20 F070 local: no room: calls go on with one event, and the write is made up for later', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      const { setItem } = Storage.prototype
+      Storage.prototype.setItem = function (key: string, value: string) {
+        if (value.includes('accessToken') && !('roomy' in window)) throw new DOMException('full', 'QuotaExceededError')
+        setItem.call(this, key, value)
+      }
+    })
+    const page = await rig.signedIn(context, 'local')
+    expect(await call(page)).toBe(200)
+    await rig.service.dev.expireAccessTokens()
+    expect(await call(page)).toBe(200)
+    expect(await eventsOf(page)).toEqual(['storage_degraded write_failed'])
+    await page.evaluate(() => {
+      Object.assign(window, { roomy: true })
+      window.app.ahead.monotonicMs += 10_000
+    })
+    expect(await call(page)).toBe(200)
+    await page.waitForFunction(() => Object.keys(localStorage).some((key) => key.endsWith(':default')))
+    expect(await reload(page)).toBe('signed-in')
+  })
+
+  it('C-068 F-44 site data cleared: one event, signed out, and the next login works', async () => {
+    const page = await rig.signedIn(await rig.context(), 'indexed')
+    await clearSite(page)
+    await page.evaluate(() => {
+      window.app.ahead.monotonicMs += 2_000
+    })
+    expect(await call(page)).toBe('login_required')
+    expect(await eventsOf(page)).toEqual(['session_ended store_lost'])
+    await signIn(page)
+    expect(await reload(page)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+  })
+
+  it('C-057 F-22 F071 a record that does not open is removed and told once, and the next login works', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'indexed')
+    await page.evaluate(async () => {
+      const database = await new Promise<IDBDatabase>((resolve) => {
+        const request = indexedDB.open('agent-auth')
+        request.onsuccess = () => resolve(request.result)
+      })
+      const store = database.transaction('records', 'readwrite').objectStore('records')
+      const [name] = await new Promise<IDBValidKey[]>((resolve) => {
+        const request = store.getAllKeys()
+        request.onsuccess = () => resolve(request.result)
+      })
+      await new Promise((resolve) => {
+        store.put({ key: 'none', iv: new Uint8Array(12), text: new ArrayBuffer(32) }, name).onsuccess = resolve
+      })
+      database.close()
+    })
+    expect(await reload(page)).toBe('signed-out')
+    expect(await eventsOf(page)).toEqual(['storage_degraded unreadable'])
+    await page.waitForFunction(dumpIsEmpty)
+    await signIn(page)
+    expect(await reload(page)).toBe('signed-in')
+  })
+})
+
+/** Runs in a page. */
+async function dumpIsEmpty(): Promise<boolean> {
+  const database = await new Promise<IDBDatabase>((resolve) => {
+    const request = indexedDB.open('agent-auth')
+    request.onsuccess = () => resolve(request.result)
+  })
+  const count = await new Promise<number>((resolve) => {
+    const request = database.transaction('records').objectStore('records').count()
+    request.onsuccess = () => resolve(request.result)
+  })
+  database.close()
+  return count === 0
+}

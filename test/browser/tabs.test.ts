@@ -1,0 +1,220 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
+
+const rig = browserRig()
+const tokenPath = { path: '/auth/v1/token' }
+
+/** What the page's session tells, with when it changed to this status. */
+const toldAt = (page: Page, status: string): Promise<number> =>
+  page.evaluate((wanted) => window.app.told.findLast((told) => told.status === wanted)?.atMs ?? Number.NaN, status)
+
+const sessionRef = (page: Page): Promise<string | undefined> =>
+  page.evaluate(() => window.app.auth.session.state.sessionRef)
+
+const signOut = (page: Page): Promise<string> => page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))
+
+async function setLifecycle(page: Page, state: 'frozen' | 'active'): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Page.setWebLifecycleState', { state })
+}
+
+describe('refresh', () => {
+  it('C-070 F-30 F048 P-02 six tabs with ten calls each find the token refused: one refresh, every call succeeds', async () => {
+    const context = await rig.context()
+    const pages = [await rig.signedIn(context, 'indexed')]
+    for (let more = 0; more < 5; more++) pages.push(await rig.open(context, '/indexed/home'))
+    for (const round of [1, 2]) {
+      await rig.service.dev.expireAccessTokens()
+      const ten = (page: Page) => page.evaluate(() => Promise.all(Array.from({ length: 10 }, () => window.app.call())))
+      const results = await Promise.all(pages.map(ten))
+      expect(results.flat()).toEqual(Array.from({ length: 60 }, () => 200))
+      expect(rig.tokenRequests('refresh_token')).toBe(round)
+      // A 401 just after a refresh counts as the API's last word; half a minute on it does not.
+      for (const page of pages)
+        await page.evaluate(() => {
+          window.app.ahead.monotonicMs += 60_000
+        })
+    }
+  })
+
+  it('C-070 F048 tabs that are opened with an expired token refresh it once', async () => {
+    const context = await rig.context()
+    const first = await rig.signedIn(context, 'indexed')
+    await first.close()
+    await context.addInitScript(() => {
+      window.adjust = (options) => ({
+        ...options,
+        clock: { wallMs: () => Date.now() + 3_600_000, monotonicMs: () => performance.now() },
+      })
+    })
+    const pages = await Promise.all([1, 2, 3, 4].map(() => rig.open(context, '/indexed/home')))
+    expect(await Promise.all(pages.map(call))).toEqual([200, 200, 200, 200])
+    expect(rig.tokenRequests('refresh_token')).toBe(1)
+  })
+
+  it('C-074 F-31 a sign-out in one tab during a refresh in another leaves everybody signed out', async () => {
+    const context = await rig.context()
+    const here = await rig.signedIn(context, 'indexed')
+    const there = await rig.open(context, '/indexed/home')
+    await rig.service.dev.expireAccessTokens()
+    rig.service.dev.addFault({ match: tokenPath, effect: { delayMs: 600 } })
+    const requested = here.waitForRequest(/\/auth\/v1\/token/)
+    const outcome = call(here)
+    await requested
+    expect(await signOut(there)).toBe('resolved')
+    // Nobody can renew any more: the caller gets the API's own refusal.
+    expect(await outcome).toBe(401)
+    await untilStatus(here, 'signed-out')
+    await here.reload()
+    expect(await started(here)).toBe('signed-out')
+  })
+
+  it('F-25 F-27 F054 a tab closed in the middle of a refresh keeps no lock: another goes on with the session', async () => {
+    const context = await rig.context()
+    const closing = await rig.signedIn(context, 'indexed')
+    const other = await rig.open(context, '/indexed/home')
+    await rig.service.dev.expireAccessTokens()
+    rig.service.dev.addFault({ match: tokenPath, effect: { delayMs: 1_000 }, times: 1 })
+    const requested = closing.waitForRequest(/\/auth\/v1\/token/)
+    void call(closing).catch(() => {})
+    await requested
+    await closing.close()
+    expect(await call(other)).toBe(200)
+  })
+
+  it('F048 F050 without Web Locks and channels two tabs stay signed in', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })
+      Object.defineProperty(window, 'BroadcastChannel', { value: undefined })
+    })
+    const pages = [await rig.signedIn(context, 'indexed'), await rig.open(context, '/indexed/home')]
+    await rig.service.dev.expireAccessTokens()
+    expect(await Promise.all(pages.map(call))).toEqual([200, 200])
+    expect(await Promise.all(pages.map(statusOf))).toEqual(['signed-in', 'signed-in'])
+    await signOut(pages[0] as Page)
+    await pages[1]?.waitForFunction(() => window.app.call().then((code) => code === 'login_required'))
+  })
+})
+
+describe('sign-in and sign-out', () => {
+  it.each(['indexed', 'memory', 'session'] as const)(
+    'P-19 C-108 F057 %s: a sign-out is seen in five tabs within a second',
+    async (kind) => {
+      const context = await rig.context()
+      const pages = []
+      for (let count = 0; count < 5; count++) {
+        const page = await rig.open(context, `/${kind}/home`)
+        if ((await statusOf(page)) !== 'signed-in') await signIn(page)
+        pages.push(page)
+      }
+      const [first, ...others] = pages as [Page, ...Page[]]
+      const startedAtMs = Date.now()
+      expect(await signOut(first)).toBe('resolved')
+      for (const page of others) {
+        await untilStatus(page, 'signed-out')
+        expect((await toldAt(page, 'signed-out')) - startedAtMs).toBeLessThan(1_000)
+        expect(await call(page)).toBe('login_required')
+      }
+    },
+  )
+
+  it('C-108 a sign-in is seen in a tab that was signed out', async () => {
+    const context = await rig.context()
+    const waiting = await rig.open(context, '/indexed/home')
+    await rig.signedIn(context, 'indexed')
+    await untilStatus(waiting, 'signed-in')
+    expect(await call(waiting)).toBe(200)
+  })
+
+  it('F-32 F023 another person signs in elsewhere: this tab tells of a new session and calls for that person', async () => {
+    const context = await rig.context()
+    const watching = await rig.signedIn(context, 'indexed')
+    const other = await rig.open(context, '/indexed/home')
+    const before = await sessionRef(watching)
+    rig.service.dev.autoApprove('rui@demo.example')
+    await signIn(other)
+    await watching.waitForFunction((old) => window.app.auth.session.state.sessionRef !== old, before)
+    expect(await sessionRef(watching)).toBe(await sessionRef(other))
+    expect(await call(watching)).toBe(200)
+    expect(rig.tokenRequests('refresh_token')).toBe(0)
+  })
+
+  it('memory: a tab that signs in right after its sign-out is not signed out by the echo of the others', async () => {
+    const context = await rig.context()
+    const here = await rig.signedIn(context, 'memory')
+    const there = await rig.signedIn(context, 'memory')
+    await signOut(here)
+    await signIn(here)
+    await untilStatus(there, 'signed-out')
+    await signIn(there)
+    expect(await Promise.all([statusOf(here), statusOf(there)])).toEqual(['signed-in', 'signed-in'])
+  })
+
+  it('C-105 whatever else comes over the channel changes nothing', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'memory')
+    const other = await rig.open(context, '/memory/home')
+    const name = await page.evaluate(() =>
+      [
+        'agent-auth',
+        ...(({ authUrl, clientId }) => [authUrl, clientId])(
+          JSON.parse(document.querySelector('#config')?.textContent ?? ''),
+        ),
+        'default',
+      ]
+        .map(encodeURIComponent)
+        .join(':'),
+    )
+    await other.evaluate((channelName) => {
+      const channel = new BroadcastChannel(channelName)
+      for (const message of [
+        null,
+        7,
+        'signed-out',
+        {},
+        { type: 'sign-out' },
+        { type: ['signed-out'] },
+        [['type', 'signed-out']],
+      ])
+        channel.postMessage(message)
+      channel.postMessage({ type: 'changed' })
+    }, name)
+    expect(await call(page)).toBe(200)
+    // The same name with a real message does what it says: the test posts where the library listens.
+    await other.evaluate((channelName) => new BroadcastChannel(channelName).postMessage({ type: 'signed-out' }), name)
+    await untilStatus(page, 'signed-out')
+  })
+})
+
+describe('tabs that were away', () => {
+  it.each(['indexed', 'memory'] as const)(
+    'C-108 F094 %s: a frozen tab is signed out before its first call',
+    async (kind) => {
+      const context = await rig.context()
+      const frozen = await rig.signedIn(context, kind)
+      const other = await rig.open(context, `/${kind}/home`)
+      if (kind === 'memory') await signIn(other)
+      await setLifecycle(frozen, 'frozen')
+      await signOut(other)
+      await setLifecycle(frozen, 'active')
+      expect(await call(frozen)).toBe('login_required')
+      expect(await statusOf(frozen)).toBe('signed-out')
+    },
+  )
+
+  it('F053 a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session', async () => {
+    const context = await rig.context()
+    const first = await rig.signedIn(context, 'session')
+    const opened = context.waitForEvent('page')
+    await first.evaluate(() => void window.open('/session/home'))
+    const copy = await opened
+    expect(await started(copy)).toBe('signed-out')
+    expect(await copy.evaluate(() => Object.keys(sessionStorage).filter((key) => key.includes('http')))).toEqual([])
+    await first.reload()
+    expect(await started(first)).toBe('signed-in')
+    await rig.service.dev.expireAccessTokens()
+    expect(await call(first)).toBe(200)
+  })
+})
