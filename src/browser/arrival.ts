@@ -58,7 +58,8 @@ export function createArrival(parts: ArrivalParts): Arrival {
       goal = grant?.returnTo ?? details?.returnTo
       // Reloaded, opened twice or from a bookmark: whoever is signed in stays so, and sees no error.
       if (/^already_|^flow_not/.test(code) && (await session.ready()).status === 'signed-in') return
-      if (retryable) {
+      // What was taken can only go on from the grant.
+      if (retryable && (grant || code === 'storage_failed')) {
         address = callback
         work = undefined
       }

@@ -247,6 +247,28 @@ describe('callback', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/wanted`)
   })
 
+  it('C-022 F020 F021 an error with our state ends its login, is told to every call, and the next login succeeds', async () => {
+    const page = await rig.open(await rig.context(), '/memory/home')
+    const callback = await interrupted(page)
+    expect(await goto(page, callback.replace(/code=[^&]*/, 'error=server_error'))).toBe('login_failed')
+    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('login_failed')
+    await signIn(page)
+    expect(await call(page)).toBe(200)
+  })
+
+  it('C-029 a code that could not be sent is sent by a later ready()', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    await context.addInitScript(() => Object.defineProperty(Navigator.prototype, 'onLine', { value: false }))
+    await page.route(/\/auth\/v1\/token/, (route) => route.abort('internetdisconnected'))
+    expect(await goto(page, callback)).toBe('temporarily_unavailable')
+    await page.unroute(/\/auth\/v1\/token/)
+    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('resolved')
+    expect(await statusOf(page)).toBe('signed-in')
+    expect(page.url()).toBe(`${rig.origin}/memory/home`)
+  })
+
   it('a call made while the callback is being finished waits for it', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')

@@ -32,6 +32,7 @@ declare global {
     adjust?: (options: BrowserAuthOptions) => BrowserAuthOptions
     /** There when the app is to sign in by itself; hears why it could not. */
     guardStopped?: (code: string) => void
+    popupTimeoutMs?: number
     violations: string[]
   }
 }
@@ -57,7 +58,7 @@ function start(): TestApp {
     ...config,
     redirectUri: `${location.origin}/${kind}/callback`,
     storage: storages[kind](),
-    popup: popupLogin({ timeoutMs: 4_000 }),
+    popup: popupLogin({ timeoutMs: window.popupTimeoutMs }),
     clock: {
       wallMs: () => Date.now() + ahead.wallMs,
       monotonicMs: () => performance.now() + ahead.monotonicMs,

@@ -100,6 +100,9 @@ it('C-104 F102 an isolated window the person closes ends in a time-out', async (
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   await isolate(context)
+  await context.addInitScript(() => {
+    window.popupTimeoutMs = 1_500
+  })
   const page = await rig.open(context, '/memory/home')
   const popup = await openPopup(page)
   await popup.close()

@@ -26,7 +26,7 @@ export interface BrowserRig {
 }
 
 /** One browser, one app and one service for the file; what a test opens is checked and closed after it. */
-export function browserRig(options: ServiceOptions = {}): BrowserRig {
+export function browserRig(options: ServiceOptions = {}, launch: () => Promise<Browser> = launchChromium): BrowserRig {
   const rig = {} as { -readonly [K in keyof BrowserRig]: BrowserRig[K] }
   const watches: Watch[] = []
   let server: Server
@@ -46,7 +46,7 @@ export function browserRig(options: ServiceOptions = {}): BrowserRig {
     rig.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const redirectUris = kinds.map((kind) => `${rig.origin}/${kind}/callback`)
     rig.service = await startService({ dev: 'on', redirectUris, ...options })
-    rig.browser = await launchChromium()
+    rig.browser = await launch()
   })
   beforeEach(async () => {
     rig.headers = {}

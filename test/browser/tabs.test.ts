@@ -98,6 +98,31 @@ describe('refresh', () => {
   })
 })
 
+describe('lock', () => {
+  it('C-072 F-26 F050 a tab frozen while it holds the lock: nobody hangs, and the session goes on when it wakes', async () => {
+    const context = await rig.context()
+    const holder = await rig.signedIn(context, 'indexed')
+    const waiting = await context.newPage()
+    await waiting.clock.install()
+    await waiting.goto(`${rig.origin}/indexed/home`)
+    await started(waiting)
+    await rig.service.dev.expireAccessTokens()
+    rig.service.dev.addFault({ match: tokenPath, effect: { delayMs: 700 }, times: 1 })
+    const requested = holder.waitForRequest(/\/auth\/v1\/token/)
+    void call(holder).catch(() => {})
+    await requested
+    await setLifecycle(holder, 'frozen')
+    const outcome = call(waiting)
+    await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
+    await waiting.clock.fastForward(20_001)
+    expect(await outcome).toBe('lock_timeout')
+    expect(await statusOf(waiting)).toBe('signed-in')
+    await setLifecycle(holder, 'active')
+    expect(await call(waiting)).toBe(200)
+    expect(rig.tokenRequests('refresh_token')).toBe(1)
+  })
+})
+
 describe('sign-in and sign-out', () => {
   it.each(['indexed', 'memory', 'session'] as const)(
     'P-19 C-108 F057 %s: a sign-out is seen in five tabs within a second',

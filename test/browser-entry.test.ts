@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { AgentAuthError, memoryStorage, type TokenStorage } from 'agent-auth'
+import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'
+import { describe, expect, it } from 'vitest'
+import { callbackMode, markedState } from '../src/browser/callback-url.ts'
+import { sharedRecord } from '../src/browser/shared-record.ts'
+import { failure } from './support/token-flow.ts'
+
+// What needs no page; everything else is in test/browser, in a real one.
+
+const options = {
+  authUrl: 'https://auth.example.com',
+  baseUrl: 'https://api.example.com',
+  clientId: 'app',
+  redirectUri: 'https://app.example.com/callback',
+}
+const state = markedState('redirect', 'a'.repeat(43))
+
+describe('callback addresses', () => {
+  it.each([
+    [`/callback?code=x&state=${state}`, 'redirect'],
+    [`/callback?tab=1&state=${state}&code=x&iss=y#/route?a=1`, 'redirect'],
+    [`/callback?code=x&state=${state}#_=_`, 'redirect'],
+    [`/callback?error=access_denied&state=${state}`, 'redirect'],
+    [`/callback?code=x&state=${markedState('popup', 'a'.repeat(43))}`, 'popup'],
+    [`/callback?code=&state=${state}`, undefined],
+    [`/callback?code=x&state=${state}a`, undefined],
+    [`/callback?code=x&state=x${state}`, undefined],
+    [`/callback?code=x&state=${state.slice(2)}`, undefined],
+    [`/callback?state=${state}`, undefined],
+    [`/callback/?code=x&state=${state}`, undefined],
+    [`/other?code=x&state=${state}`, undefined],
+    [`/callback#code=x&state=${state}`, undefined],
+    [`https://evil.example/callback?code=x&state=${state}`, undefined],
+    ['https://', undefined],
+  ])('F013 F015 F017 %s is %s', (address, mode) => {
+    expect(callbackMode(options.redirectUri, address)).toBe(mode)
+    expect(createBrowserAuth(options).isCallbackUrl(address)).toBe(mode !== undefined)
+  })
+})
+
+describe('without a page', () => {
+  it('C-112 F075 a server can create it, ask for the state and render; nothing is shared between two of them', async () => {
+    const [one, two] = [createBrowserAuth(options), createBrowserAuth({ ...options, popup: popupLogin() })]
+    expect(await one.ready()).toEqual({ status: 'signed-out' })
+    await one.session.signIn({ accessToken: 'only-of-one', obtainedAtMs: Date.now() })
+    expect(await two.ready()).toEqual({ status: 'signed-out' })
+    expect((await failure(two.fetch('https://api.example.com/x'))).code).toBe('login_required')
+    one.close()
+    two.close()
+  })
+
+  it('C-112 storages can be made where there is no browser, and then keep the login in memory', async () => {
+    for (const storage of [indexedDbStorage(), webStorage(() => localStorage), webStorage(() => sessionStorage)]) {
+      const events: string[] = []
+      const auth = createBrowserAuth({ ...options, storage, onEvent: ({ type }) => events.push(type) })
+      expect(await auth.ready()).toEqual({ status: 'signed-out' })
+      await auth.session.signIn({ accessToken: 'in-memory-now', obtainedAtMs: Date.now() })
+      expect(await auth.session.getAccessToken()).toBe('in-memory-now')
+      expect(events).toEqual(['storage_degraded'])
+    }
+  })
+
+  it('C-111 options changed after creation have no effect', async () => {
+    const asked: string[] = []
+    const answer = (name: string) => async () => {
+      asked.push(name)
+      return new Response('{}')
+    }
+    const mutable = { ...options, fetch: answer('first') }
+    const auth = createBrowserAuth(mutable)
+    Object.assign(mutable, {
+      baseUrl: 'https://evil.example',
+      fetch: answer('second'),
+      redirectUri: 'https://evil.example/',
+    })
+    await auth.session.signIn({ accessToken: 'a-token', obtainedAtMs: Date.now() })
+    await auth.fetch('https://api.example.com/x')
+    expect(asked).toEqual(['first'])
+    expect(auth.isCallbackUrl(`https://evil.example/?code=x&state=${state}`)).toBe(false)
+  })
+})
+
+describe('a shared record', () => {
+  const broken = (error: Error): TokenStorage => ({
+    getItem: () => Promise.reject(error),
+    setItem: () => Promise.reject(error),
+    removeItem: () => Promise.reject(error),
+  })
+
+  it('F070 turns to memory once, for readings that fail together too', async () => {
+    const told: string[] = []
+    const listeners = { changed: () => told.push('changed'), degraded: () => told.push('degraded') }
+    const storage = sharedRecord(broken(new Error('no')), { ...listeners })
+    expect(await Promise.all([storage.getItem('a'), storage.getItem('a')])).toEqual([undefined, undefined])
+    await storage.setItem('a', '1')
+    expect(await storage.getItem('a')).toBe('1')
+    expect(told).toEqual(['degraded', 'changed'])
+  })
+
+  it('F-21 does not turn to memory when the storage was readable before, or says itself what is wrong', async () => {
+    const inner = memoryStorage()
+    let error: Error | undefined
+    const listeners = { changed: () => {}, degraded: () => expect.unreachable() }
+    const flaky: TokenStorage = { ...inner, getItem: (key) => (error ? Promise.reject(error) : inner.getItem(key)) }
+    const storage = sharedRecord(flaky, listeners)
+    await storage.getItem('a')
+    error = new Error('for now')
+    await expect(storage.getItem('a')).rejects.toBe(error)
+    const sealed = new AgentAuthError('storage_failed', 'No key opens it.')
+    await expect(sharedRecord(broken(sealed), listeners).getItem('a')).rejects.toBe(sealed)
+  })
+
+  it('tells of no change when a write fails', async () => {
+    const full: TokenStorage = { ...memoryStorage(), setItem: () => Promise.reject(new Error('full')) }
+    const storage = sharedRecord(full, { changed: () => expect.unreachable(), degraded: () => expect.unreachable() })
+    await expect(storage.setItem('a', '1')).rejects.toThrow('full')
+  })
+})
+
+it('docs/browser.md shows the snippet that the type checker compiles, and says what C-113 asks for', () => {
+  const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+  const page = read('docs/browser.md')
+  expect(page).toContain(`\`\`\`ts\n${read('docs/snippets/browser.ts')}\`\`\``)
+  expect(page).toContain('No browser storage stops an attacker who can run script in your page.')
+  expect(page).toContain('log in on your backend')
+})

@@ -1,0 +1,55 @@
+import { type Browser, chromium } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { findChromium } from '../support/chromium.ts'
+import { browserRig, call, signIn, untilStatus } from './rig.ts'
+
+/** The back/forward cache is on, as in every browser people use. */
+const launch = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: findChromium() ?? '',
+    chromiumSandbox: process.getuid?.() !== 0,
+    args: ['--headless=new', '--disable-gpu'],
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  })
+
+const rig = browserRig({}, launch)
+
+it.each(['indexed', 'memory'] as const)(
+  'C-107 F-40 %s: after a sign-out elsewhere, Back shows a signed-out page whose first call carries no token',
+  async (kind) => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      addEventListener('pageshow', ({ persisted }) => {
+        if (persisted) void window.app.call().then((result) => Object.assign(window, { firstCall: String(result) }))
+      })
+    })
+    const page = await rig.signedIn(context, kind)
+    const other = await rig.open(context, `/${kind}/home`)
+    if (kind === 'memory') await signIn(other)
+    expect(await call(page)).toBe(200)
+    await page.goto(`${rig.service.baseUrl}/openapi.json`)
+    await other.evaluate(() => window.app.auth.signOut())
+    const before = rig.service.dev.journal().length
+    const back = page.waitForEvent('framenavigated')
+    await page.evaluate(() => history.back())
+    await back
+    await page.waitForFunction(() => 'firstCall' in window)
+    expect(await page.evaluate(() => (window as unknown as { firstCall: string }).firstCall)).toBe('login_required')
+    await untilStatus(page, 'signed-out')
+    const calls = rig.service.dev.journal().slice(before)
+    expect(calls.filter((entry) => entry.kind === 'request' && entry.authorization === 'bearer')).toEqual([])
+  },
+)
+
+it('C-107 a page that comes back hears the other tabs again', async () => {
+  const context = await rig.context()
+  const page = await rig.signedIn(context, 'indexed')
+  const other = await rig.open(context, '/indexed/home')
+  await page.goto(`${rig.service.baseUrl}/openapi.json`)
+  const back = page.waitForEvent('framenavigated')
+  await page.evaluate(() => history.back())
+  await back
+  expect(await call(page)).toBe(200)
+  await other.evaluate(() => window.app.auth.signOut())
+  await untilStatus(page, 'signed-out')
+})
