@@ -90,8 +90,21 @@ it('F101 the window is opened before anything is awaited', async () => {
 
 it('F102 F-42 a window the person closes ends in popup_closed', async () => {
   rig.service.dev.autoApprove(undefined)
-  const page = await rig.open(await rig.context(), '/memory/home')
+  const context = await rig.context()
+  await context.addInitScript(() => {
+    const { setInterval } = window
+    const counted = Object.assign(window, { looks: 0 })
+    window.setInterval = ((look: () => void, ms: number) =>
+      setInterval(() => {
+        look()
+        counted.looks++
+      }, ms)) as typeof window.setInterval
+  })
+  const page = await rig.open(context, '/memory/home')
   const popup = await openPopup(page)
+  // The page has looked at the window since the form was there.
+  const looks = await page.evaluate(() => (window as unknown as { looks: number }).looks)
+  await page.waitForFunction((before) => (window as unknown as { looks: number }).looks > before + 1, looks)
   await popup.close()
   expect(await outcome(page)).toBe('popup_closed')
 })
