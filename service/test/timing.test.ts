@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRandom } from './random.ts'
+import { assemble } from './start.ts'
 import { compareSamples, timingContests } from './timing.ts'
 
 // That both refusals do the same work is proved by counting (sign-in.test.ts, token-endpoint.test.ts). Here the judge of
@@ -28,7 +29,7 @@ test('S-020 S-044 the comparison finds a difference that is there, and none that
 test.each(timingContests)(
   'S-020 S-044 $name: no difference of kind',
   async ({ run }) => {
-    const { medianRatio, ksProbability } = await run(4)
+    const { medianRatio, ksProbability } = await run(4, assemble)
     expect(ksProbability).toBeGreaterThanOrEqual(0)
     // A refusal without a hash takes a thousandth of one with it; this is no finer than that.
     expect(medianRatio).toBeGreaterThan(0.2)

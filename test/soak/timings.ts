@@ -1,3 +1,4 @@
+import { assemble } from '../../service/src/app.ts'
 import { timingContests } from '../../service/test/timing.ts'
 import type { Soak } from './index.ts'
 
@@ -8,7 +9,7 @@ const leastProbability = 0.01
 export async function soakTimings({ rounds, onRound }: Parameters<Soak['run']>[0]): Promise<string> {
   const held: string[] = []
   for (const [index, { name, run }] of timingContests.entries()) {
-    const { medianRatio, ksProbability } = await run(rounds)
+    const { medianRatio, ksProbability } = await run(rounds, () => assemble({}))
     const measured = `${name}: medians ${medianRatio.toFixed(3)}, KS p ${ksProbability.toFixed(3)}`
     if (Math.abs(medianRatio - 1) > mostApart || ksProbability < leastProbability) throw new Error(measured)
     held.push(measured)
