@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
 import pg from 'pg'
+import { createDatabase, startPostgres } from '../../test/support/postgres-server.ts'
 
 /** A database that the service opens by `options`, and a way to fill it without the service. */
 export interface ScaleDatabase {
@@ -41,8 +42,6 @@ export function libsqlEngine(): Engine {
 }
 
 export async function postgresEngine(): Promise<Engine> {
-  // Loaded only here: as soon as it is there, a process ends with 0 unless it is told otherwise (bench/index.ts).
-  const { createDatabase, startPostgres } = await import('../../test/support/postgres-server.ts')
   const server = await startPostgres()
   return {
     name: 'PostgreSQL',
