@@ -14,7 +14,7 @@ const secondMs = 1_000
 
 /**
  * An RFC 9068 access token that carries the user's tenant and permissions (spec 5, sentence 2). Signed here and now:
- * Web Crypto, which jose signs with, takes several times as long to hand the work to another thread and back.
+ * Web Crypto, which jose signs with, takes about twice the processor time, for another thread and back.
  */
 export function signAccessToken(
   { config, clock, keys }: ServiceContext,
