@@ -21,6 +21,7 @@ const stages: Record<string, string[]> = {
     'storage/token-storage.ts',
     'storage/in-process-lock.ts',
     'storage/memory.ts',
+    'storage/seal.ts',
     'storage/encrypted.ts',
     'storage/pending-logins.ts',
     'storage/lease.ts',

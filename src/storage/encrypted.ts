@@ -1,5 +1,6 @@
-import { base64url, CompactEncrypt, compactDecrypt } from 'jose'
+import { base64url } from 'jose'
 import { AgentAuthError } from '../errors.ts'
+import { type SealKeys, seal, unseal } from './seal.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 export interface EncryptionKey {
@@ -16,38 +17,24 @@ export interface EncryptionKey {
  */
 export function encryptedStorage(inner: TokenStorage, { keys }: { keys: readonly EncryptionKey[] }): TokenStorage {
   const secrets = new Map(keys.map(({ id, key }) => [id, keyBytes(key)]))
-  const [sealing] = secrets
-  if (!sealing || secrets.size !== keys.length)
+  if (!secrets.size || secrets.size !== keys.length)
     throw new AgentAuthError('config_invalid', 'keys must hold at least one key, each with an id of its own.')
-  const [kid, secret] = sealing
   return {
     async getItem(key) {
       const sealed = await inner.getItem(key)
       return sealed == null ? sealed : open(secrets, key, sealed)
     },
     async setItem(key, value) {
-      const header = { alg: 'dir', enc: 'A256GCM', kid, ctx: key }
-      await inner.setItem(
-        key,
-        await new CompactEncrypt(new TextEncoder().encode(value)).setProtectedHeader(header).encrypt(secret),
-      )
+      await inner.setItem(key, await seal(secrets, key, value))
     },
     removeItem: (key) => inner.removeItem(key),
     ...(inner.withLock && { withLock: inner.withLock.bind(inner) as NonNullable<TokenStorage['withLock']> }),
   }
 }
 
-async function open(secrets: ReadonlyMap<string, Uint8Array>, key: string, sealed: string): Promise<string> {
+async function open(secrets: SealKeys, key: string, sealed: string): Promise<string> {
   try {
-    const { plaintext, protectedHeader } = await compactDecrypt(
-      sealed,
-      ({ kid = '' }) => secrets.get(kid) ?? refuse(),
-      {
-        keyManagementAlgorithms: ['dir'],
-        contentEncryptionAlgorithms: ['A256GCM'],
-      },
-    )
-    return protectedHeader.ctx === key ? new TextDecoder().decode(plaintext) : refuse()
+    return await unseal(secrets, key, sealed)
   } catch {
     // One answer for every reason: which check failed helps only who tampers.
     throw new AgentAuthError(
@@ -73,8 +60,4 @@ function decode(text: string): Uint8Array | undefined {
   } catch {
     return undefined
   }
-}
-
-function refuse(): never {
-  throw new Error('refused')
 }
