@@ -7,6 +7,7 @@ const entry: Record<string, string> = {
   postgres: 'src/postgres/index.ts',
   testing: 'src/testing/index.ts',
   browser: 'src/browser/index.ts',
+  backend: 'src/backend/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */

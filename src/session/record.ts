@@ -1,3 +1,4 @@
+import type { AuthConfig } from '../config.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */

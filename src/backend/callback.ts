@@ -1,0 +1,117 @@
+import { readCallback } from '../callback.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { exchangeCode } from '../exchange.ts'
+import type { Grant } from '../grant.ts'
+import { isRecord, sessionName } from '../session/record.ts'
+import { sessionStore } from '../session/store.ts'
+import { answer, statusOf } from './answers.ts'
+import { cookieLine } from './cookies.ts'
+import { notNow } from './login.ts'
+import { findLogin, type LoginOnItsWay, removeLogin } from './login-cookie.ts'
+import type { BackendContext } from './options.ts'
+import { errorPage, goOn } from './pages.ts'
+import { isPrefetch } from './same-origin.ts'
+import { findSession, sessionKey } from './session-cookie.ts'
+
+/** How many logins that failed are remembered, so that their code is not sent again. */
+const maxFailed = 256
+
+/** What one login came to, by state: callers that come together, or again, share it. */
+export type Logins = Map<string, Promise<void>>
+
+/** `GET {basePath}/callback`: checks the answer, gets the tokens, starts the session and goes on to where the person wanted. */
+export async function callback(context: BackendContext, logins: Logins, request: Request): Promise<Response> {
+  if (isPrefetch(request)) return notNow()
+  const startedMs = context.config.clock.monotonicMs()
+  const url = new URL(request.url)
+  const state = url.searchParams.get('state') ?? ''
+  const login = /^[\w.~-]{22,512}$/.test(state) ? await findLogin(context, request, state) : undefined
+  try {
+    if (!login) return await withoutLogin(context, request)
+    // Resolved against the redirect URI: the host a request names is never looked at.
+    const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: context.config.clock.wallMs() })
+    await once(logins, state, () => finish(context, login, grant))
+    await endOthers(context, request, login)
+    context.emit({ type: 'login_finished', durationMs: context.config.clock.monotonicMs() - startedMs })
+    const cookies = [cookieLine(context.sessionCookie, login.id), removeLogin(context, state)]
+    return goOn(grant.returnTo ?? '/', { cookies })
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    return notFinished(context, error, login)
+  }
+}
+
+async function once(logins: Logins, state: string, task: () => Promise<void>): Promise<void> {
+  const known = logins.get(state)
+  if (await known) return known
+  const work = task()
+  logins.set(state, work)
+  for (const [oldest] of logins) if (logins.size > maxFailed) logins.delete(oldest)
+  try {
+    await work
+    // From here on the session itself shows that this login was handled.
+    logins.delete(state)
+  } catch (error) {
+    if (isUnsent(error)) logins.delete(state)
+    throw error
+  }
+}
+
+/** One exchange and one session per login, across all processes: whoever comes second finds the session there. */
+async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Grant): Promise<void> {
+  const { config, sessions, live } = context
+  const key = await sessionKey(context, id)
+  const name = sessionName(config, key)
+  // Not the lock of the record, which the sign-in itself takes.
+  await sessionStore(sessions, `${name}:login`).locked(() =>
+    live.use(key, async ({ session }) => {
+      // Also finds out, before the code is spent, whether the store answers.
+      if ((await session.ready()).status === 'signed-in') return
+      const tokens = await exchangeCode(config, grant)
+      await session.signIn(tokens)
+      if (isRecord(await sessionStore(sessions, name).read())) return
+      await session.signOut().catch(() => {})
+      throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
+    }),
+  )
+}
+
+/** A session that was there before must not outlive the new login. */
+async function endOthers(context: BackendContext, request: Request, { id, replaces }: LoginOnItsWay): Promise<void> {
+  const { key } = await findSession(context, request)
+  const own = await sessionKey(context, id)
+  for (const old of new Set([replaces, key]))
+    if (old !== undefined && old !== own)
+      await context.live.use(old, ({ session }) => session.signOut()).catch(() => {})
+}
+
+/** A callback that was opened again finds the session it made; any other stray one changes nothing. */
+async function withoutLogin(context: BackendContext, request: Request): Promise<Response> {
+  const { key } = await findSession(context, request)
+  const state = key && (await context.live.use(key, ({ session }) => session.ready()))
+  if (state && state.status === 'signed-in') return goOn('/', {})
+  throw new AgentAuthError('flow_not_found', 'No login was started in this browser, or it took more than ten minutes.')
+}
+
+function notFinished(context: BackendContext, error: AgentAuthError, login: LoginOnItsWay | undefined): Response {
+  const { code, message, details } = error
+  context.emit({ type: 'login_failed', code })
+  // The code was not sent: loading the page again may succeed.
+  const cookies = login && !isUnsent(error) ? [removeLogin(context, login.pending.state)] : []
+  const back = details?.returnTo ?? login?.pending.returnTo ?? '/'
+  if (context.errorPath)
+    return answer(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
+  const again = `${context.basePath}/login?return_to=${encodeURIComponent(back)}`
+  return errorPage(message, code, again, { status: statusOfLogin(code), cookies })
+}
+
+function isUnsent(error: unknown): boolean {
+  if (!isAgentAuthError(error) || !error.retryable) return false
+  return /^(storage_failed|lock_timeout)$/.test(error.code) || error.details?.outcome === 'not_sent'
+}
+
+function statusOfLogin(code: AgentAuthError['code']): number {
+  if (code === 'login_denied') return 403
+  if (code === 'exchange_interrupted') return 503
+  return /^(flow_|state_|issuer_|callback_|login_|grant_|already_)/.test(code) ? 400 : statusOf(code)
+}

@@ -1,0 +1,25 @@
+/** One cookie of ours. The same descriptor sets and clears it, since a browser matches name, path and flags. */
+export interface CookieKind {
+  readonly name: string
+  readonly sameSite: 'Strict' | 'Lax'
+  readonly security: 'secure' | 'loopback'
+  readonly maxAgeS: number
+}
+
+/** The values of a request's cookies by name, the first of each name. RFC 6265 section 4.2.1. */
+export function readCookies({ headers }: { readonly headers: Headers }): Map<string, string> {
+  const cookies = new Map<string, string>()
+  for (const pair of (headers.get('cookie') ?? '').split(';')) {
+    const at = pair.indexOf('=')
+    const name = pair.slice(0, at).trim()
+    if (at > 0 && !cookies.has(name)) cookies.set(name, pair.slice(at + 1).trim())
+  }
+  return cookies
+}
+
+/** A `Set-Cookie` line; without a value it removes the cookie. */
+export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, value?: string): string {
+  const secure = security === 'secure' ? '; Secure' : ''
+  const age = value === undefined ? 0 : maxAgeS
+  return `${name}=${value ?? ''}; Path=/; HttpOnly; SameSite=${sameSite}${secure}; Max-Age=${age}`
+}

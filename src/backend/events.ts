@@ -1,0 +1,17 @@
+import type { AgentAuthErrorCode } from '../errors.ts'
+import type { AuthEvent } from '../events.ts'
+
+/** What a backend adds to the events of its sessions: never a cookie, a path with its parameters, a header or a token. */
+export type BackendEvent =
+  | AuthEvent
+  | { readonly type: 'login_started' }
+  | { readonly type: 'login_finished'; readonly durationMs: number }
+  | { readonly type: 'login_failed'; readonly code: AgentAuthErrorCode }
+  /** `revocation`: whether the refresh token was revoked too; `off` without a `revocationEndpoint`. */
+  | { readonly type: 'logged_out'; readonly revocation: 'done' | 'failed' | 'off' }
+  /** A request went through to the API; `route` is the template, `status` what the browser was answered. */
+  | { readonly type: 'proxied'; readonly route: string; readonly status: number; readonly durationMs: number }
+  /** A request was not forwarded. */
+  | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
+
+export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'headers' | 'body' | 'busy'

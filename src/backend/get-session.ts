@@ -1,0 +1,46 @@
+import { createBearerFetch } from '../bearer.ts'
+import type { AccessTokenSource, GetAccessTokenOptions } from '../session.ts'
+import type { BackendContext } from './options.ts'
+import { findSession } from './session-cookie.ts'
+
+/** A request's headers, or the key of a session for work without a request. */
+export type SessionSource = { readonly headers: Headers } | { readonly key: string }
+
+/** Somebody's session in server code. It holds no tokens: each call asks the session as it stands then. */
+export interface SignedInSession extends AccessTokenSource {
+  /** `needs_refresh`: the access token has ended, and the next call renews it first. Reading the state sends nothing. */
+  readonly status: 'signed-in' | 'needs_refresh'
+  /** Names the session for later work without a request; no cookie can be made from it. */
+  readonly key: string
+  /** Calls the API under `baseUrl` as this person; rejects with `origin_forbidden` for anything else. */
+  readonly fetch: typeof fetch
+  getAccessToken(options?: GetAccessTokenOptions): Promise<string>
+  /** Ends the session everywhere. */
+  signOut(): Promise<void>
+}
+
+export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
+
+export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
+  const key = 'key' in source ? source.key : (await findSession(context, source)).key
+  const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
+  if (key === undefined || state?.status !== 'signed-in') return { status: 'signed-out' }
+  const { expiresAtMs = Number.POSITIVE_INFINITY } = state
+  const tokens = tokensOf(context, key)
+  return {
+    status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
+    key,
+    fetch: apiFetch(context, tokens),
+    ...tokens,
+    signOut: () => context.live.use(key, ({ session }) => session.signOut()),
+  }
+}
+
+function tokensOf({ live }: BackendContext, key: string): AccessTokenSource {
+  return { getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)) }
+}
+
+/** A fetch for the API and nothing else. */
+export function apiFetch({ config, apiFetch }: BackendContext, source: AccessTokenSource): typeof fetch {
+  return createBearerFetch(source, { baseUrl: config.baseUrl, fetch: apiFetch, elsewhere: 'reject' })
+}

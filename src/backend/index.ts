@@ -1,0 +1,5 @@
+export { type Backend, createBackend } from './backend.ts'
+export type { BackendEvent, ProxyRefusal } from './events.ts'
+export type { BackendSession, SessionSource, SignedInSession } from './get-session.ts'
+export type { BackendOptions } from './options.ts'
+export type { SessionAnswer } from './session-route.ts'

@@ -1,0 +1,93 @@
+import type { AuthConfig } from '../config.ts'
+import { createSession, type Session } from '../session.ts'
+import { inProcessLock } from '../storage/in-process-lock.ts'
+import type { TokenStorage } from '../storage/token-storage.ts'
+
+/** How many idle sessions stay in memory, so that the next call needs no read. */
+const maxIdle = 1_000
+
+/** A session this process has at hand. */
+export interface LiveSession {
+  readonly session: Session
+  /** How many proxied requests are under way. */
+  proxied: number
+}
+
+/** One Session object per key in this process: callers share its refresh and its schedule. */
+export interface LiveSessions {
+  /** The session and how to let go of it, which must happen once. */
+  acquire(key: string): [live: LiveSession, release: () => void]
+  use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
+  readonly size: number
+}
+
+interface Entry extends LiveSession {
+  users: number
+  /** Whether the last write or removal went well. */
+  readonly stored: () => boolean
+}
+
+export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSessions {
+  const entries = new Map<string, Entry>()
+  const acquire: LiveSessions['acquire'] = (key) => {
+    const entry = entries.get(key) ?? open(config, sessions, key)
+    // Last in, last out.
+    entries.delete(key)
+    entries.set(key, entry)
+    entry.users++
+    return [
+      entry,
+      () => {
+        entry.users--
+        if (isIdle(entry) && entry.session.state.status !== 'signed-in') entries.delete(key)
+        evict(entries)
+      },
+    ]
+  }
+  return {
+    acquire,
+    async use(key, task) {
+      const [live, release] = acquire(key)
+      try {
+        return await task(live)
+      } finally {
+        release()
+      }
+    },
+    get size() {
+      return entries.size
+    },
+  }
+}
+
+/** What the store does not hold yet stays, however many others come: it is the only copy. */
+function isIdle({ users, stored }: Entry): boolean {
+  return users === 0 && stored()
+}
+
+function evict(entries: Map<string, Entry>): void {
+  if (entries.size <= maxIdle) return
+  for (const [key, entry] of entries) {
+    if (!isIdle(entry)) continue
+    entries.delete(key)
+    if (entries.size <= maxIdle) return
+  }
+}
+
+function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
+  let failed = false
+  const noting = async (operation: () => unknown): Promise<void> => {
+    failed = true
+    await operation()
+    failed = false
+  }
+  const storage: TokenStorage = {
+    getItem: (name) => sessions.getItem(name),
+    setItem: (name, value) => noting(() => sessions.setItem(name, value)),
+    removeItem: (name) => noting(() => sessions.removeItem(name)),
+    // Without a lock of its own the storage serves one process: the lock here reaches all of that.
+    withLock: (name, task, options) =>
+      sessions.withLock?.(name, task, options) ?? inProcessLock(sessions, name, task, options),
+  }
+  return { session: createSession(config, { storage, key }), stored: () => !failed, proxied: 0, users: 0 }
+}

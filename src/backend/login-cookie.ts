@@ -1,0 +1,63 @@
+import type { PendingLogin } from '../authorize.ts'
+import { AgentAuthError } from '../errors.ts'
+import { seal, unseal } from '../storage/seal.ts'
+import { cookieLine, readCookies } from './cookies.ts'
+import type { BackendContext } from './options.ts'
+
+/** One login on its way, sealed into a cookie of its own. */
+export interface LoginOnItsWay {
+  readonly pending: PendingLogin
+  /** The id the session will have, so that a callback handled twice makes one session. */
+  readonly id: string
+  /** The key of the session that was there when the login began; it ends when this one begins. */
+  readonly replaces?: string | undefined
+}
+
+const context = 'login'
+/** Beyond, the browser would drop the cookie silently. RFC 6265 section 6.1. */
+const maxCookieBytes = 4_096
+/** Header space is shared by all cookies. */
+const maxPending = 8
+
+/** `Set-Cookie` lines for a login that starts. Rejects with `config_invalid` when it does not fit a cookie. */
+export async function loginCookie(backend: BackendContext, login: LoginOnItsWay): Promise<string> {
+  const sealed = await seal(await backend.keys(), context, JSON.stringify(login))
+  const line = cookieLine(kindOf(backend, login.pending.state), sealed)
+  if (line.length > maxCookieBytes)
+    throw new AgentAuthError('config_invalid', 'The login does not fit a cookie: shorten the client id or the URLs.')
+  return line
+}
+
+/** Lines that remove the oldest logins, so that one more fits. */
+export function crowdedOut(backend: BackendContext, request: Request): string[] {
+  const { name: prefix } = backend.loginCookie
+  const names = [...readCookies(request).keys()].filter((name) => name.startsWith(prefix))
+  // Browsers send the oldest first.
+  return names
+    .slice(0, Math.max(0, names.length - maxPending + 1))
+    .map((name) => removeLogin(backend, name.slice(prefix.length)))
+}
+
+/** The login a callback belongs to; undefined when the cookie is missing, was altered or no secret opens it. */
+export async function findLogin(
+  backend: BackendContext,
+  request: Request,
+  state: string,
+): Promise<LoginOnItsWay | undefined> {
+  const sealed = readCookies(request).get(kindOf(backend, state).name)
+  if (sealed === undefined) return undefined
+  try {
+    const login = JSON.parse(await unseal(await backend.keys(), context, sealed)) as LoginOnItsWay
+    return login.pending.state === state ? login : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function removeLogin(backend: BackendContext, state: string): string {
+  return cookieLine(kindOf(backend, state))
+}
+
+function kindOf({ loginCookie }: BackendContext, state: string): BackendContext['loginCookie'] {
+  return { ...loginCookie, name: loginCookie.name + state }
+}

@@ -1,0 +1,34 @@
+import { startLogin } from '../authorize.ts'
+import { answer, failed } from './answers.ts'
+import { crowdedOut, loginCookie } from './login-cookie.ts'
+import type { BackendContext } from './options.ts'
+import { isNavigation, isPrefetch } from './same-origin.ts'
+import { findSession, newSessionId } from './session-cookie.ts'
+
+const maxReturnTo = 1_024
+
+/** `GET {basePath}/login?return_to=/path`: to the authorization page, for page loads only. */
+export async function login(context: BackendContext, request: Request): Promise<Response> {
+  if (isPrefetch(request)) return notNow()
+  if (!isNavigation(request))
+    return failed(403, { code: 'origin_forbidden', message: 'Go to this address with the whole window.' })
+  const { url, pending } = await startLogin(context.config, { returnTo: returnTo(context, request) })
+  const { key: replaces } = await findSession(context, request)
+  const cookie = await loginCookie(context, { pending, id: newSessionId(context), replaces })
+  context.emit({ type: 'login_started' })
+  return answer(null, {
+    status: 302,
+    headers: { location: url.href },
+    cookies: [...crowdedOut(context, request), cookie],
+  })
+}
+
+/** Not a success, so that the browser does not keep it for the real visit. */
+export function notNow(): Response {
+  return failed(503, { code: 'aborted', message: 'This page is not prepared in advance.' })
+}
+
+function returnTo({ basePath }: BackendContext, request: Request): string {
+  const target = new URL(request.url).searchParams.get('return_to') ?? '/'
+  return target.length > maxReturnTo || target.startsWith(`${basePath}/`) ? '/' : target
+}

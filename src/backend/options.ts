@@ -1,0 +1,97 @@
+import { checkServiceUrl } from '../config/service-url.ts'
+import { type AuthConfig, type AuthConfigOptions, createAuthConfig } from '../config.ts'
+import { AgentAuthError } from '../errors.ts'
+import type { SealKeys } from '../storage/seal.ts'
+import type { TokenStorage } from '../storage/token-storage.ts'
+import type { CookieKind } from './cookies.ts'
+import type { BackendEvent } from './events.ts'
+import { type LiveSessions, liveSessions } from './live-sessions.ts'
+import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
+import { sealKeys } from './secrets.ts'
+
+/** The options of `createAuthConfig`, with `redirectUri` at `{basePath}/callback` of the app's own origin, and these. */
+export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
+  /** Where the sessions are kept. Several processes need one they share, with a `withLock`. */
+  sessions: TokenStorage
+  /** Strings of at least 32 characters: the first seals, all of them open. */
+  secrets: readonly string[]
+  /** Where login, callback, session and logout are served. Default `/auth`. */
+  basePath?: string | undefined
+  /** What may be called through this backend: `METHOD /path/:param` under `baseUrl`, served at the same path. Default: nothing. */
+  proxy?: readonly string[] | undefined
+  /** Of the session cookie. `lax` lets links from other sites arrive signed in. Default `strict`. */
+  sameSite?: 'strict' | 'lax' | undefined
+  /** A session's longest life, which should not exceed the refresh token's. Milliseconds, default 30 days, at most 400. */
+  sessionLifeMs?: number | undefined
+  /** A path of the app that shows a login that failed, called with `?code=`; default: a page of ours. */
+  errorPath?: string | undefined
+  /** Where to revoke the refresh token at logout, if the service has such an endpoint. RFC 7009. */
+  revocationEndpoint?: string | undefined
+  /** Receives structured events without any secret. What it throws is ignored. */
+  onEvent?: ((event: BackendEvent) => void) | undefined
+}
+
+/** What every route works with. Nothing of it comes from a request. */
+export interface BackendContext {
+  readonly config: AuthConfig
+  /** The fetch the API is called with. */
+  readonly apiFetch: typeof fetch | undefined
+  readonly sessions: TokenStorage
+  readonly live: LiveSessions
+  readonly keys: () => Promise<SealKeys>
+  readonly basePath: string
+  /** The app's own, where its pages and this backend are. */
+  readonly origin: string
+  readonly routes: readonly ProxyRoute[]
+  readonly sessionCookie: CookieKind
+  /** Its name is completed by the state of the login. */
+  readonly loginCookie: CookieKind
+  readonly sessionLifeMs: number
+  readonly errorPath: string | undefined
+  readonly revocationEndpoint: string | undefined
+  emit(event: BackendEvent): void
+}
+
+const dayMs = 86_400_000
+
+/** Checks the options once; throws `config_invalid`. */
+export function backendContext(options: BackendOptions): BackendContext {
+  const { sessions, secrets, basePath = '/auth', proxy = [], sameSite = 'strict', sessionLifeMs = 30 * dayMs } = options
+  const { errorPath, revocationEndpoint } = options
+  const config = createAuthConfig(options as AuthConfigOptions)
+  const { origin, protocol, port, pathname } = new URL(config.redirectUri)
+  if (!/^(\/[\w.~-]+)+$/.test(basePath) || /\/\.\.?(\/|$)/.test(basePath))
+    invalid('basePath must be a plain path such as /auth')
+  if (pathname !== `${basePath}/callback`) invalid(`redirectUri must end in ${basePath}/callback`)
+  if (typeof sessions?.getItem !== 'function') invalid('sessions must be a storage')
+  if (!['strict', 'lax'].includes(sameSite)) invalid('sameSite must be strict or lax')
+  if (!(sessionLifeMs >= 60_000 && sessionLifeMs <= 400 * dayMs)) invalid('sessionLifeMs must be a minute to 400 days')
+  if (errorPath !== undefined && !/^\/(?![/\\])[^?#\s]*$/.test(errorPath)) invalid('errorPath must be a path')
+  if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)
+  const security = protocol === 'https:' ? 'secure' : 'loopback'
+  // Cookies know no ports, so that several apps on one loopback host must differ by name.
+  const own = `${port && `-${port}`}${basePath === '/auth' ? '' : basePath.replaceAll('/', '-')}`
+  const name = `${security === 'secure' ? '__Host-' : ''}agent-auth${own}`
+  const cookie = { name, security, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict' } as const
+  return Object.freeze<BackendContext>({
+    config,
+    apiFetch: options.fetch,
+    sessions,
+    live: liveSessions(config, sessions),
+    keys: sealKeys(secrets),
+    basePath,
+    origin,
+    routes: proxyRoutes(proxy, basePath),
+    sessionCookie: { ...cookie, maxAgeS: Math.floor(sessionLifeMs / 1_000) },
+    // Strict would be withheld on the way back from the service.
+    loginCookie: { ...cookie, name: `${name}-login-`, sameSite: 'Lax', maxAgeS: 600 },
+    sessionLifeMs,
+    errorPath,
+    revocationEndpoint,
+    emit: config.emit as (event: BackendEvent) => void,
+  })
+}
+
+function invalid(what: string): never {
+  throw new AgentAuthError('config_invalid', `Configuration: ${what}.`)
+}

@@ -1,0 +1,133 @@
+import { discardBody } from '../discard-body.ts'
+import { isAgentAuthError } from '../errors.ts'
+import { type Failure, failed, failedWith, guarded, isOver } from './answers.ts'
+import { cookieLine } from './cookies.ts'
+import type { ProxyRefusal } from './events.ts'
+import { apiFetch } from './get-session.ts'
+import type { LiveSession } from './live-sessions.ts'
+import type { BackendContext } from './options.ts'
+import { BodyTooLarge, relayed, requestBody } from './proxy/bodies.ts'
+import { requestHeaders, responseHeaders } from './proxy/headers.ts'
+import type { ProxyMatch } from './proxy/routes.ts'
+import { isGuarded } from './same-origin.ts'
+import { findSession } from './session-cookie.ts'
+
+const deadlineMs = 30_000
+const maxPerSession = 32
+
+/** Forwards one allowed request to the API with the bearer header of whoever asks, and relays the answer. */
+export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
+  const { path } = match
+  const refuse = (status: number, reason: ProxyRefusal, failure: Failure, cookies?: readonly string[]): Response => {
+    context.emit({ type: 'proxy_refused', route: match.route.template, status, reason })
+    return failed(status, failure, cookies)
+  }
+  if (!isGuarded(request, context.origin))
+    return refuse(403, 'cross_site', forbidden('The API needs the header x-agent-auth: 1, from this origin.'))
+  if (path === undefined) return refuse(400, 'path', forbidden('The path holds something that is not a plain name.'))
+  const headers = requestHeaders(request.headers)
+  if (!headers) return refuse(431, 'headers', rejected('The headers are larger than 16 KiB.'))
+  const { key, removal } = await findSession(context, request)
+  if (key === undefined)
+    return refuse(401, 'signed_out', { code: 'login_required', message: 'Nobody is signed in.' }, removal)
+  const [live, release] = context.live.acquire(key)
+  if (live.proxied >= maxPerSession) {
+    release()
+    const message = `More than ${maxPerSession} requests of this session are under way.`
+    return refuse(429, 'busy', { code: 'temporarily_unavailable', message, retryable: true })
+  }
+  live.proxied++
+  const done = (): void => {
+    live.proxied--
+    release()
+  }
+  const { clock } = context.config
+  const startedMs = clock.monotonicMs()
+  const target = path + new URL(request.url).search
+  const response = await forward({ context, request, headers, live, target, done })
+  const told = { route: match.route.template, status: response.status }
+  if (told.status === 413) context.emit({ type: 'proxy_refused', ...told, reason: 'body' })
+  else context.emit({ type: 'proxied', ...told, durationMs: clock.monotonicMs() - startedMs })
+  return response
+}
+
+interface Call {
+  readonly context: BackendContext
+  readonly request: Request
+  readonly headers: Headers
+  readonly live: LiveSession
+  readonly target: string
+  /** Called once, when nothing of this call is under way any more. */
+  readonly done: () => void
+}
+
+async function forward(call: Call): Promise<Response> {
+  const { context, request, headers, live, target } = call
+  const stop = new AbortController()
+  const abort = (): void => stop.abort()
+  request.signal.addEventListener('abort', abort)
+  if (request.signal.aborted) abort()
+  let cause: 'deadline' | 'too_large' | undefined
+  const timer = setTimeout(() => {
+    cause = 'deadline'
+    abort()
+  }, deadlineMs)
+  const end = once(() => {
+    request.signal.removeEventListener('abort', abort)
+    call.done()
+  })
+  try {
+    const body = await requestBody(request, stop.signal, () => {
+      cause = 'too_large'
+    })
+    const send = apiFetch(context, live.session)
+    const init = { method: request.method, headers, signal: stop.signal, redirect: 'manual' } as const
+    // Not yet in the types: a streamed body needs it.
+    const duplex = { duplex: 'half' } as const
+    const response = await send(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
+    return relay(response, (how) => {
+      if (how === 'broken') abort()
+      end()
+    })
+  } catch (error) {
+    end()
+    if (error instanceof BodyTooLarge || cause === 'too_large')
+      return failed(413, rejected('The body is larger than 1 MiB.'))
+    return notForwarded(error, cause === 'deadline', cookieLine(context.sessionCookie))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Response {
+  const { status, type, redirected, body } = response
+  if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400 && status !== 304)) {
+    discardBody(response)
+    onEnd('broken')
+    return failed(502, rejected('The API answered with a redirect, which is not followed.'))
+  }
+  const headers = guarded(responseHeaders(response.headers))
+  if (!body) onEnd('done')
+  return new Response(body && relayed(body, { silenceMs: deadlineMs, onEnd }), { status, headers })
+}
+
+function notForwarded(error: unknown, late: boolean, removal: string): Response {
+  if (late) return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
+  if (isAgentAuthError(error)) return failedWith(error, isOver(error.code) ? [removal] : [])
+  return failed(502, { code: 'request_failed', message: 'The API could not be reached.', retryable: true })
+}
+
+function forbidden(message: string): Failure {
+  return { code: 'origin_forbidden', message }
+}
+
+function rejected(message: string): Failure {
+  return { code: 'request_failed', message }
+}
+
+function once(task: () => void): () => void {
+  let left = 1
+  return () => {
+    if (left-- > 0) task()
+  }
+}

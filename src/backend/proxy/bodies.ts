@@ -1,0 +1,71 @@
+import { abortable } from '../../deadline.ts'
+
+const maxBytes = 1_048_576
+/** Up to here a body is read before it is sent, so that a 401 can be answered by sending it again. */
+const maxHeldBytes = 65_536
+
+/** Thrown into the stream of a body that is larger than 1 MiB. */
+export class BodyTooLarge extends Error {}
+
+/** The body to send on. Rejects with `BodyTooLarge` when that is known beforehand; a stream fails with it later. */
+export async function requestBody(
+  request: Request,
+  signal: AbortSignal,
+  onTooLarge: () => void,
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined> {
+  if (!request.body || /^(GET|HEAD)$/.test(request.method)) return undefined
+  const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
+  if (declared > maxBytes && Number.isFinite(declared)) throw new BodyTooLarge()
+  if (declared > maxHeldBytes) return limited(request.body, onTooLarge)
+  const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
+  if (bytes.length > maxBytes) throw new BodyTooLarge()
+  return bytes
+}
+
+function limited(body: ReadableStream<Uint8Array>, onTooLarge: () => void): ReadableStream<Uint8Array> {
+  let size = 0
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        size += chunk.byteLength
+        if (size <= maxBytes) return controller.enqueue(chunk)
+        onTooLarge()
+        controller.error(new BodyTooLarge())
+      },
+    }),
+  )
+}
+
+export interface Relay {
+  /** The longest silence, in milliseconds. */
+  readonly silenceMs: number
+  /** Called once: the body was passed on, broke, or nobody wants it any more. */
+  readonly onEnd: (how: 'done' | 'broken') => void
+}
+
+/** Passes an answer's body on as it comes, one piece at a time. */
+export function relayed(body: ReadableStream<Uint8Array>, { silenceMs, onEnd }: Relay): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const silence = new AbortController()
+        const timer = setTimeout(() => silence.abort(), silenceMs)
+        try {
+          const { done, value } = await abortable(reader.read(), silence.signal)
+          if (value) return controller.enqueue(value)
+          if (done) controller.close()
+          onEnd('done')
+        } catch {
+          // The error of a connection may quote what it carried.
+          controller.error(new Error('The answer broke off.'))
+          onEnd('broken')
+        } finally {
+          clearTimeout(timer)
+        }
+      },
+      cancel: () => onEnd('broken'),
+    },
+    { highWaterMark: 0 },
+  )
+}

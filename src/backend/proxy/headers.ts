@@ -1,0 +1,42 @@
+import { guardHeader } from '../same-origin.ts'
+
+/** About one connection, never passed on. RFC 9110 section 7.6.1. */
+const hopByHop = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|http2-settings)$/
+/** Who asks and how they came here is ours to know; the API sees this backend and one bearer header. */
+const inbound =
+  /^(authorization|cookie2?|host|forwarded|x-forwarded.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|via|expect|origin|referer|sec-.*|access-control-.*|accept-encoding)$/
+/** What would act on this app's origin in the API's name. */
+const outbound =
+  /^(set-cookie2?|access-control-.*|content-encoding|clear-site-data|strict-transport-security|alt-svc|refresh|service-worker-allowed|server-timing|location)$/
+
+const maxHeaderBytes = 16_384
+
+/** The headers of a request as the API may see them; undefined when they are too large. */
+export function requestHeaders(headers: Headers): Headers | undefined {
+  let size = 0
+  for (const [name, value] of headers) size += name.length + value.length + 4
+  if (size > maxHeaderBytes) return undefined
+  const kept = filtered(headers, inbound)
+  kept.delete(guardHeader)
+  // The body is passed on as it comes: nothing here has to unpack it.
+  kept.set('accept-encoding', 'identity')
+  return kept
+}
+
+/** The headers of an answer as the browser may see them. */
+export function responseHeaders(headers: Headers): Headers {
+  const kept = filtered(headers, outbound)
+  // A password prompt of the browser would be for this app, in the API's name.
+  if (/\b(basic|digest|negotiate|ntlm)\b/i.test(kept.get('www-authenticate') ?? '')) kept.delete('www-authenticate')
+  const length = headers.get('content-length')
+  if (length !== null && !headers.has('content-encoding') && /^\d+$/.test(length)) kept.set('content-length', length)
+  return kept
+}
+
+function filtered(headers: Headers, dropped: RegExp): Headers {
+  const named = new Set((headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/))
+  const kept = new Headers()
+  for (const [name, value] of headers)
+    if (!hopByHop.test(name) && !dropped.test(name) && !named.has(name)) kept.append(name, value)
+  return kept
+}

@@ -1,0 +1,66 @@
+import { AgentAuthError } from '../../errors.ts'
+
+/** One thing that may be called through the backend. */
+export interface ProxyRoute {
+  /** `METHOD /path/:param`, as configured. */
+  readonly template: string
+  readonly method: string
+  readonly segments: readonly string[]
+}
+
+const template = /^(GET|HEAD|POST|PUT|PATCH|DELETE) ((?:\/(?::\w+|[\w~-][\w.~-]*))+)$/
+
+/** Checks the list; throws `config_invalid`. */
+export function proxyRoutes(templates: readonly string[], basePath: string): readonly ProxyRoute[] {
+  return templates.map((text) => {
+    const [, method, path] = template.exec(text) ?? []
+    if (!method || !path || `${path}/`.startsWith(`${basePath}/`))
+      throw new AgentAuthError(
+        'config_invalid',
+        'proxy must be a list of METHOD /path/:param, of plain segments and outside basePath.',
+      )
+    return { template: text, method, segments: path.split('/') }
+  })
+}
+
+export interface ProxyMatch {
+  readonly route: ProxyRoute
+  /** The path to call, built anew from what was understood; undefined when a parameter is not plain. */
+  readonly path: string | undefined
+}
+
+/** The route a request is for, by its method and its path as it came. */
+export function matchRoute(routes: readonly ProxyRoute[], method: string, pathname: string): ProxyMatch | undefined {
+  const segments = pathname.split('/')
+  let refused: ProxyMatch | undefined
+  for (const route of routes) {
+    if (route.method !== method || !fits(route, segments)) continue
+    const path = pathOf(route, segments)
+    if (path !== undefined) return { route, path }
+    refused ??= { route, path }
+  }
+  return refused
+}
+
+function fits(route: ProxyRoute, segments: readonly string[]): boolean {
+  if (route.segments.length !== segments.length) return false
+  return route.segments.every((expected, at) => expected.startsWith(':') || expected === segments[at])
+}
+
+function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefined {
+  const plain = segments.map((segment, at) => (route.segments[at]?.startsWith(':') ? parameter(segment) : segment))
+  return plain.includes(undefined) ? undefined : plain.join('/')
+}
+
+/**
+ * Decodes a parameter once and encodes it again. Refused is what another server may read as more than one segment, as
+ * none or as another one: dots alone, separators, path parameters, percent signs and controls.
+ */
+function parameter(raw: string): string | undefined {
+  try {
+    const value = decodeURIComponent(raw)
+    return /^\.*$|[/\\;%?#\p{C}]/u.test(value) || /%2e/i.test(raw) ? undefined : encodeURIComponent(value)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,43 @@
+import { base64url } from 'jose'
+import { cookieLine, readCookies } from './cookies.ts'
+import type { BackendContext } from './options.ts'
+
+/** When it began, in seconds to base 36, and 256 random bits. */
+const shape = /^([\da-z]{5,8})\.[\w-]{43}$/
+
+/** What a request's session cookie stands for; `key` names the record, and no cookie can be made from it. */
+export interface FoundSession {
+  readonly key: string | undefined
+  /** What removes a cookie that stands for nothing; empty if none came. */
+  readonly removal: readonly string[]
+  /** When the session ends at the latest, in epoch milliseconds. */
+  readonly endsAtMs: number
+}
+
+export function newSessionId({ config }: BackendContext): string {
+  const random = crypto.getRandomValues(new Uint8Array(32))
+  return `${Math.floor(config.clock.wallMs() / 1_000).toString(36)}.${base64url.encode(random)}`
+}
+
+/** The store sees only this hash, bound to the app: neither a copy of the store nor another app's cookie opens anything. */
+export async function sessionKey({ config }: BackendContext, id: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`${config.redirectUri} ${id}`)
+  return `web-${base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
+}
+
+export async function findSession(
+  context: BackendContext,
+  request: { readonly headers: Headers },
+): Promise<FoundSession> {
+  const { sessionCookie, sessionLifeMs, config } = context
+  const id = readCookies(request).get(sessionCookie.name)
+  const removal = id === undefined ? [] : [cookieLine(sessionCookie)]
+  const [, began] = shape.exec(id ?? '') ?? []
+  if (id === undefined || began === undefined) return { key: undefined, removal, endsAtMs: 0 }
+  const key = await sessionKey(context, id)
+  // The time is part of what is hashed: whoever changes it names another session.
+  const endsAtMs = Number.parseInt(began, 36) * 1_000 + sessionLifeMs
+  if (config.clock.wallMs() < endsAtMs) return { key, removal, endsAtMs }
+  await context.live.use(key, ({ session }) => session.signOut()).catch(() => {})
+  return { key: undefined, removal, endsAtMs }
+}

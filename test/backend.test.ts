@@ -1,0 +1,47 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { type BackendRig, backendRig, guard, type RigOptions, searchPath } from './support/backend-rig.ts'
+
+const rigs: BackendRig[] = []
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+})
+async function rigOf(options?: RigOptions): Promise<BackendRig> {
+  const rig = await backendRig(options)
+  rigs.push(rig)
+  return rig
+}
+
+describe('a login through the backend', () => {
+  test('C-114 C-116 login, session, API and logout, with an opaque Strict cookie', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    expect(await browser.status()).toBe('signed-out')
+    const landed = await browser.logIn('/agents?page=2#new')
+    expect(landed.status).toBe(200)
+    expect(await landed.text()).toContain('href="/agents?page=2#new"')
+    expect(await browser.status()).toBe('signed-in')
+    const answered = await browser.call()
+    expect(answered.status).toBe(200)
+    expect(await answered.json()).toMatchObject({ success: true })
+    expect((await browser.logOut()).status).toBe(200)
+    expect(await browser.status()).toBe('signed-out')
+    expect((await browser.call()).status).toBe(401)
+    expect([...browser.cookies]).toEqual([])
+    expect(rig.sent.filter(({ url }) => url.includes(searchPath))).toHaveLength(1)
+    expect(rig.events.map(({ type }) => type)).toEqual([
+      'login_started',
+      'token_request',
+      'login_finished',
+      'proxied',
+      'session_ended',
+      'logged_out',
+      'proxy_refused',
+    ])
+  })
+
+  test('null for everything that is not served here', async () => {
+    const rig = await rigOf()
+    for (const path of ['/', '/auth', '/auth/login/', '/auth/other', '/api', '/api/unknown'])
+      expect(await rig.backend.handle(new Request(`https://app.demo.example${path}`, { headers: guard }))).toBeNull()
+  })
+})
