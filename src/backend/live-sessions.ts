@@ -5,6 +5,8 @@ import type { TokenStorage } from '../storage/token-storage.ts'
 
 /** How many idle sessions stay in memory, so that the next call needs no read. */
 const maxIdle = 1_000
+/** How many may stay while a failing store does not take them. */
+const maxUnsaved = 10_000
 
 /** A session this process has at hand. */
 export interface LiveSession {
@@ -39,7 +41,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
       entry,
       () => {
         entry.users--
-        if (isIdle(entry) && entry.session.state.status !== 'signed-in') entries.delete(key)
+        if (entry.users === 0 && entry.stored() && entry.session.state.status !== 'signed-in') entries.delete(key)
         evict(entries)
       },
     ]
@@ -60,17 +62,15 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 }
 
-/** What the store does not hold yet stays, however many others come: it is the only copy. */
-function isIdle({ users, stored }: Entry): boolean {
-  return users === 0 && stored()
+/** What the store does not hold yet stays as long as memory allows: it is the only copy. */
+function isSpare({ users, stored, session }: Entry): boolean {
+  return users === 0 && (stored() || session.state.status !== 'signed-in')
 }
 
 function evict(entries: Map<string, Entry>): void {
-  if (entries.size <= maxIdle) return
   for (const [key, entry] of entries) {
-    if (!isIdle(entry)) continue
-    entries.delete(key)
     if (entries.size <= maxIdle) return
+    if (isSpare(entry) || (entry.users === 0 && entries.size > maxUnsaved)) entries.delete(key)
   }
 }
 

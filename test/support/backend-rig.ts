@@ -35,12 +35,15 @@ export interface Sent {
 }
 
 export interface RigOptions {
+  /** Answers in place of the service's API. */
+  readonly api?: (request: Request) => MaybePromise<Response>
   readonly service?: ServiceOptions
   readonly backend?: Partial<BackendOptions>
 }
 
 /** A backend before a real service, both in process. */
 export async function backendRig({
+  api,
   service: serviceOptions,
   backend: changes = {},
 }: RigOptions = {}): Promise<BackendRig> {
@@ -68,7 +71,10 @@ export async function backendRig({
         method: init?.method ?? request?.method ?? 'GET',
         headers: new Headers(init?.headers ?? request?.headers),
       })
-      return service.fetch(input, init)
+      const { url } = sent.at(-1) ?? {}
+      return api && url?.startsWith(service.baseUrl)
+        ? reached(api, new Request(input, init))
+        : service.fetch(input, init)
     },
     ...changes,
   }
@@ -84,6 +90,15 @@ export async function backendRig({
     browser: (other = backend) => new AppBrowser(service, other, redirectUri),
     close: () => service.close(),
   }
+}
+
+/** As over a socket: whoever aborts does not wait for the answer. */
+async function reached(api: (request: Request) => MaybePromise<Response>, request: Request): Promise<Response> {
+  request.signal.throwIfAborted()
+  const aborted = new Promise<never>((_, reject) => {
+    request.signal.addEventListener('abort', () => reject(request.signal.reason))
+  })
+  return Promise.race([api(request), aborted])
 }
 
 interface JarCookie {

@@ -1,0 +1,318 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { type BackendRig, backendRig, guard, type RigOptions } from './support/backend-rig.ts'
+import { failure } from './support/token-flow.ts'
+
+const rigs: BackendRig[] = []
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+})
+async function rigOf(options?: RigOptions): Promise<BackendRig> {
+  const rig = await backendRig(options)
+  rigs.push(rig)
+  return rig
+}
+
+/** Replaces one character by another of the same alphabet. */
+function flipped(text: string, at: number): string {
+  return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
+}
+
+describe('the session cookie', () => {
+  test('C-114 F099 is __Host-, Secure, HttpOnly and Strict, and is removed by the same line', async () => {
+    const browser = (await rigOf()).browser()
+    await browser.logIn()
+    const [name, value] = browser.session()
+    expect(name).toBe('__Host-agent-auth')
+    expect(value).toMatch(/^[\da-z]{6,7}\.[\w-]{43}$/)
+    const attributes = '; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age='
+    expect(browser.lines).toContain(`${name}=${value}${attributes}2592000`)
+    await browser.logOut()
+    expect(browser.lines.at(-1)).toBe(`${name}=${attributes}0`)
+  })
+
+  test('C-114 is Lax only when asked for, and lives as long as the session may', async () => {
+    const rig = await rigOf({ backend: { sameSite: 'lax', sessionLifeMs: 3_600_000 } })
+    const browser = rig.browser()
+    await browser.logIn()
+    expect(browser.lines.find((line) => line.startsWith('__Host-agent-auth='))).toMatch(
+      /; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=3600$/,
+    )
+  })
+
+  test('C-114 a session older than its longest life is over on the server too, and leaves the store', async () => {
+    const now = { ms: Date.UTC(2026, 0, 1) }
+    const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms }
+    const rig = await rigOf({ backend: { sessionLifeMs: 3_600_000, clock } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const session = await rig.backend.getSession(browser.request('/'))
+    if (session.status === 'signed-out') throw new Error('signed out')
+    now.ms += 3_599_000
+    expect(await browser.status()).toBe('signed-in')
+    now.ms += 1_000
+    expect((await browser.call()).status).toBe(401)
+    expect([...browser.cookies]).toEqual([])
+    expect(await rig.backend.getSession({ key: session.key })).toEqual({ status: 'signed-out' })
+  })
+
+  test('C-114 a younger date in the cookie is another session', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const [name, value] = browser.session()
+    browser.setCookie(name, `${(Math.floor(Date.now() / 1_000) + 9).toString(36)}${value.slice(value.indexOf('.'))}`)
+    expect(await browser.status()).toBe('signed-out')
+  })
+
+  test.each([
+    ['http://127.0.0.1:3000/auth/callback', 'agent-auth-3000'],
+    ['http://[::1]:3000/auth/callback', 'agent-auth-3000'],
+    ['http://127.0.0.1/auth/callback', 'agent-auth'],
+  ])('C-114 F091 on %s it has no Secure and no prefix', async (redirectUri, name) => {
+    const browser = (await rigOf({ backend: { redirectUri } })).browser()
+    await browser.logIn()
+    expect(browser.session()[0]).toBe(name)
+    expect(browser.lines.filter((line) => /secure|__host/i.test(line))).toEqual([])
+    expect(await browser.status()).toBe('signed-in')
+  })
+
+  test('C-127 F091 hostile Host and forwarded headers change neither redirect URI nor cookies', async () => {
+    const rig = await rigOf()
+    const hostile = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.example;proto=http',
+      'x-original-url': '//evil.example/',
+    }
+    for (const origin of ['http://evil.example', 'http://localhost:1']) {
+      const answered = await rig.backend.handle(new Request(`${origin}/auth/login`, { headers: hostile }))
+      const to = new URL(answered?.headers.get('location') ?? '')
+      expect(to.origin).toBe(rig.service.authUrl)
+      expect(to.searchParams.get('redirect_uri')).toBe('https://app.demo.example/auth/callback')
+      expect(answered?.headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-.*; Secure; Max-Age=600$/)])
+      expect(answered?.headers.getSetCookie().join()).not.toMatch(/domain|evil/i)
+    }
+  })
+
+  test('C-117 F085 with any byte changed, cut or added it is nobody, and is removed', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const [name, value] = browser.session()
+    const forged = [
+      ...Array.from(value, (_, at) => flipped(value, at)),
+      ...Array.from(value, (_, at) => value.slice(0, at)),
+      `${value}A`,
+      `"${value}"`,
+      value.toUpperCase(),
+      '%00',
+      '__proto__',
+      `${'9'.repeat(400)}.${value.slice(-43)}`,
+    ]
+    for (const one of forged) {
+      browser.setCookie(name, one)
+      expect(await rig.backend.getSession(browser.request('/'))).toEqual({ status: 'signed-out' })
+      expect((await browser.call()).status).toBe(401)
+      expect(browser.cookies.size).toBe(0)
+    }
+    expect(rig.sent.filter(({ headers }) => headers.get('authorization')?.startsWith('Bearer'))).toEqual([])
+    browser.setCookie(name, value)
+    expect(await browser.status()).toBe('signed-in')
+  })
+
+  test('C-117 what stands in the store opens nothing: it is not the cookie', async () => {
+    const items = new Map<string, string>()
+    const sessions = {
+      getItem: (name: string) => items.get(name),
+      setItem: (name: string, value: string) => void items.set(name, value),
+      removeItem: (name: string) => void items.delete(name),
+    }
+    const browser = (await rigOf({ backend: { sessions } })).browser()
+    await browser.logIn()
+    const [, value] = browser.session()
+    expect(items.size).toBe(1)
+    for (const text of [...items].flat()) {
+      expect(text).not.toContain(value)
+      expect(text).not.toContain(value.slice(-43))
+    }
+  })
+})
+
+describe('the login cookie', () => {
+  test('C-115 is sealed, Lax, valid ten minutes, one for each state, and gone after the callback', async () => {
+    const browser = (await rigOf()).browser()
+    const { searchParams, pathname, search } = await browser.goToCallback()
+    const [[name, { value }] = fail()] = browser.cookies
+    expect(name).toBe(`__Host-agent-auth-login-${searchParams.get('state')}`)
+    expect(browser.lines).toEqual([`${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600`])
+    expect(value.split('.')).toHaveLength(5)
+    await browser.send(pathname + search, {}, 'cross-site')
+    expect([...browser.cookies.keys()]).toEqual(['__Host-agent-auth'])
+  })
+
+  test('C-115 F004 logins in three tabs end in another order, each at its own place', async () => {
+    const browser = (await rigOf()).browser()
+    const started: [string, URL][] = []
+    for (const place of ['/a', '/b', '/c']) started.push([place, await browser.goToCallback(place)])
+    for (const at of [2, 0, 1]) {
+      const [place, { pathname, search }] = started[at] ?? fail()
+      const landed = await browser.send(pathname + search, {}, 'cross-site')
+      expect(await landed.text()).toContain(`href="${place}"`)
+    }
+    expect(await browser.status()).toBe('signed-in')
+    expect(browser.cookies.size).toBe(1)
+  })
+
+  test('C-115 F006 at most eight are kept, the newest', async () => {
+    const browser = (await rigOf()).browser()
+    const states: (string | null)[] = []
+    for (let at = 0; at < 12; at++) states.push((await browser.goToCallback()).searchParams.get('state'))
+    expect([...browser.cookies.keys()].map((name) => name.slice(-43))).toEqual(states.slice(-8))
+    expect(browser.cookieHeader().length).toBeLessThan(8_192)
+  })
+
+  test('C-117 F085 with any byte changed, or from another state, the login is unknown, and no code is sent', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    const [[name, { value }] = fail()] = browser.cookies
+    await browser.goToCallback()
+    const other = [...browser.cookies.values()].at(-1)?.value ?? ''
+    const forged = [...Array.from(value, (_, at) => flipped(value, at)), value.slice(0, -1), '', 'a.b.c.d.e', other]
+    // The last character of base64url may hold bits that mean nothing.
+    const same = forged.filter((text) => text !== value && sameBytes(text, value))
+    for (const one of forged.filter((text) => !same.includes(text))) {
+      browser.setCookie(name, one, 'Lax')
+      expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(400)
+    }
+    expect(rig.sent).toEqual([])
+    expect(rig.events.filter(({ type }) => type === 'login_failed')[0]).toEqual({
+      type: 'login_failed',
+      code: 'flow_not_found',
+    })
+    browser.setCookie(name, value, 'Lax')
+    expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
+  }, 60_000)
+
+  test('C-117 secrets rotate: the first seals, all of them open, a missing one means no login', async () => {
+    const [old, young] = ['the-old-secret-of-this-test-0123456789', 'the-new-secret-of-this-test-0123456789']
+    const rig = await rigOf({ backend: { secrets: [old] } })
+    const rotated = rig.another({ secrets: [young, old] })
+    for (const [backend, status] of [
+      [rotated, 200],
+      [rig.another({ secrets: [young] }), 400],
+    ] as const) {
+      const before = rig.browser()
+      const { pathname, search } = await before.goToCallback()
+      const after = rig.browser(backend)
+      for (const [name, { value }] of before.cookies) after.setCookie(name, value, 'Lax')
+      expect((await after.send(pathname + search, {}, 'cross-site')).status).toBe(status)
+    }
+    const browser = rig.browser(rotated)
+    await browser.goToCallback()
+    const header = (sealed = ''): { kid: string } =>
+      JSON.parse(Buffer.from(sealed.split('.')[0] ?? '', 'base64url').toString())
+    const { kid, ...rest } = header(browser.cookie('login'))
+    expect(rest).toEqual({ alg: 'dir', enc: 'A256GCM', ctx: 'login' })
+    const first = rig.browser()
+    await first.goToCallback()
+    expect(header(first.cookie('login')).kid).not.toBe(kid)
+  })
+
+  test('C-117 sessions do not depend on the secrets: none ends when all of them change', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const after = rig.browser(rig.another({ secrets: ['quite-another-secret-0123456789012345'] }))
+    after.setCookie(...browser.session())
+    expect(await after.status()).toBe('signed-in')
+  })
+
+  test('C-119 F078 no cookie is over 4096 bytes, however long the way back; what cannot fit fails by name', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    for (const length of [1, 100, 1_000, 1_024, 1_025, 4_000, 100_000]) {
+      await browser.send(`/auth/login?return_to=/${'ä'.repeat(length / 2)}`)
+      await browser.send(`/auth/login?return_to=/${'a'.repeat(length)}`)
+    }
+    expect(Math.max(...browser.lines.map((line) => line.length))).toBeLessThanOrEqual(4_096)
+    const odd = rig.browser(rig.another({ clientId: 'c'.repeat(4_000) }))
+    const answered = await odd.send('/auth/login')
+    expect([answered.status, await answered.json()]).toMatchObject([502, { code: 'config_invalid' }])
+    expect(odd.lines).toEqual([])
+  })
+})
+
+describe('a new login', () => {
+  test('C-120 has a new id, and a planted one or the one before opens nothing', async () => {
+    const rig = await rigOf()
+    const attacker = rig.browser()
+    await attacker.logIn()
+    const [name, planted] = attacker.session()
+    const victim = rig.browser()
+    victim.setCookie(name, planted)
+    await victim.logIn()
+    expect(victim.session()[1]).not.toBe(planted)
+    expect(await victim.status()).toBe('signed-in')
+    expect(await attacker.status()).toBe('signed-out')
+
+    const made = `${Math.floor(Date.now() / 1_000).toString(36)}.${'A'.repeat(43)}`
+    victim.setCookie(name, made)
+    await victim.logIn()
+    const again = rig.browser()
+    again.setCookie(name, made)
+    expect(await again.status()).toBe('signed-out')
+  })
+
+  test('C-120 a login that fails leaves the session before as it was', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const before = browser.session()
+    const { pathname, searchParams } = await browser.goToCallback()
+    const denied = `${pathname}?error=access_denied&state=${searchParams.get('state')}`
+    expect((await browser.send(denied, {}, 'cross-site')).status).toBe(403)
+    expect(browser.session()).toEqual(before)
+    expect(await browser.status()).toBe('signed-in')
+    expect((await browser.send('/auth/logout', { method: 'POST', headers: guard })).status).toBe(200)
+  })
+})
+
+describe('the options of a backend', () => {
+  test.each([
+    ['no secrets', { secrets: [] }],
+    ['a short secret', { secrets: ['x'.repeat(31)] }],
+    ['a missing secret', { secrets: [undefined as unknown as string] }],
+    ['a secret twice', { secrets: ['x'.repeat(32), 'x'.repeat(32)] }],
+    ['another callback path', { redirectUri: 'https://app.demo.example/callback' }],
+    ['a base path that is none', { basePath: 'auth' }],
+    ['a base path with dots', { basePath: '/..', redirectUri: 'https://app.demo.example/../callback' }],
+    ['no life', { sessionLifeMs: 0 }],
+    ['an endless life', { sessionLifeMs: Number.POSITIVE_INFINITY }],
+    ['no sessions', { sessions: undefined as never }],
+    ['another SameSite', { sameSite: 'none' as never }],
+    ['an error page elsewhere', { errorPath: '//evil.example' }],
+    ['plain http', { redirectUri: 'http://app.demo.example/auth/callback' }],
+    ['revocation over plain http', { revocationEndpoint: 'http://auth.example.com/revoke' }],
+    ['a route without method', { proxy: ['/api/x'] }],
+    ['a route with a wildcard', { proxy: ['GET /api/*'] }],
+    ['a route with dots', { proxy: ['GET /api/../x'] }],
+    ['a route with a scheme', { proxy: ['GET https://evil.example/x'] }],
+    ['a route that is encoded', { proxy: ['GET /api/%2e'] }],
+    ['a route under the base path', { proxy: ['GET /auth/login'] }],
+  ])('C-119 C-127 %s: config_invalid at once', async (_, changes) => {
+    const rig = await rigOf()
+    expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
+  })
+})
+
+function sameBytes(a: string, b: string): boolean {
+  const parts = (text: string): string[] =>
+    text.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex'))
+  return JSON.stringify(parts(a)) === JSON.stringify(parts(b))
+}
+
+function fail(): never {
+  throw new Error('Nothing there.')
+}

@@ -1,0 +1,303 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { type BackendRig, backendRig, guard, type RigOptions, steppedStorage } from './support/backend-rig.ts'
+
+const rigs: BackendRig[] = []
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+})
+async function rigOf(options?: RigOptions): Promise<BackendRig> {
+  const rig = await backendRig(options)
+  rigs.push(rig)
+  return rig
+}
+const tokenRequests = (rig: BackendRig): number => rig.sent.filter(({ url }) => url.includes('/token')).length
+
+describe('the login route', () => {
+  test.each([
+    ['sec-purpose', 'prefetch'],
+    ['sec-purpose', 'prefetch;prerender'],
+    ['purpose', 'prefetch'],
+    ['x-moz', 'prefetch'],
+    ['next-router-prefetch', '1'],
+  ])('F006 with %s: %s it starts nothing: no cookie, no redirect, not kept', async (name, value) => {
+    const rig = await rigOf()
+    for (const path of ['/auth/login', '/auth/callback?code=c&state=s']) {
+      const answered = await rig.browser().send(path, { headers: { [name]: value } })
+      expect(answered.status).toBe(503)
+      expect(answered.headers.get('cache-control')).toBe('no-store')
+      expect(answered.headers.getSetCookie()).toEqual([])
+    }
+    expect(rig.events).toEqual([])
+  })
+
+  test.each([
+    ['a fetch', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
+    ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
+  ])('F006 F075 %s gets no login and no cookie', async (_, headers) => {
+    const answered = await (await rigOf()).browser().send('/auth/login', { headers })
+    expect([answered.status, answered.headers.getSetCookie()]).toEqual([403, []])
+  })
+
+  test.each([
+    ['//evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['/\t/evil.example', '/'],
+    ['\u0001//evil.example', '/'],
+    ['/..//evil.example', '/'],
+    ['javascript:alert(1)', '/'],
+    ['data:text/html,x', '/'],
+    ['https://evil.example/x', '/'],
+    ['https://app.demo.example.evil.example/', '/'],
+    ['/auth/logout', '/'],
+    ['/auth/login?return_to=/x', '/'],
+    ['/agents?q="><script>#<b>', '/agents?q=%22%3E%3Cscript%3E#%3Cb%3E'],
+    ['https://app.demo.example/agents', '/agents'],
+    ["/'onmouseover='x", '/&#39;onmouseover=&#39;x'],
+  ])('C-014 a way back of %s becomes %s', async (target, expected) => {
+    const landed = await (await rigOf()).browser().logIn(target)
+    expect(await landed.text()).toContain(`<a href="${expected.replaceAll("'", '&#39;')}">`)
+  })
+})
+
+describe('the callback', () => {
+  test('C-116 ends in a page of its own origin that goes on by itself and leaves no code behind', async () => {
+    const landed = await (await rigOf()).browser().logIn('/agents')
+    const html = await landed.text()
+    const policy = landed.headers.get('content-security-policy') ?? ''
+    const [, nonce] = /script-src 'nonce-([\w-]{22})'/.exec(policy) ?? []
+    expect(landed.status).toBe(200)
+    expect(policy).toMatch(
+      /^default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src /,
+    )
+    expect(html.match(/<script[^]*?<\/script>/g)).toEqual([
+      `<script nonce="${nonce}">location.replace(document.querySelector('a').href)</script>`,
+    ])
+    expect(html).not.toMatch(/code=|state=/)
+    expect(landed.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(landed.headers.get('location')).toBeNull()
+  })
+
+  test('C-116 two landings have two nonces', async () => {
+    const browser = (await rigOf()).browser()
+    const policies = [await browser.logIn(), await browser.logIn()].map((r) => r.headers.get('content-security-policy'))
+    expect(policies[0]).not.toBe(policies[1])
+  })
+
+  test('C-020 C-021 handled 20 times at once, in two processes, it is one exchange and one session', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    const other = rig.another()
+    const request = (): Request => browser.request(pathname + search, {}, 'cross-site')
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => (at % 2 ? other : rig.backend).handle(request())),
+    )
+    const ids = answers.map((answered) => answered?.headers.getSetCookie()[0])
+    expect(new Set(ids).size).toBe(1)
+    expect(answers.map((answered) => answered?.status)).toEqual(Array(20).fill(200))
+    expect(tokenRequests(rig)).toBe(1)
+  })
+
+  test('C-021 opened again after the login it goes on with the session there is', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    await browser.send(pathname + search, {}, 'cross-site')
+    const before = browser.session()
+    const again = await browser.send(pathname + search)
+    expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('<a href="/">')])
+    expect(browser.session()).toEqual(before)
+    const stranger = await rig.browser().send(pathname + search)
+    expect(stranger.status).toBe(400)
+    expect(tokenRequests(rig)).toBe(1)
+  })
+
+  test('C-029 a code that failed is not sent again, however often the page is loaded', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: 'drop-after-commit', times: 1 })
+    const load = (): Promise<Response | null> =>
+      rig.backend.handle(browser.request(pathname + search, {}, 'cross-site'))
+    for (let at = 0; at < 3; at++) expect((await load())?.status).toBe(503)
+    expect(tokenRequests(rig)).toBe(1)
+    expect((await load())?.headers.getSetCookie()).toEqual([expect.stringMatching(/-login-.*Max-Age=0$/)])
+    expect(rig.events.filter(({ type }) => type === 'login_failed')[0]).toMatchObject({ code: 'exchange_interrupted' })
+    expect((await browser.logIn()).status).toBe(200)
+  })
+
+  test('C-056 F021 with the store down the code is not spent: the same page works when it is back', async () => {
+    let down = false
+    const sessions = steppedStorage(() => {
+      if (down) throw new Error('ECONNREFUSED')
+    })
+    const rig = await rigOf({ backend: { sessions } })
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback('/agents')
+    down = true
+    const failed = await browser.send(pathname + search, {}, 'cross-site')
+    expect([failed.status, await failed.text()]).toEqual([503, expect.stringContaining('storage_failed')])
+    expect(tokenRequests(rig)).toBe(0)
+    down = false
+    expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
+    expect(await browser.status()).toBe('signed-in')
+  })
+
+  test('C-056 a session that was not saved is none: the person is told, nobody is half signed in', async () => {
+    let failing = false
+    const sessions = steppedStorage((operation) => {
+      if (failing && operation === 'setItem') throw new Error('READONLY')
+    })
+    const rig = await rigOf({ backend: { sessions } })
+    const browser = rig.browser()
+    failing = true
+    const failed = await browser.logIn()
+    expect([failed.status, await failed.text()]).toEqual([503, expect.stringContaining('storage_failed')])
+    expect([...browser.cookies]).toEqual([])
+    failing = false
+    await browser.logIn()
+    expect(await browser.status()).toBe('signed-in')
+  })
+
+  test('C-022 C-024 F020 each failure has a code of its own and a way to try again', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const answerTo = async (query: string): Promise<[number, string | undefined, string]> => {
+      const { pathname, searchParams } = await browser.goToCallback('/agents?a=1')
+      const url = `${pathname}?${query}&state=${searchParams.get('state')}`
+      const answered = await browser.send(url, {}, 'cross-site')
+      const html = await answered.text()
+      return [answered.status, /<code>(\w+)/.exec(html)?.[1], /href="([^"]*)"/.exec(html)?.[1] ?? '']
+    }
+    const again = '/auth/login?return_to=%2Fagents%3Fa%3D1'
+    expect(await answerTo('error=access_denied&error_description=<script>')).toEqual([403, 'login_denied', again])
+    expect(await answerTo('error=server_error')).toEqual([400, 'login_failed', again])
+    expect(await answerTo('code=a&code=b')).toEqual([400, 'callback_malformed', again])
+    expect(await answerTo('code=wrong')).toEqual([400, 'grant_rejected', again])
+    const page = await browser.send('/auth/callback?code=c&state=unknown')
+    expect([page.status, /<code>(\w+)/.exec(await page.text())?.[1]]).toEqual([400, 'flow_not_found'])
+    expect(page.headers.get('content-security-policy')).not.toContain('script-src')
+    expect([...browser.cookies]).toEqual([])
+  })
+
+  test('F020 an app may show failures itself', async () => {
+    const rig = await rigOf({ backend: { errorPath: '/sorry' } })
+    const answered = await rig.browser().send('/auth/callback?code=c&state=unknown')
+    expect([answered.status, answered.headers.get('location')]).toEqual([303, '/sorry?code=flow_not_found'])
+  })
+
+  test('C-012 ten minutes later the login is over', async () => {
+    const now = { ms: Date.UTC(2026, 0, 1) }
+    const rig = await rigOf({ backend: { clock: { wallMs: () => now.ms, monotonicMs: () => now.ms } } })
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    now.ms += 600_001
+    const answered = await browser.send(pathname + search, {}, 'cross-site')
+    expect([answered.status, await answered.text()]).toEqual([400, expect.stringContaining('flow_expired')])
+    expect(tokenRequests(rig)).toBe(0)
+  })
+})
+
+describe('every answer', () => {
+  test('C-122 F083 is kept by no cache and depends on the cookie, whatever the route and outcome', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    const answers = [
+      await browser.send('/auth/session'),
+      await browser.send('/auth/login'),
+      await browser.send('/auth/login', { headers: { 'sec-purpose': 'prefetch' } }),
+      await browser.send('/auth/callback'),
+      await browser.send(pathname + search, {}, 'cross-site'),
+      await browser.send('/auth/session'),
+      await browser.call(),
+      await browser.call(undefined, { headers: { 'sec-fetch-site': 'cross-site' } }),
+      await browser.send('/auth/logout'),
+      await browser.send('/auth/logout', { method: 'POST' }),
+      await browser.logOut(),
+      await browser.call(),
+      await browser.send('/auth/login', { method: 'POST' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([
+      200, 302, 503, 400, 200, 200, 200, 403, 405, 403, 200, 401, 405,
+    ])
+    for (const { headers } of answers) {
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('vary')).toMatch(/(^|, )Cookie$/)
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
+    }
+  })
+})
+
+describe('requests of other sites', () => {
+  const attacks: [string, RequestInit][] = [
+    [
+      'a form',
+      {
+        headers: {
+          origin: 'https://evil.example',
+          'sec-fetch-site': 'cross-site',
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+      },
+    ],
+    ['a text/plain JSON body', { headers: { origin: 'https://evil.example', 'content-type': 'text/plain' } }],
+    ['a no-cors fetch', { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' } }],
+    [
+      'a sibling subdomain',
+      { headers: { ...guard, origin: 'https://other.demo.example', 'sec-fetch-site': 'same-site' } },
+    ],
+    ['a sibling that hides its metadata', { headers: { 'x-agent-auth': '1', origin: 'https://other.demo.example' } }],
+    ['another port', { headers: { 'x-agent-auth': '1', origin: 'https://app.demo.example:8443' } }],
+    ['another scheme', { headers: { 'x-agent-auth': '1', origin: 'http://app.demo.example' } }],
+    ['an opaque origin', { headers: { 'x-agent-auth': '1', origin: 'null' } }],
+    ['same-origin metadata with a foreign origin', { headers: { ...guard, origin: 'https://evil.example' } }],
+    ['an address typed by hand', { headers: { 'x-agent-auth': '1', 'sec-fetch-site': 'none' } }],
+    ['nothing that says who asks', { headers: { 'x-agent-auth': '1' } }],
+    ['no fixed header', { headers: { origin: 'https://app.demo.example', 'sec-fetch-site': 'same-origin' } }],
+    ['another value of the fixed header', { headers: { ...guard, 'x-agent-auth': '1, 1' } }],
+  ]
+  test.each(attacks)('C-121 %s reaches nothing and signs nobody out', async (_, { headers = {} }) => {
+    const rig = await rigOf({ backend: { sameSite: 'lax', proxy: ['POST /api/llm_models/search', 'GET /api/x'] } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const before = rig.sent.length
+    for (const [method, path] of [
+      ['POST', '/api/llm_models/search'],
+      ['GET', '/api/x'],
+      ['POST', '/auth/logout'],
+    ] as const) {
+      const answered = await browser.send(path, { method, headers })
+      expect([answered.status, await answered.json()]).toMatchObject([403, { code: 'origin_forbidden' }])
+      expect(answered.headers.get('access-control-allow-origin')).toBeNull()
+    }
+    expect(rig.sent).toHaveLength(before)
+    expect(await browser.status()).toBe('signed-in')
+  })
+
+  test.each([[{ 'sec-fetch-site': 'same-origin' }], [{ origin: 'https://app.demo.example' }]])(
+    'C-121 a page of this origin gets through with %o and the fixed header',
+    async (proof) => {
+      const browser = (await rigOf()).browser()
+      await browser.logIn()
+      const headers = { 'x-agent-auth': '1', 'content-type': 'application/json', ...proof }
+      const body = '{"limit":1,"offset":0}'
+      expect((await browser.send('/api/llm_models/search', { method: 'POST', headers, body })).status).toBe(200)
+      expect((await browser.send('/auth/logout', { method: 'POST', headers })).status).toBe(200)
+    },
+  )
+
+  test('C-121 another site may not ask who is signed in; a CORS question is not answered here', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    for (const site of ['cross-site', 'same-site'])
+      expect((await browser.send('/auth/session', { headers: { 'sec-fetch-site': site } })).status).toBe(403)
+    const asked = browser.request('/api/llm_models/search', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example' },
+    })
+    expect(await rig.backend.handle(asked)).toBeNull()
+  })
+})

@@ -1,0 +1,340 @@
+import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
+import type { BackendSession } from 'agent-auth/backend'
+import { afterEach, describe, expect, test } from 'vitest'
+import { clientOf, personOf } from '../service/test/login.ts'
+import {
+  type BackendRig,
+  backendRig,
+  codeOf,
+  type RigOptions,
+  searchPath,
+  steppedStorage,
+} from './support/backend-rig.ts'
+import { failure } from './support/token-flow.ts'
+
+const rigs: BackendRig[] = []
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+})
+async function rigOf(options?: RigOptions): Promise<BackendRig> {
+  const rig = await backendRig(options)
+  rigs.push(rig)
+  return rig
+}
+const refreshes = (rig: BackendRig): number => rig.sent.filter(({ url }) => url.includes('=refresh_token')).length
+const signedIn = (session: BackendSession): Exclude<BackendSession, { status: 'signed-out' }> => {
+  if (session.status === 'signed-out') throw new Error('signed out')
+  return session
+}
+
+/** A clock for the backend that goes along with the service's. */
+function together(): { clock: { wallMs(): number; monotonicMs(): number }; later(rig: BackendRig, ms: number): void } {
+  let passed = 0
+  return {
+    clock: { wallMs: () => Date.now() + passed, monotonicMs: () => performance.now() + passed },
+    later(rig, ms) {
+      passed += ms
+      rig.service.dev.advance(ms)
+    },
+  }
+}
+
+describe('one refresh', () => {
+  test('C-118 C-129 F082 64 parallel requests with one stale session, in four processes: 1 refresh, all answered', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const backends = [rig.backend, rig.another(), rig.another(), rig.another()]
+    const browsers = backends.map((backend) => rig.browser(backend))
+    await browsers[0]?.logIn()
+    const [name, value] = browsers[0]?.session() ?? ['', '']
+    for (const browser of browsers) browser.setCookie(name, value)
+    later(rig, 3_600_000)
+    const answers = await Promise.all(Array.from({ length: 64 }, (_, at) => browsers[at % 4]?.call()))
+    expect(answers.map((answered) => answered?.status)).toEqual(Array(64).fill(200))
+    expect(refreshes(rig)).toBe(1)
+    expect(answers.flatMap((answered) => answered?.headers.getSetCookie())).toEqual([])
+  })
+
+  test('F081 C-129 a reader and a handler of one request share one refresh and one token', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const browser = rig.browser()
+    await browser.logIn()
+    later(rig, 3_600_000)
+    const request = browser.request('/page')
+    const first = signedIn(await rig.backend.getSession(request))
+    expect(first.status).toBe('needs_refresh')
+    expect(refreshes(rig)).toBe(0)
+    const second = signedIn(await rig.backend.getSession(request))
+    const tokens = await Promise.all([first.getAccessToken(), second.getAccessToken(), browser.call()])
+    expect(tokens[0]).toBe(tokens[1])
+    expect(refreshes(rig)).toBe(1)
+    expect(signedIn(await rig.backend.getSession(request)).status).toBe('signed-in')
+  })
+
+  test('C-129 F-37 a refused refresh ends that one session: 401 and no cookie; others go on', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const ada = rig.browser()
+    const bob = rig.browser()
+    await ada.logIn()
+    await rig.service.dev.revokeRefreshTokens()
+    await bob.logIn()
+    later(rig, 3_600_000)
+    const [ended, going] = await Promise.all([ada.call(), bob.call()])
+    expect(await codeOf(ended)).toEqual([401, 'session_ended'])
+    expect(going.status).toBe(200)
+    expect([...ada.cookies]).toEqual([])
+    expect(rig.events.filter(({ type }) => type === 'session_ended')).toEqual([
+      { type: 'session_ended', reason: 'refused' },
+    ])
+    expect(await codeOf(await ada.call())).toEqual([401, 'login_required'])
+    expect(await bob.status()).toBe('signed-in')
+  })
+
+  test('C-129 F-13 the token endpoint down: retryable 503 for stale sessions, nobody is signed out, recovery by itself', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const stale = rig.browser()
+    await stale.logIn()
+    later(rig, 3_600_000)
+    const fresh = rig.browser()
+    await fresh.logIn()
+    rig.service.dev.addFault({
+      match: { path: '/auth/v1/token' },
+      effect: { status: 503, headers: { 'retry-after': '60' } },
+    })
+    const answered = await stale.call()
+    expect(answered.headers.get('retry-after')).toBe('60')
+    expect(await codeOf(answered)).toEqual([503, 'temporarily_unavailable'])
+    expect((await fresh.call()).status).toBe(200)
+    expect(await stale.status()).toBe('signed-in')
+    rig.service.dev.clearFaults()
+    later(rig, 61_000)
+    expect((await stale.call()).status).toBe(200)
+  })
+})
+
+describe('a store that fails', () => {
+  test('C-056 F-33 down: who was here goes on, others get a retryable 503, nobody loses the cookie', async () => {
+    let down = false
+    const sessions = steppedStorage(() => {
+      if (down) throw new Error('ECONNREFUSED 10.0.0.1')
+    })
+    const rig = await rigOf({ backend: { sessions } })
+    const here = rig.browser()
+    await here.logIn()
+    const elsewhere = rig.browser(rig.another())
+    elsewhere.setCookie(...here.session())
+    down = true
+    expect((await here.call()).status).toBe(200)
+    const answered = await elsewhere.call()
+    expect(answered.headers.get('retry-after')).toBe('1')
+    expect(await codeOf(answered)).toEqual([503, 'storage_failed'])
+    expect(await codeOf(await elsewhere.send('/auth/session'))).toEqual([503, 'storage_failed'])
+    expect(await failure(rig.another().getSession(elsewhere.request('/')))).toMatchObject({
+      code: 'storage_failed',
+      retryable: true,
+    })
+    down = false
+    expect((await elsewhere.call()).status).toBe(200)
+    expect(elsewhere.lines).toEqual([])
+  })
+
+  test('C-065 F-33 down for writes at a refresh: the new tokens stay in use and are saved later', async () => {
+    const { clock, later } = together()
+    let failing = false
+    const sessions = steppedStorage((operation) => {
+      if (failing && operation === 'setItem') throw new Error('READONLY')
+    })
+    const rig = await rigOf({ backend: { sessions, clock } })
+    const browser = rig.browser()
+    await browser.logIn()
+    later(rig, 3_600_000)
+    failing = true
+    expect((await browser.call()).status).toBe(200)
+    expect(rig.events).toContainEqual({ type: 'storage_degraded', reason: 'write_failed' })
+    // Many others come and go; the only copy of the new tokens stays.
+    for (let at = 0; at < 1_100; at++) await rig.backend.getSession({ key: `other-${at}` })
+    failing = false
+    later(rig, 10_000)
+    expect((await browser.call()).status).toBe(200)
+    await expect.poll(() => elsewhereStatus(rig, browser.session())).toBe(200)
+    expect(refreshes(rig)).toBe(1)
+  })
+
+  test('C-067 F097 down at logout: the browser is signed out, and told that the record may be left', async () => {
+    let down = false
+    const sessions = steppedStorage(() => {
+      if (down) throw new Error('ECONNREFUSED')
+    })
+    const rig = await rigOf({ backend: { sessions } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const cookie = browser.session()
+    down = true
+    expect(await codeOf(await browser.logOut())).toEqual([503, 'storage_failed'])
+    expect([...browser.cookies]).toEqual([])
+    expect((await browser.logOut()).status).toBe(200)
+    down = false
+    browser.setCookie(...cookie)
+    expect((await browser.call()).status).toBe(401)
+  })
+})
+
+async function elsewhereStatus(rig: BackendRig, cookie: [string, string]): Promise<number> {
+  const elsewhere = rig.browser(rig.another())
+  elsewhere.setCookie(...cookie)
+  return (await elsewhere.call()).status
+}
+
+describe('logout', () => {
+  test('C-128 the session is dead everywhere, for copies of the cookie too', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const copy = rig.browser(rig.another())
+    copy.setCookie(...browser.session())
+    expect((await browser.logOut()).status).toBe(200)
+    expect((await copy.call()).status).toBe(401)
+    expect(await copy.status()).toBe('signed-out')
+  })
+
+  test.each([
+    ['done', 200],
+    ['failed', 503],
+    ['failed', 'hang'],
+    ['failed', 'refused'],
+  ] as const)('C-128 F097 F098 revocation %s (%s): logout is 200, after the record is gone', async (outcome, how) => {
+    const items = new Map<string, string>()
+    const asked: { body: string; authorization: string | null; left: number }[] = []
+    const rig = await rigOf({
+      backend: {
+        revocationEndpoint: 'https://auth.example.com/revoke',
+        sessions: {
+          getItem: (name) => items.get(name),
+          setItem: (name, value) => void items.set(name, value),
+          removeItem: (name) => void items.delete(name),
+        },
+      },
+    })
+    const fetcher: typeof fetch = async (input, init) => {
+      if (!String(input).endsWith('/revoke')) return rig.service.fetch(input as string, init)
+      const authorization = new Headers(init?.headers).get('authorization')
+      asked.push({ body: String(init?.body), authorization, left: items.size })
+      if (how === 'hang') return new Promise(() => {})
+      if (how === 'refused') throw new TypeError('fetch failed')
+      return new Response(null, { status: how })
+    }
+    const browser = rig.browser(rig.another({ fetch: fetcher }))
+    await browser.logIn()
+    const [[, record = ''] = []] = items
+    const { refreshToken } = JSON.parse(record) as { refreshToken: string }
+    const started = performance.now()
+    expect((await browser.logOut()).status).toBe(200)
+    expect(performance.now() - started).toBeLessThan(3_000)
+    expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: outcome })
+    expect(asked).toEqual([
+      {
+        body: `token_type_hint=refresh_token&token=${refreshToken}`,
+        authorization: expect.stringMatching(/^Basic /),
+        left: 0,
+      },
+    ])
+  })
+})
+
+describe('server code', () => {
+  test('C-090 fetch and tokens of the session; other places get nothing', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const session = signedIn(await rig.backend.getSession(browser.request('/page')))
+    const body = JSON.stringify({ limit: 1, offset: 0 })
+    const headers = { 'content-type': 'application/json' }
+    expect((await session.fetch(searchPath, { method: 'POST', headers, body })).status).toBe(200)
+    expect(await failure(session.fetch('https://evil.example/'))).toMatchObject({ code: 'origin_forbidden' })
+    expect(await session.getAccessToken()).toEqual(expect.any(String))
+    expect(JSON.stringify(session)).not.toContain(await session.getAccessToken())
+    await session.signOut()
+    expect(await failure(session.getAccessToken())).toMatchObject({ code: 'login_required' })
+    expect(await browser.status()).toBe('signed-out')
+  })
+
+  test('C-129 work without a request, by the key of a session, in another process', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const { key } = signedIn(await rig.backend.getSession({ headers: browser.request('/').headers }))
+    expect(browser.cookieHeader()).not.toContain(key)
+    browser.setCookie(browser.session()[0], key)
+    expect(await browser.status()).toBe('signed-out')
+    later(rig, 3_600_000)
+    const job = signedIn(await rig.another().getSession({ key }))
+    expect(job.status).toBe('needs_refresh')
+    expect(await job.getAccessToken()).toEqual(expect.any(String))
+    expect(refreshes(rig)).toBe(1)
+  })
+
+  test('C-129 a key of your own: a session that a script signed in', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const { getAccessToken } = signedIn(await rig.backend.getSession(browser.request('/')))
+    const { onEvent: _, ...options } = rig.options
+    const script = createSession(createAuthConfig(options), { storage: rig.sessions, key: 'nightly' })
+    const obtainedAtMs = Date.now()
+    await script.signIn({ accessToken: await getAccessToken(), obtainedAtMs, expiresAtMs: obtainedAtMs + 60_000 })
+    const job = signedIn(await rig.backend.getSession({ key: 'nightly' }))
+    expect((await job.fetch('/api/parent_agents/1/state_function/context_variables')).status).not.toBe(401)
+    expect(await rig.backend.getSession({ key: 'other' })).toEqual({ status: 'signed-out' })
+  })
+
+  test('C-129 two tenants and two clients over one store: each sees its own, one cookie opens one', async () => {
+    const sessions = memoryStorage()
+    const rig = await rigOf({ backend: { sessions } })
+    const { clientId, clientSecret } = clientOf(rig.service, 'Other confidential')
+    const elsewhere = rig.another({ clientId, clientSecret })
+    const ada = rig.browser()
+    await ada.logIn()
+    rig.service.dev.autoApprove(personOf(rig.service, 'ola').email)
+    const ola = rig.browser(elsewhere)
+    await ola.logIn()
+    const tenants = async (browser: typeof ada): Promise<string[]> => {
+      const session = signedIn(await (browser === ada ? rig.backend : elsewhere).getSession(browser.request('/')))
+      const answered = await session.fetch('/api/parent_agents/search', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ limit: 250, offset: 0 }),
+      })
+      const { data } = (await answered.json()) as { data: { items: { tenant: string }[] } }
+      return [...new Set(data.items.map(({ tenant }) => tenant))]
+    }
+    expect([await tenants(ada), await tenants(ola)]).toEqual([['demo'], ['other']])
+    ola.setCookie(...ada.session())
+    expect(await ola.status()).toBe('signed-out')
+    const port = rig.browser(rig.another({ redirectUri: 'https://app2.demo.example/auth/callback' }))
+    port.setCookie(...ada.session())
+    expect(await port.status()).toBe('signed-out')
+  })
+
+  test('F084 C-129 100 interleaved requests of ten people: each answer is of its own session', async () => {
+    const rig = await rigOf({
+      api: (request) => Response.json({ token: request.headers.get('authorization') }),
+    })
+    const people = Array.from({ length: 10 }, () => rig.browser())
+    for (const person of people) await person.logIn()
+    const tokens = await Promise.all(
+      people.map(async (person) => signedIn(await rig.backend.getSession(person.request('/'))).getAccessToken()),
+    )
+    expect(new Set(tokens).size).toBe(10)
+    const answers = await Promise.all(
+      Array.from(
+        { length: 100 },
+        async (_, at) => (await people[at % 10]?.call())?.json() as Promise<{ token: string }>,
+      ),
+    )
+    expect(answers.map(({ token }) => token)).toEqual(answers.map((_, at) => `Bearer ${tokens[at % 10]}`))
+  })
+})
