@@ -70,7 +70,7 @@ describe('the callback', () => {
     expect(policy).toMatch(
       /^default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src /,
     )
-    expect(html.match(/<script[^]*?<\/script>/g)).toEqual([
+    expect(html.match(/<script.*?<\/script>/gs)).toEqual([
       `<script nonce="${nonce}">location.replace(document.querySelector('a').href)</script>`,
     ])
     expect(html).not.toMatch(/code=|state=/)

@@ -108,7 +108,7 @@ function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Res
   }
   const headers = guarded(responseHeaders(response.headers))
   if (!body) onEnd('done')
-  return new Response(body && relayed(body, { silenceMs: deadlineMs, onEnd }), { status, headers })
+  return new Response(body && relayed(body, onEnd), { status, headers })
 }
 
 function notForwarded(error: unknown, late: boolean, removal: string): Response {

@@ -36,35 +36,47 @@ function limited(body: ReadableStream<Uint8Array>, onTooLarge: () => void): Read
   )
 }
 
-export interface Relay {
-  /** The longest silence, in milliseconds. */
-  readonly silenceMs: number
-  /** Called once: the body was passed on, broke, or nobody wants it any more. */
-  readonly onEnd: (how: 'done' | 'broken') => void
-}
+/** The longest silence of the API within an answer. */
+const silenceMs = 30_000
+/** The longest time a browser may take for one piece. */
+const stallMs = 120_000
 
-/** Passes an answer's body on as it comes, one piece at a time. */
-export function relayed(body: ReadableStream<Uint8Array>, { silenceMs, onEnd }: Relay): ReadableStream<Uint8Array> {
+/** Passes an answer's body on as it comes, one piece at a time; whoever stalls, on either side, ends it. */
+export function relayed(
+  body: ReadableStream<Uint8Array>,
+  onEnd: (how: 'done' | 'broken') => void,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = (how: 'done' | 'broken'): void => {
+    clearTimeout(timer)
+    onEnd(how)
+  }
+  const wait = (controller: ReadableStreamDefaultController, limitMs: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => fail(controller), limitMs)
+  }
+  const fail = (controller: ReadableStreamDefaultController): void => {
+    // The error of a connection may quote what it carried.
+    controller.error(new Error('The answer broke off.'))
+    end('broken')
+  }
   return new ReadableStream<Uint8Array>(
     {
+      start: (controller) => wait(controller, stallMs),
       async pull(controller) {
-        const silence = new AbortController()
-        const timer = setTimeout(() => silence.abort(), silenceMs)
+        wait(controller, silenceMs)
         try {
-          const { done, value } = await abortable(reader.read(), silence.signal)
+          const { done, value } = await reader.read()
+          wait(controller, stallMs)
           if (value) return controller.enqueue(value)
           if (done) controller.close()
-          onEnd('done')
+          end('done')
         } catch {
-          // The error of a connection may quote what it carried.
-          controller.error(new Error('The answer broke off.'))
-          onEnd('broken')
-        } finally {
-          clearTimeout(timer)
+          fail(controller)
         }
       },
-      cancel: () => onEnd('broken'),
+      cancel: () => end('broken'),
     },
     { highWaterMark: 0 },
   )

@@ -44,7 +44,7 @@ export function matchRoute(routes: readonly ProxyRoute[], method: string, pathna
 
 function fits(route: ProxyRoute, segments: readonly string[]): boolean {
   if (route.segments.length !== segments.length) return false
-  return route.segments.every((expected, at) => expected.startsWith(':') || expected === segments[at])
+  return route.segments.every((expected, at) => (expected.startsWith(':') ? segments[at] : expected === segments[at]))
 }
 
 function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefined {
@@ -59,7 +59,7 @@ function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefi
 function parameter(raw: string): string | undefined {
   try {
     const value = decodeURIComponent(raw)
-    return /^\.*$|[/\\;%?#\p{C}]/u.test(value) || /%2e/i.test(raw) ? undefined : encodeURIComponent(value)
+    return /^\.+$|[/\\;%?#\p{C}]/u.test(value) || /%2e/i.test(raw) ? undefined : encodeURIComponent(value)
   } catch {
     return undefined
   }

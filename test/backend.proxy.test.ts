@@ -1,0 +1,409 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type AppBrowser, type BackendRig, backendRig, codeOf, guard, type RigOptions } from './support/backend-rig.ts'
+import { pathVectors } from './support/path-vectors.ts'
+
+const rigs: BackendRig[] = []
+afterEach(async () => {
+  vi.useRealTimers()
+  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+})
+
+const proxy = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'POST /api/items', 'PUT /api/items/:id']
+
+interface ProxyRig extends BackendRig {
+  readonly person: AppBrowser
+  /** What reached the API. */
+  readonly seen: Request[]
+  get(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** Somebody signed in, before an API that answers as told. */
+async function proxyRig(
+  answer: (request: Request) => Response | Promise<Response> = () => Response.json({}),
+  options: RigOptions = {},
+): Promise<ProxyRig> {
+  const seen: Request[] = []
+  const api = (request: Request): Response | Promise<Response> => {
+    seen.push(request)
+    return answer(request)
+  }
+  const rig = await backendRig({ api, ...options, backend: { proxy, ...options.backend } })
+  rigs.push(rig)
+  const person = rig.browser()
+  await person.logIn()
+  const get = (path: string, init: RequestInit = {}): Promise<Response> =>
+    person.send(path, { ...init, headers: { ...guard, ...(init.headers as Record<string, string>) } })
+  return { ...rig, person, seen, get }
+}
+
+describe('which requests go through', () => {
+  test('C-123 the listed pairs of method and path, with their parameters and query', async () => {
+    const rig = await proxyRig()
+    for (const [path, called] of [
+      ['/api/items/7', '/api/items/7'],
+      ['/api/items/a%20b?x=1&x=2', '/api/items/a%20b?x=1&x=2'],
+      ['/api/items/caf%C3%A9', '/api/items/caf%C3%A9'],
+      ['/api/items/a:b@c!', '/api/items/a%3Ab%40c!'],
+      ['/api/items/v1.2..3/parts/~x', '/api/items/v1.2..3/parts/~x'],
+      ['/api/items/7?next=https://evil.example/../..', '/api/items/7?next=https://evil.example/../..'],
+    ] as const) {
+      expect((await rig.get(path)).status).toBe(200)
+      expect(rig.seen.at(-1)?.url).toBe(rig.service.baseUrl + called)
+    }
+    for (const [method, path] of [
+      ['DELETE', '/api/items/7'],
+      ['POST', '/api/items/7'],
+      ['HEAD', '/api/items/7'],
+      ['GET', '/api/items'],
+      ['GET', '/api/items/'],
+      ['GET', '/api/items/7/'],
+      ['GET', '/api/items/7/parts'],
+      ['GET', '/API/items/7'],
+      ['GET', '/api/%69tems/7'],
+    ] as const)
+      expect(await rig.backend.handle(rig.person.request(path, { method, headers: guard }))).toBeNull()
+    expect(rig.seen).toHaveLength(6)
+  })
+
+  test('C-123 a base path of the API is kept, and cannot be left', async () => {
+    const rig = await proxyRig()
+    const browser = rig.browser(rig.another({ baseUrl: `${rig.service.baseUrl}/v1/` }))
+    browser.setCookie(...rig.person.session())
+    await browser.send('/api/items/7', { headers: guard })
+    expect(rig.seen.at(-1)?.url).toBe(`${rig.service.baseUrl}/v1/api/items/7`)
+  })
+
+  test('C-123 of 500 paths that climb, hide or lead elsewhere, none reaches another path or host', async () => {
+    const hosts = new Set<string>()
+    const rig = await proxyRig(() => Response.json({}))
+    expect(pathVectors.length).toBeGreaterThan(500)
+    let refused = 0
+    for (const vector of pathVectors) {
+      const before = rig.seen.length
+      const request = requestTo(rig.person, vector)
+      const answered = request && (await rig.backend.handle(request))
+      await answered?.body?.cancel()
+      if (rig.seen.length === before) {
+        refused++
+        expect([undefined, 400]).toContain(answered?.status)
+        continue
+      }
+      const { origin, pathname, username } = new URL(rig.seen.at(-1)?.url ?? '')
+      hosts.add(origin)
+      expect(username).toBe('')
+      // One plain parameter: nothing that could be read as a separator, a step up or an end.
+      expect(pathname).toMatch(/^\/api\/items\/[^/\\;]+(\/parts\/[^/\\;]+)?$/)
+      for (const part of pathname.split('/').slice(3)) {
+        const text = decodeURIComponent(part)
+        expect(text).not.toMatch(/^\.{1,2}$|[/\\;%?#\p{C}]/u)
+        expect(encodeURIComponent(text)).toBe(part)
+      }
+    }
+    expect([...hosts]).toEqual([rig.service.baseUrl])
+    expect(refused).toBeGreaterThan(400)
+    expect(rig.sent.every(({ url }) => [rig.service.authUrl, rig.service.baseUrl].includes(new URL(url).origin))).toBe(
+      true,
+    )
+  }, 30_000)
+
+  test('C-121 a refusal is told by route, never by path', async () => {
+    const rig = await proxyRig()
+    expect(await codeOf(await rig.get('/api/items/a%2Fb'))).toEqual([400, 'origin_forbidden'])
+    expect(rig.events.at(-1)).toEqual({
+      type: 'proxy_refused',
+      route: 'GET /api/items/:id',
+      status: 400,
+      reason: 'path',
+    })
+  })
+})
+
+/** As a server gets it: the path as it came, on whatever host. Undefined where no request can have such a path. */
+function requestTo(browser: AppBrowser, path: string): Request | undefined {
+  try {
+    return new Request(`http://internal:8080${path}`, { headers: { ...guard, cookie: browser.cookieHeader() } })
+  } catch {
+    return undefined
+  }
+}
+
+/** Without timers, which the test holds. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('headers', () => {
+  test('C-124 one bearer header and no cookie; hop-by-hop, forwarding and origin fields stay here', async () => {
+    const rig = await proxyRig()
+    const dropped = {
+      authorization: 'Bearer of-somebody-else',
+      'proxy-authorization': 'Basic x',
+      host: 'evil.example',
+      forwarded: 'for=1.2.3.4',
+      'x-forwarded-for': '1.2.3.4',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-anything': 'x',
+      'x-real-ip': '1.2.3.4',
+      'x-original-url': '/admin',
+      'x-rewrite-url': '/admin',
+      'x-http-method-override': 'DELETE',
+      via: '1.1 x',
+      te: 'trailers',
+      trailer: 'x-later',
+      'keep-alive': 'timeout=9',
+      'proxy-connection': 'keep-alive',
+      origin: 'https://app.demo.example',
+      referer: 'https://app.demo.example/secret?x',
+      'access-control-request-method': 'PUT',
+      'x-named': 'by connection',
+      connection: 'close, X-Named',
+    }
+    const kept = { accept: 'application/json', 'x-request-id': 'r-1', traceparent: '00-1-2-01', 'if-none-match': '"e"' }
+    expect((await rig.get('/api/items/7', { headers: { ...dropped, ...kept } })).status).toBe(200)
+    const { headers } = rig.seen[0] ?? new Request('http://x')
+    expect(headers.get('authorization')).toMatch(/^Bearer [^,]+$/)
+    expect(headers.get('authorization')).not.toContain('somebody-else')
+    const names = [...headers.keys()].filter((name) => name !== 'authorization').sort()
+    expect(names).toEqual(['accept', 'accept-encoding', 'if-none-match', 'traceparent', 'x-request-id'])
+  })
+
+  test('C-124 Connection cannot take the bearer header away', async () => {
+    const rig = await proxyRig()
+    await rig.get('/api/items/7', { headers: { connection: 'authorization, x-agent-auth' } })
+    expect(rig.seen[0]?.headers.get('authorization')).toMatch(/^Bearer [^,]+$/)
+  })
+
+  test("C-124 an answer's cookies, CORS fields, password prompts and orders to the browser stay here", async () => {
+    const rig = await proxyRig(
+      () =>
+        new Response('{}', {
+          status: 401,
+          headers: [
+            ['set-cookie', '__Host-agent-auth=planted; Path=/; Secure'],
+            ['set-cookie', 'b=2'],
+            ['access-control-allow-origin', '*'],
+            ['access-control-allow-credentials', 'true'],
+            ['www-authenticate', 'Basic realm="x"'],
+            ['clear-site-data', '"*"'],
+            ['refresh', '0;url=//evil.example'],
+            ['service-worker-allowed', '/'],
+            ['strict-transport-security', 'max-age=0'],
+            ['connection', 'x-hop'],
+            ['x-hop', '1'],
+            ['keep-alive', 'timeout=5'],
+            ['cache-control', 'public, max-age=600'],
+            ['vary', 'Accept'],
+            ['etag', '"e"'],
+            ['content-type', 'application/json'],
+          ],
+        }),
+    )
+    const answered = await rig.get('/api/items/7')
+    expect(answered.status).toBe(401)
+    expect(Object.fromEntries(answered.headers)).toEqual({
+      'cache-control': 'no-store',
+      'content-type': 'application/json',
+      'cross-origin-resource-policy': 'same-origin',
+      etag: '"e"',
+      'referrer-policy': 'no-referrer',
+      vary: 'Accept, Cookie',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(await rig.person.status()).toBe('signed-in')
+  })
+
+  test('C-124 a Bearer challenge is passed on', async () => {
+    const challenge = 'Bearer error="insufficient_scope"'
+    const rig = await proxyRig(() => new Response(null, { status: 403, headers: { 'www-authenticate': challenge } }))
+    expect((await rig.get('/api/items/7')).headers.get('www-authenticate')).toBe(challenge)
+  })
+
+  test('C-126 more than 16 KiB of headers: 431, nothing is sent', async () => {
+    const rig = await proxyRig()
+    expect((await rig.get('/api/items/7', { headers: { 'x-large': 'x'.repeat(16_384) } })).status).toBe(431)
+    expect(rig.seen).toEqual([])
+  })
+})
+
+describe('redirects', () => {
+  test.each([300, 301, 302, 303, 307, 308])('C-125 a %i of the API is a 502, and nobody follows it', async (status) => {
+    const rig = await proxyRig(
+      () => new Response(null, { status, headers: { location: 'https://evil.example/', 'set-cookie': 'a=1' } }),
+    )
+    const answered = await rig.get('/api/items/7')
+    expect(await codeOf(answered)).toEqual([502, 'request_failed'])
+    expect(answered.headers.get('location')).toBeNull()
+    expect(rig.seen).toHaveLength(1)
+  })
+
+  test('C-125 an opaque redirect is one too; 304 is none', async () => {
+    const opaque = await proxyRig(() => Object.defineProperty(Response.json({}), 'type', { value: 'opaqueredirect' }))
+    expect((await opaque.get('/api/items/7')).status).toBe(502)
+    const same = await proxyRig(() => new Response(null, { status: 304, headers: { etag: '"e"' } }))
+    expect((await same.get('/api/items/7')).status).toBe(304)
+  })
+})
+
+describe('bodies and limits', () => {
+  test('C-097 C-126 a body is sent on as it came, and again after a 401', async () => {
+    const bodies: string[] = []
+    const rig = await proxyRig(async (request) => {
+      bodies.push(await request.text())
+      return new Response(null, { status: bodies.length === 1 ? 401 : 200 })
+    })
+    const headers = { 'content-type': 'application/json', 'content-length': '11' }
+    const answered = await rig.get('/api/items', { method: 'POST', body: '{"a":"\u00fc"}', headers })
+    expect([answered.status, bodies]).toEqual([200, ['{"a":"\u00fc"}', '{"a":"\u00fc"}']])
+    expect(new Set(rig.seen.map(({ headers: sent }) => sent.get('authorization'))).size).toBe(2)
+    expect(rig.seen[0]?.headers.get('content-type')).toBe('application/json')
+  })
+
+  test.each([
+    ['declared', { 'content-length': '1048577' }],
+    ['not declared', {}],
+    ['declared smaller than it is', { 'content-length': '10' }],
+  ])('C-126 a body over 1 MiB, %s: 413, and the API does not get all of it', async (_, headers) => {
+    let got = 0
+    const rig = await proxyRig(async (request) => {
+      for await (const chunk of request.body ?? []) got += (chunk as Uint8Array).length
+      return Response.json({})
+    })
+    const piece = new Uint8Array(65_536)
+    let pieces = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (pieces++ < 40 ? controller.enqueue(piece) : controller.close()),
+    })
+    const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
+    const answered = await rig.get('/api/items', init)
+    expect(await codeOf(answered)).toEqual([413, 'request_failed'])
+    expect(got).toBeLessThanOrEqual(1_048_576)
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', reason: 'body' })
+  })
+
+  test('C-126 a body of 1 MiB and a body of a GET: the one arrives, the other is left out', async () => {
+    let got = 0
+    const rig = await proxyRig(async (request) => {
+      got = (await request.arrayBuffer()).byteLength
+      return Response.json({})
+    })
+    const body = new Uint8Array(1_048_576)
+    const headers = { 'content-length': '1048576' }
+    expect((await rig.get('/api/items', { method: 'POST', body, headers })).status).toBe(200)
+    expect(got).toBe(1_048_576)
+  })
+
+  test('C-126 32 requests of a session at once, the next is a 429; others have their own count', async () => {
+    const waiting: ((answer: Response) => void)[] = []
+    const rig = await proxyRig(() => new Promise((resolve) => waiting.push(resolve)))
+    const calls = Array.from({ length: 32 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(32)
+    const answered = await rig.get('/api/items/7')
+    expect(answered.headers.get('retry-after')).toBe('1')
+    expect(await codeOf(answered)).toEqual([429, 'temporarily_unavailable'])
+    const other = rig.browser()
+    await other.logIn()
+    const theirs = other.send('/api/items/7', { headers: guard })
+    await expect.poll(() => waiting.length).toBe(33)
+    for (const answer of waiting) answer(Response.json({}))
+    await theirs
+    // A place is free again when its body has been read, not before.
+    const [first, ...rest] = await Promise.all(calls)
+    await Promise.all(rest.slice(0, 10).map((response) => response.text()))
+    const more = Array.from({ length: 11 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(43)
+    for (const answer of waiting) answer(Response.json({}))
+    expect((await Promise.all(more)).map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), 429])
+    await first?.body?.cancel()
+  })
+
+  test('C-126 an API that does not answer within 30 s: 504, and its request is aborted', async () => {
+    const rig = await proxyRig(() => new Promise(() => {}))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const call = rig.get('/api/items/7')
+    await until(() => rig.seen.length === 1)
+    await vi.advanceTimersByTimeAsync(29_999)
+    expect(rig.seen[0]?.signal.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await codeOf(await call)).toEqual([504, 'timeout'])
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 an answer that falls silent for 30 s breaks off; one that goes on does not', async () => {
+    let push: ReadableStreamDefaultController<Uint8Array> | undefined
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        push = controller
+      },
+    })
+    const rig = await proxyRig(() => new Response(body))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const answered = await rig.get('/api/items/7')
+    const reader = answered.body?.getReader()
+    for (let at = 0; at < 3; at++) {
+      const reading = reader?.read()
+      await vi.advanceTimersByTimeAsync(29_000)
+      push?.enqueue(new Uint8Array([at]))
+      expect((await reading)?.value).toEqual(new Uint8Array([at]))
+    }
+    const last = reader?.read().then(
+      () => 'read',
+      (error: Error) => error.message,
+    )
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await last).toBe('The answer broke off.')
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 an answer that nobody reads does not keep its place for ever', async () => {
+    const rig = await proxyRig(() => new Response('x'))
+    // Half of them are not even begun.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const unread = await Promise.all(Array.from({ length: 32 }, () => rig.get('/api/items/7')))
+    const begun = unread.slice(16).map((answered) => answered.body?.getReader().read())
+    await Promise.all(begun)
+    await vi.advanceTimersByTimeAsync(119_000)
+    expect((await rig.get('/api/items/7')).status).toBe(429)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await rig.get('/api/items/7')).status).toBe(200)
+  })
+
+  test('C-126 whoever gives up, before or during the answer, frees the API', async () => {
+    const rig = await proxyRig(({ url }) =>
+      url.endsWith('slow')
+        ? new Promise(() => {})
+        : new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(9)) })),
+    )
+    const gone = new AbortController()
+    const call = rig.get('/api/items/slow', { signal: gone.signal })
+    await expect.poll(() => rig.seen.length).toBe(1)
+    gone.abort()
+    expect((await call).status).toBe(502)
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+    const answered = await rig.get('/api/items/endless')
+    await answered.body?.cancel()
+    expect(rig.seen[1]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 F-13 an API that cannot be reached: 502, retryable, nothing of the error in it', async () => {
+    const rig = await proxyRig(() => {
+      throw new TypeError('fetch failed: getaddrinfo ENOTFOUND internal.example')
+    })
+    const answered = await rig.get('/api/items/7')
+    const text = await answered.text()
+    expect([answered.status, text]).toEqual([502, expect.stringContaining('"retryable":true')])
+    expect(text).not.toContain('internal.example')
+    expect(await rig.person.status()).toBe('signed-in')
+  })
+
+  test('C-126 an answer that breaks off is not taken for a whole one', async () => {
+    let pieces = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pieces++ === 0) controller.enqueue(new Uint8Array(5))
+        else controller.error(new TypeError('terminated: socket 10.0.0.1'))
+      },
+    })
+    const rig = await proxyRig(() => new Response(body))
+    await expect((await rig.get('/api/items/7')).text()).rejects.toThrow('The answer broke off.')
+  })
+})
