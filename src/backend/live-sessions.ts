@@ -67,10 +67,14 @@ function isSpare({ users, stored, session }: Entry): boolean {
   return users === 0 && (stored() || session.state.status !== 'signed-in')
 }
 
+/** Lets the oldest go. What must stay moves to the back, so that each release looks at a few only. */
 function evict(entries: Map<string, Entry>): void {
+  let looks = 8
   for (const [key, entry] of entries) {
-    if (entries.size <= maxIdle) return
-    if (isSpare(entry) || (entry.users === 0 && entries.size > maxUnsaved)) entries.delete(key)
+    if (entries.size <= maxIdle || looks-- === 0) return
+    entries.delete(key)
+    const kept = entry.users > 0 || (!isSpare(entry) && entries.size < maxUnsaved)
+    if (kept) entries.set(key, entry)
   }
 }
 

@@ -1,0 +1,86 @@
+import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
+import { afterAll, describe, expect, test } from 'vitest'
+import { liveSessions } from '../src/backend/live-sessions.ts'
+import { backendRig } from './support/backend-rig.ts'
+import { optionsWith } from './support/token-flow.ts'
+
+const config = createAuthConfig(optionsWith())
+const record = (name: string): string =>
+  JSON.stringify({
+    v: 1,
+    owner: name,
+    id: name,
+    rev: 1,
+    accessToken: 'a'.repeat(800),
+    refreshToken: 'r',
+    obtainedAtMs: 0,
+  })
+
+/** A shared storage in which everybody is signed in. */
+const everybody: TokenStorage = { getItem: (name) => record(name), setItem() {}, removeItem() {} }
+
+describe('sessions in memory', () => {
+  test('C-129 100,000 sessions touched leave 1,000 behind, the latest', async () => {
+    const live = liveSessions(config, everybody)
+    for (let at = 0; at < 100_000; at++) await live.use(String(at), ({ session }) => session.ready())
+    expect(live.size).toBe(1_000)
+    const [latest, release] = live.acquire('99999')
+    expect(latest.session.state.status).toBe('signed-in')
+    const [forgotten, releaseOther] = live.acquire('0')
+    expect(forgotten.session.state.status).toBe('loading')
+    release()
+    releaseOther()
+  }, 30_000)
+
+  test('C-129 callers of one key share one session; one in use is not let go, however many come', async () => {
+    const live = liveSessions(config, everybody)
+    const [first, release] = live.acquire('mine')
+    await first.session.ready()
+    for (let at = 0; at < 2_000; at++) await live.use(String(at), ({ session }) => session.ready())
+    expect(live.acquire('mine')[0]).toBe(first)
+    release()
+  })
+
+  test('C-129 keys that stand for nobody leave nothing behind', async () => {
+    const live = liveSessions(config, { ...everybody, getItem: () => null })
+    for (let at = 0; at < 100; at++) await live.use(String(at), ({ session }) => session.ready())
+    expect(live.size).toBe(0)
+  })
+
+  test('C-065 C-129 what a failing store did not take stays, up to 10,000', async () => {
+    const failing: TokenStorage = {
+      getItem: () => null,
+      setItem: () => Promise.reject(new Error('READONLY')),
+      removeItem() {},
+    }
+    const live = liveSessions(config, failing)
+    const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 }
+    for (let at = 0; at < 10_100; at++) await live.use(String(at), ({ session }) => session.signIn(tokens))
+    expect(live.size).toBe(10_000)
+    expect(live.acquire('10099')[0].session.state.status).toBe('signed-in')
+    expect(live.acquire('0')[0].session.state.status).toBe('loading')
+  }, 30_000)
+
+  const closing: (() => Promise<void>)[] = []
+  afterAll(() => Promise.all(closing.map((close) => close())))
+
+  test('C-070 C-129 a storage without a lock of its own still sees one refresh at a time', async () => {
+    const items = new Map<string, string>()
+    const sessions: TokenStorage = {
+      getItem: async (name) => items.get(name),
+      setItem: async (name, value) => void items.set(name, value),
+      removeItem: async (name) => void items.delete(name),
+    }
+    const rig = await backendRig({ backend: { sessions } })
+    closing.push(rig.close)
+    const browser = rig.browser()
+    await browser.logIn()
+    const session = await rig.backend.getSession(browser.request('/'))
+    if (session.status === 'signed-out') throw new Error('signed out')
+    const { onEvent: _, ...options } = rig.options
+    const other = createSession(createAuthConfig(options), { storage: sessions, key: session.key })
+    const rejected = await session.getAccessToken()
+    await Promise.all([session.getAccessToken({ rejected }), other.getAccessToken({ rejected })])
+    expect(rig.sent.filter(({ url }) => url.includes('=refresh_token'))).toHaveLength(1)
+  })
+})

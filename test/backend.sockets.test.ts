@@ -1,0 +1,293 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type AppBrowser, type BackendRig, backendRig, guard } from './support/backend-rig.ts'
+
+// Browser, backend and API on sockets of their own: Node's parser, the bridge and undici between them.
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+interface SocketRig {
+  readonly rig: BackendRig
+  readonly person: AppBrowser
+  readonly port: number
+  readonly app: Server
+  readonly seen: IncomingMessage[]
+  /** A request of the person over a socket of its own. */
+  call(path: string, init?: RequestInit): Promise<Response>
+}
+
+async function listening(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  closing.push(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function socketRig(api: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<SocketRig> {
+  const seen: IncomingMessage[] = []
+  const apiPort = await listening(
+    createServer((request, response) => {
+      seen.push(request)
+      Promise.resolve(api(request, response)).catch(() => response.destroy())
+    }),
+  )
+  const redirectUri = 'http://127.0.0.1:3000/auth/callback'
+  const proxy = ['GET /api/items/:id', 'POST /api/items']
+  const inner = await backendRig({ backend: { redirectUri } })
+  closing.push(() => inner.close())
+  const baseUrl = `http://127.0.0.1:${apiPort}`
+  const { fetch: inProcess } = inner.options
+  const backend = inner.another({
+    baseUrl,
+    proxy,
+    fetch: (input, init) =>
+      String(input).startsWith(baseUrl) ? fetch(input, init) : (inProcess ?? fetch)(input, init),
+  })
+  const person = inner.browser(backend)
+  await person.logIn()
+  const app = createAdaptorServer({
+    fetch: async (request) => (await backend.handle(request)) ?? new Response('app', { status: 404 }),
+    overrideGlobalObjects: false,
+  }) as Server
+  const port = await listening(app)
+  const headers = { ...guard, cookie: person.cookieHeader() }
+  return {
+    rig: inner,
+    person,
+    port,
+    app,
+    seen,
+    call: (path, init = {}) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...headers, ...(init.headers as object) } }),
+  }
+}
+
+/** Sends bytes as they are and gives everything that comes back until the other side closes. */
+async function raw(port: number, bytes: string): Promise<string> {
+  const socket: Socket = connect(port, '127.0.0.1')
+  socket.setEncoding('latin1')
+  socket.write(bytes, 'latin1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(socket, 'close')
+  return text
+}
+
+const items = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  let body = ''
+  for await (const chunk of request) body += chunk
+  response.setHeader('content-type', 'application/json').end(JSON.stringify({ url: request.url, body }))
+}
+
+describe('over sockets', () => {
+  test('C-124 C-126 a body that is streamed to the API arrives piece by piece', async () => {
+    let first: (() => void) | undefined
+    const arrived = new Promise<void>((resolve) => {
+      first = resolve
+    })
+    const { call } = await socketRig(async (request, response) => {
+      let size = 0
+      for await (const chunk of request) {
+        size += (chunk as Buffer).length
+        first?.()
+      }
+      response.end(String(size))
+    })
+    let sent = 0
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (sent++ === 0) return controller.enqueue(new Uint8Array(1_000))
+        // The rest leaves only when the API has the beginning.
+        await arrived
+        controller.enqueue(new Uint8Array(200_000))
+        controller.close()
+      },
+    })
+    const headers = { 'content-type': 'application/octet-stream', 'content-length': '201000' }
+    const answered = await call('/api/items', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+    expect(await answered.text()).toBe('201000')
+  })
+
+  test('C-126 an answer is streamed to the browser piece by piece', async () => {
+    let more: (() => void) | undefined
+    const { call } = await socketRig((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+      more = () => response.end('data: 2\n\n')
+    })
+    const answered = await call('/api/items/7')
+    expect(answered.headers.get('content-type')).toBe('text/event-stream')
+    const reader = answered.body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toBe('data: 1\n\n')
+    more?.()
+    expect((await reader?.read())?.value).toBe('data: 2\n\n')
+    expect((await reader?.read())?.done).toBe(true)
+  })
+
+  test.each(['before the answer', 'during the answer'])(
+    'C-126 a browser that goes away %s frees the connection to the API',
+    async (when) => {
+      let free: (() => void) | undefined
+      const closed = new Promise<void>((resolve) => {
+        free = resolve
+      })
+      let arrive: (() => void) | undefined
+      const arrived = new Promise<void>((resolve) => {
+        arrive = resolve
+      })
+      const { call } = await socketRig((_, response) => {
+        response.on('close', () => free?.())
+        arrive?.()
+        if (when === 'during the answer') response.writeHead(200).write('begun')
+      })
+      const gone = new AbortController()
+      const calling = call('/api/items/7', { signal: gone.signal }).then(async (answered) => {
+        const reader = answered.body?.getReader()
+        await reader?.read()
+        gone.abort()
+      })
+      if (when === 'before the answer') {
+        await arrived
+        gone.abort()
+      }
+      await Promise.allSettled([calling])
+      await closed
+    },
+  )
+
+  test('C-126 an API that breaks off breaks off for the browser too', async () => {
+    const { call } = await socketRig((_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('half', () => void response.destroy())
+    })
+    // The bridge may not have begun: then it is its error, not half an answer.
+    const whole = await call('/api/items/7').then(
+      async (answered) => answered.status === 200 && (await answered.text()),
+      () => false,
+    )
+    expect(whole).toBe(false)
+  })
+
+  test('C-125 a redirect over sockets is a 502, and the token goes nowhere', async () => {
+    const elsewhere: IncomingMessage[] = []
+    const port = await listening(createServer((request, response) => response.end(String(elsewhere.push(request)))))
+    for (const status of [302, 307]) {
+      const { call } = await socketRig((_, response) => {
+        response.writeHead(status, { location: `http://127.0.0.1:${port}/` }).end()
+      })
+      expect((await call('/api/items/7')).status).toBe(502)
+    }
+    expect(elsewhere).toEqual([])
+  })
+
+  test('C-124 a packed answer arrives unpacked or not packed at all', async () => {
+    const { call, seen } = await socketRig(items)
+    const answered = await call('/api/items/7', { headers: { 'accept-encoding': 'gzip, br' } })
+    expect(await answered.json()).toEqual({ url: '/api/items/7', body: '' })
+    expect(seen[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
+  const smuggled: [string, string, string?][] = [
+    ['an ordinary request', 'content-length: 2', '{}'],
+    ['two lengths', 'content-length: 2\r\ncontent-length: 30'],
+    ['a length and chunks', 'content-length: 6\r\ntransfer-encoding: chunked', '0\r\n\r\nGET /admin HTTP/1.1\r\n\r\n'],
+    ['chunks in disguise', 'transfer-encoding: xchunked\r\ncontent-length: 6', '0\r\n\r\nX'],
+    ['chunks, twice', 'transfer-encoding: chunked, chunked', '0\r\n\r\n'],
+    ['a folded header', 'x-a: 1\r\n authorization: Bearer x\r\ncontent-length: 2', '{}'],
+    ['a space before the colon', 'content-length : 2', '{}'],
+    ['a bare carriage return', 'x-a: 1\rauthorization: Bearer x\r\ncontent-length: 2', '{}'],
+    ['two authorizations', 'authorization: Bearer a\r\nauthorization: Bearer b\r\ncontent-length: 2', '{}'],
+    [
+      'Connection naming the guard',
+      'connection: close, x-agent-auth, authorization, content-type\r\ncontent-length: 2',
+      '{}',
+    ],
+    ['Expect', 'expect: 100-continue\r\ncontent-length: 2', '{}'],
+    [
+      'Upgrade',
+      'connection: upgrade\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\ncontent-length: 2',
+      '{}',
+    ],
+    ['a hop of the proxy', 'proxy-authorization: Basic eA==\r\nte: trailers\r\ncontent-length: 2', '{}'],
+    ['a method in disguise', 'x-http-method-override: DELETE\r\nx-method: DELETE\r\ncontent-length: 2', '{}'],
+    ['another host', 'x-forwarded-host: evil.example\r\nforwarded: host=evil.example\r\ncontent-length: 2', '{}'],
+  ]
+  test.each(smuggled)(
+    'C-124 %s: at most one request arrives, with one bearer header and no cookie',
+    async (_, lines, body = '{}') => {
+      const { port, person, seen, app } = await socketRig(items)
+      app.keepAliveTimeout = 50
+      const head = [
+        'POST /api/items HTTP/1.1',
+        'host: evil.example',
+        `cookie: ${person.cookieHeader()}`,
+        'x-agent-auth: 1',
+        'sec-fetch-site: same-origin',
+        ...(lines.includes('connection:') ? [] : ['connection: close']),
+      ]
+      const text = await raw(port, `${head.join('\r\n')}\r\n${lines}\r\n\r\n${body}`)
+      expect(text).toMatch(/^HTTP\/1\.1 (100 Continue\r\n\r\nHTTP\/1\.1 )?(200|4\d\d|501)/)
+      expect(seen).toHaveLength(/ 200 /.test(text) ? 1 : Math.min(seen.length, 1))
+      for (const request of seen) {
+        const names = request.rawHeaders.filter((__, at) => at % 2 === 0).map((name) => name.toLowerCase())
+        expect([request.method, request.url]).toEqual(['POST', '/api/items'])
+        expect(names.filter((name) => name === 'authorization')).toHaveLength(1)
+        expect(new Set(names).size).toBe(names.length)
+        expect(names.join(' ')).not.toMatch(/cookie|forwarded|x-agent-auth|proxy|upgrade|expect|override|http2|\bte\b/)
+        expect(request.headers.host).toMatch(/^127\.0\.0\.1:/)
+        expect(request.headers.authorization).not.toMatch(/Bearer (a|b|x)$/)
+      }
+    },
+  )
+
+  test.each([
+    'http://evil.example/api/items/7',
+    'https://evil.example/api/items/7',
+    '//evil.example/api/items/7',
+    '/api/items/../../admin',
+    '/api/items/%2e%2e/admin',
+    '/api/items/..%2fadmin',
+    '/api/items/..%5cadmin',
+    '/api/items/7%00',
+    '/api/items/7;/../admin',
+    '/\\evil.example/api/items/7',
+    '/api/items/\\..\\admin',
+    '*',
+    'evil.example:443',
+  ])('C-123 the target %s on the wire leads nowhere but to a listed route', async (target) => {
+    const { port, person, seen } = await socketRig(items)
+    const head = [
+      'host: 127.0.0.1',
+      `cookie: ${person.cookieHeader()}`,
+      'x-agent-auth: 1',
+      'sec-fetch-site: same-origin',
+    ]
+    await raw(port, `GET ${target} HTTP/1.1\r\n${head.join('\r\n')}\r\nconnection: close\r\n\r\n`)
+    for (const { url, headers } of seen) {
+      expect(url).toMatch(/^\/api\/items\/[\w.]+$/)
+      expect(headers.host).not.toContain('evil')
+    }
+  })
+
+  test('C-127 a hostile Host over the wire changes no redirect URI and no cookie', async () => {
+    const { port } = await socketRig(items)
+    const text = await raw(
+      port,
+      'GET /auth/login HTTP/1.1\r\nhost: evil.example\r\nx-forwarded-host: evil.example\r\nx-forwarded-proto: https\r\nconnection: close\r\n\r\n',
+    )
+    expect(text).toMatch(/^HTTP\/1\.1 302/)
+    expect(text).toContain(encodeURIComponent('http://127.0.0.1:3000/auth/callback'))
+    expect(text).toMatch(
+      /set-cookie: agent-auth-3000-login-[\w-]{43}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600\r\n/i,
+    )
+    expect(text).not.toContain('evil')
+  })
+})
