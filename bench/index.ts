@@ -1,3 +1,4 @@
+import { backend } from './backend.ts'
 import { overhead } from './overhead.ts'
 import { service, serviceHelp } from './service.ts'
 import { storms } from './storms.ts'
@@ -24,6 +25,10 @@ const benches: Record<string, Bench> = {
     measures: 'agent-service beside its peers: start, logins, refreshes, memory, search',
     help: serviceHelp,
     run: service,
+  },
+  backend: {
+    measures: 'sealing, memory of idle sessions, proxied calls; against iron-session and a route without auth',
+    run: withoutArguments(backend),
   },
 }
 

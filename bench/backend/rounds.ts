@@ -1,0 +1,25 @@
+/** Runs the tasks in turns, so that warm-up and noise hit all alike, and gives each one's median in milliseconds. */
+export async function medians<T extends string>(
+  tasks: Readonly<Record<T, () => Promise<void>>>,
+  rounds: number,
+): Promise<Record<T, number>> {
+  const names = Object.keys(tasks) as T[]
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<T, number[]>
+  for (const name of names) await tasks[name]()
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) {
+      const start = performance.now()
+      await tasks[name]()
+      times[name].push(performance.now() - start)
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, median(times[name])])) as Record<T, number>
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+export function line(name: string, value: string): void {
+  process.stdout.write(`${name.padEnd(34)}${value}\n`)
+}
