@@ -1,5 +1,5 @@
-/** Runs the tasks in turns, so that warm-up and noise hit all alike, and gives each one's median in milliseconds. */
-export async function medians<T extends string>(
+/** Runs the tasks in turns, so that warm-up and noise hit all alike, and gives the quietest round of each in milliseconds. */
+export async function quietest<T extends string>(
   tasks: Readonly<Record<T, () => Promise<void>>>,
   rounds: number,
 ): Promise<Record<T, number>> {
@@ -13,11 +13,7 @@ export async function medians<T extends string>(
       times[name].push(performance.now() - start)
     }
   }
-  return Object.fromEntries(names.map((name) => [name, median(times[name])])) as Record<T, number>
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+  return Object.fromEntries(names.map((name) => [name, Math.min(...times[name])])) as Record<T, number>
 }
 
 export function line(name: string, value: string): void {

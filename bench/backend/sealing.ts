@@ -1,7 +1,7 @@
 import { sealData, unsealData } from 'iron-session'
 import { sealKeys } from '../../src/backend/secrets.ts'
 import { seal, unseal } from '../../src/storage/seal.ts'
-import { line, medians } from './rounds.ts'
+import { line, quietest } from './rounds.ts'
 
 const target = 4
 const times = 300
@@ -11,7 +11,7 @@ const password = 'a-password-of-more-than-32-characters'
 export async function sealing(): Promise<boolean> {
   const data = { accessToken: 'a'.repeat(1_000), refreshToken: 'r'.repeat(1_000) }
   const keys = await sealKeys([password])()
-  const { ours, iron } = await medians(
+  const { ours, iron } = await quietest(
     {
       async ours() {
         for (let done = 0; done < times; done++)
