@@ -4,7 +4,7 @@ import { seal, unseal } from '../../src/storage/seal.ts'
 import { line, quietest } from './rounds.ts'
 
 const target = 4
-const times = 300
+const times = 100
 const password = 'a-password-of-more-than-32-characters'
 
 /** Seal and unseal of a 2 KB session, against iron-session in the same run. */
@@ -21,7 +21,7 @@ export async function sealing(): Promise<boolean> {
         for (let done = 0; done < times; done++) await unsealData(await sealData(data, { password }), { password })
       },
     },
-    15,
+    60,
   )
   line('seal + unseal 2 KB', `${((ours * 1_000) / times).toFixed(0)} µs`)
   line('  iron-session', `${((iron * 1_000) / times).toFixed(0)} µs`)
