@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 
 const read = (path: string): string => readFileSync(new URL(`../docs/${path}`, import.meta.url), 'utf8')
 
-test('the guide shows the telemetry recipe that the type checker compiles', () => {
-  expect(read('backend.md')).toContain(`\`\`\`ts\n${read('snippets/telemetry.ts')}\`\`\``)
+test.each(['node-backend.ts', 'telemetry.ts'])('the guide shows %s as the type checker compiles it', (snippet) => {
+  expect(read('backend.md')).toContain(`\`\`\`ts\n${read(`snippets/${snippet}`)}\`\`\``)
 })
 
 test.each(['backend.md', 'which.md'])('%s links only to pages that exist', (page) => {

@@ -55,8 +55,11 @@ describe('sessions in memory', () => {
     }
     const live = liveSessions(config, failing)
     const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 }
+    const [used, release] = live.acquire('in use')
     for (let at = 0; at < 10_100; at++) await live.use(String(at), ({ session }) => session.signIn(tokens))
     expect(live.size).toBe(10_000)
+    expect(live.acquire('in use')[0]).toBe(used)
+    release()
     expect(live.acquire('10099')[0].session.state.status).toBe('signed-in')
   }, 30_000)
 

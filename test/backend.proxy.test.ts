@@ -108,6 +108,7 @@ describe('which requests go through', () => {
 
   test('C-121 a refusal is told by route, never by path', async () => {
     const rig = await proxyRig()
+    expect(await codeOf(await rig.get('/api/items/a%2eb'))).toEqual([400, 'origin_forbidden'])
     expect(await codeOf(await rig.get('/api/items/a%2Fb'))).toEqual([400, 'origin_forbidden'])
     expect(rig.events.at(-1)).toEqual({
       type: 'proxy_refused',
@@ -239,6 +240,9 @@ describe('redirects', () => {
   test('C-125 an opaque redirect is one too; 304 is none', async () => {
     const opaque = await proxyRig(() => Object.defineProperty(Response.json({}), 'type', { value: 'opaqueredirect' }))
     expect((await opaque.get('/api/items/7')).status).toBe(502)
+    // A fetch of the app's own that followed it all the same.
+    const followed = await proxyRig(() => Object.defineProperty(Response.json({}), 'redirected', { value: true }))
+    expect((await followed.get('/api/items/7')).status).toBe(502)
     const same = await proxyRig(() => new Response(null, { status: 304, headers: { etag: '"e"' } }))
     expect((await same.get('/api/items/7')).status).toBe(304)
   })
