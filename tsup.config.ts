@@ -8,6 +8,7 @@ const entry: Record<string, string> = {
   testing: 'src/testing/index.ts',
   browser: 'src/browser/index.ts',
   backend: 'src/backend/index.ts',
+  react: 'src/react/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */
@@ -18,7 +19,7 @@ const options: Options = {
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',
-  external: ['oauth4webapi', 'jose', /^node:/],
+  external: ['oauth4webapi', 'jose', 'react', /^node:/],
   splitting: true,
   treeshake: true,
   clean: !fast,

@@ -152,12 +152,12 @@ describe('architecture', () => {
         format: 'iife',
         platform: 'neutral',
         target: 'es2022',
-        external: ['node:*'],
+        external: ['node:*', 'react'],
         // A bundler would drop a statement that reads a global in vain; importing the file runs it.
         treeShaking: false,
         logLevel: 'silent',
       })
-      const required = nodeEdges.includes(name) ? { require: createRequire(import.meta.url) } : {}
+      const required = name === 'react' || nodeEdges.includes(name) ? { require: createRequire(import.meta.url) } : {}
       const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
       const before: unknown = runInContext(allNames, context)
       runInContext(outputFiles[0]?.text ?? '', context)

@@ -1,0 +1,51 @@
+/** @jsxImportSource react */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useAuth } from 'agent-auth/react'
+import { searchAgents } from 'example-common/agents.ts'
+import { type ReactElement, useState } from 'react'
+import { Problem } from './problem.tsx'
+
+export function Agents(): ReactElement {
+  const { fetch } = useAuth()
+  const [search, setSearch] = useState('')
+  const { data, error, refetch } = useQuery({
+    queryKey: ['agents', search],
+    queryFn: () => searchAgents(fetch, search),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <section>
+      <h2>Agents of your organisation</h2>
+      {error && <Problem error={error} again={() => void refetch()} />}
+      <label>
+        Search
+        <input type="search" autoComplete="off" value={search} onChange={({ target }) => setSearch(target.value)} />
+      </label>
+      <p className="quiet" aria-live="polite">
+        {data && (data.count === 1 ? '1 agent' : `${data.count} agents`)}
+      </p>
+      <div className="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Key</th>
+              <th scope="col">Type</th>
+              <th scope="col">State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data?.items.map((agent) => (
+              <tr key={agent.id}>
+                <td>{agent.agent_name}</td>
+                <td>{agent.agent_key}</td>
+                <td>{agent.parent_agent_type_key}</td>
+                <td>{agent.active ? 'on' : 'off'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}

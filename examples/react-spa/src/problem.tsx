@@ -1,0 +1,31 @@
+/** @jsxImportSource react */
+import { useAuth } from 'agent-auth/react'
+import { errorText } from 'example-common/error-text.ts'
+import type { ReactElement } from 'react'
+
+export interface ProblemProps {
+  readonly error: unknown
+  readonly again?: () => void
+}
+
+/** Says what failed, and offers what helps. */
+export function Problem({ error, again }: ProblemProps): ReactElement {
+  const { signIn } = useAuth()
+  const { title, text, offer } = errorText(error)
+  return (
+    <div className="problem" role="alert">
+      <strong>{title}</strong>
+      <p>{text}</p>
+      {offer === 'again' && again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+      {offer === 'sign-in' && (
+        <button type="button" onClick={() => void signIn().catch(() => {})}>
+          Sign in
+        </button>
+      )}
+    </div>
+  )
+}

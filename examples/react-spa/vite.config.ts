@@ -1,0 +1,10 @@
+import react from '@vitejs/plugin-react'
+import type { UserConfig } from 'vite'
+
+// The polyfill is for browsers older than this library's; without it nothing but our own modules is fetched.
+const config: UserConfig = {
+  plugins: [react()],
+  build: { target: 'es2022', modulePreload: { polyfill: false } },
+}
+
+export default config

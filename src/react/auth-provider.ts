@@ -1,0 +1,59 @@
+import {
+  type Context,
+  createContext,
+  createElement,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import type { BrowserAuth } from '../browser/browser-auth.ts'
+import { AgentAuthError } from '../errors.ts'
+import type { SessionState } from '../session/holder.ts'
+
+/** What `useAuth` returns: the same object until the state or the error changes. */
+export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {
+  readonly state: SessionState
+  /** Why the login that this page was opened with failed; undefined once somebody is signed in. */
+  readonly error: unknown
+}
+
+export interface AuthProviderProps {
+  /** From `createBrowserAuth`, made once, outside of components. */
+  readonly auth: BrowserAuth
+  readonly children?: ReactNode
+}
+
+const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | undefined>(undefined)
+const notLooked: SessionState = { status: 'loading' }
+
+/** Finishes a login when the page is its callback, and gives `useAuth` to what is inside. Rendered on a server it is `loading`. */
+export function AuthProvider({ auth, children }: AuthProviderProps): ReactElement {
+  const { session, signIn, signOut, fetch } = auth
+  const state = useSyncExternalStore(
+    session.subscribe,
+    () => session.state,
+    () => notLooked,
+  )
+  const [failure, setFailure] = useState<unknown>()
+  useEffect(() => {
+    let isMounted = true
+    auth.ready().catch((error) => isMounted && setFailure(error))
+    return () => {
+      isMounted = false
+    }
+  }, [auth])
+  const error = state.status === 'signed-in' ? undefined : failure
+  const value = useMemo(() => ({ state, error, signIn, signOut, fetch }), [state, error, signIn, signOut, fetch])
+  return createElement(AuthContext.Provider, { value }, children)
+}
+
+/** State, sign-in, sign-out and the bearer fetch of the nearest `AuthProvider`. Throws `config_invalid` outside of one. */
+export function useAuth(): ReactAuth {
+  const auth = useContext(AuthContext)
+  if (!auth) throw new AgentAuthError('config_invalid', 'useAuth was called outside of an AuthProvider.')
+  return auth
+}

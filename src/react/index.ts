@@ -1,0 +1,1 @@
+export { AuthProvider, type AuthProviderProps, type ReactAuth, useAuth } from './auth-provider.ts'

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { launchChromium } from '../support/chromium.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+interface Running {
+  readonly origin: string
+  readonly email: string
+  readonly password: string
+  stop(): Promise<void>
+}
+
+/** Runs the example as a person would, and reads from its output where it is and how to sign in. */
+async function runExample(name: string): Promise<Running> {
+  const port = await freePort()
+  const child = spawn('npm', ['run', '-s', `example:${name}`, '--', '--port', String(port)], {
+    cwd: root,
+    detached: true,
+  })
+  const output = await printedUntil(child, 'Stop with Ctrl-C')
+  const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)$/m.exec(output) ?? []
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    email,
+    password,
+    async stop() {
+      process.kill(-(child.pid ?? 0), 'SIGINT')
+      await ended
+    },
+  }
+}
+
+function printedUntil(child: ChildProcess, end: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const read = (chunk: unknown): void => {
+      text += String(chunk)
+      if (text.includes(end)) resolve(text)
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('exit', (code) => reject(new Error(`The example ended with ${code}: ${text}`)))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function approve(page: Page, { email, password }: Running): Promise<void> {
+  await page.locator('input[name=email]').fill(email)
+  await page.locator('input[name=password]').fill(password)
+  await page.locator('input[name=password]').press('Enter')
+  await page.locator('button[value=approve]').click()
+}
+
+/** A profile whose pages report every violation of the policy and every uncaught error. */
+async function watchedContext(browser: Browser, problems: string[]): Promise<BrowserContext> {
+  const context = await browser.newContext()
+  context.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  context.on('weberror', (error) => problems.push(error.error().message))
+  return context
+}
+
+describe.each(['spa', 'react'])('npm run example:%s', (name) => {
+  let browser: Browser
+  let example: Running
+  let problems: string[] = []
+  beforeAll(async () => {
+    ;[browser, example] = await Promise.all([launchChromium(), runExample(name)])
+  }, 60_000)
+  afterEach(() => {
+    expect(problems).toEqual([])
+    problems = []
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await example?.stop()
+  })
+
+  test('C-103 signs in by redirect, comes back to where it was, survives a reload, signs out in two tabs', async () => {
+    const context = await watchedContext(browser, problems)
+    const page = await context.newPage()
+    await page.goto(`${example.origin}/?view=all#list`)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await approve(page, example)
+    await page.getByText('12 agents').waitFor()
+    expect(page.url()).toBe(`${example.origin}/?view=all#list`)
+    await page.reload()
+    await page.getByText('12 agents').waitFor()
+    const second = await context.newPage()
+    await second.goto(example.origin)
+    await second.getByText('12 agents').waitFor()
+    await second.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You are signed out').waitFor({ timeout: 2_000 })
+    await context.close()
+  })
+
+  test('C-104 signs in in a window, searches and creates', async () => {
+    const context = await watchedContext(browser, problems)
+    const page = await context.newPage()
+    await page.goto(example.origin)
+    const [window] = await Promise.all([
+      context.waitForEvent('page'),
+      page.getByRole('button', { name: 'Sign in in a window' }).click(),
+    ])
+    await approve(window, example)
+    await page.getByText('12 agents').waitFor()
+    await page.getByLabel('Search').fill('invoice')
+    await page.getByText('1 agent', { exact: true }).waitFor()
+    await page.getByLabel('Search').fill('')
+    await page.getByLabel('Name', { exact: true }).fill(`Night Porter ${name}`)
+    await page.getByLabel('What it should do').fill('Answers at night.')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText(`night_porter_${name}`).waitFor()
+    await context.close()
+  })
+
+  test('C-018 a person who declines reads so and can try again', async () => {
+    const context = await watchedContext(browser, problems)
+    const page = await context.newPage()
+    await page.goto(example.origin)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.locator('input[name=email]').fill(example.email)
+    await page.locator('input[name=password]').fill(example.password)
+    await page.locator('input[name=password]').press('Enter')
+    await page.locator('button[value=deny]').click()
+    await page.getByText('You declined to sign in').waitFor()
+    expect(new URL(page.url()).search).toBe('')
+    await page.getByRole('alert').getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('button[value=approve]').click()
+    await page.getByText('agents').first().waitFor()
+    await context.close()
+  })
+})

@@ -1,0 +1,61 @@
+import type { Tokens } from 'agent-auth'
+import type { BrowserAuth } from 'agent-auth/browser'
+import { createBrowserAuth } from 'agent-auth/browser'
+import { AuthProvider, useAuth } from 'agent-auth/react'
+import { createElement, type ReactElement } from 'react'
+import { renderToString } from 'react-dom/server'
+import { describe, expect, test } from 'vitest'
+
+const testTokens = (person: string): Tokens => ({
+  accessToken: `access-of-${person}`,
+  refreshToken: `refresh-of-${person}`,
+  expiresAtMs: Date.now() + 3_600_000,
+  obtainedAtMs: Date.now(),
+})
+
+const authFor = (key: string): BrowserAuth =>
+  createBrowserAuth({
+    authUrl: 'https://auth.example.com',
+    baseUrl: 'https://api.example.com',
+    clientId: 'app',
+    redirectUri: 'https://app.example.com/callback',
+    key,
+  })
+
+function Status(): ReactElement {
+  const { state, error } = useAuth()
+  return createElement('p', null, state.status, state.expiresAtMs ?? '', error === undefined ? '' : 'failed')
+}
+
+const render = (auth: BrowserAuth): string =>
+  renderToString(createElement(AuthProvider, { auth }, createElement(Status)))
+
+describe('rendering on a server', () => {
+  test('C-112 says loading, whoever is signed in, and needs no browser', async () => {
+    const auth = authFor('ada')
+    expect(render(auth)).toBe('<p>loading</p>')
+    await auth.session.signIn(testTokens('ada'))
+    expect(auth.session.state.status).toBe('signed-in')
+    expect(render(auth)).toBe('<p>loading</p>')
+  })
+
+  test('C-112 two people at once: neither sees the other’s session', async () => {
+    const [ada, ben] = [authFor('ada'), authFor('ben')]
+    await Promise.all([ada.session.signIn(testTokens('ada')), ben.session.signIn(testTokens('ben'))])
+    for (let round = 0; round < 1_000; round++) {
+      const tokens = await Promise.all([ada.session.getAccessToken(), ben.session.getAccessToken()])
+      expect([render(ada), render(ben)]).toEqual(['<p>loading</p>', '<p>loading</p>'])
+      expect(tokens).toEqual(['access-of-ada', 'access-of-ben'])
+    }
+  })
+})
+
+test('useAuth outside of an AuthProvider says so', () => {
+  let code: unknown
+  try {
+    renderToString(createElement(Status))
+  } catch (error) {
+    code = (error as { code?: unknown }).code
+  }
+  expect(code).toBe('config_invalid')
+})
