@@ -2,6 +2,7 @@ import { backend } from './backend.ts'
 import { overhead } from './overhead.ts'
 import { service, serviceHelp } from './service.ts'
 import { storms } from './storms.ts'
+import { tabs, tabsHelp } from './tabs.ts'
 
 interface Bench {
   /** What is measured, against what. */
@@ -20,6 +21,11 @@ const benches: Record<string, Bench> = {
   storms: {
     measures: 'sessions of four processes that expire at once, over Redis and PostgreSQL: one refresh each',
     run: withoutArguments(storms),
+  },
+  tabs: {
+    measures: 'tabs in Chromium whose token expires at once: refreshes a round, failures, lost sessions',
+    help: tabsHelp,
+    run: tabs,
   },
   service: {
     measures: 'agent-service beside its peers: start, logins, refreshes, memory, search',

@@ -33,6 +33,8 @@ declare global {
     /** There when the app is to sign in by itself; hears why it could not. */
     guardStopped?: (code: string) => void
     popupTimeoutMs?: number
+    /** Set before the app starts: how far its clocks are ahead. */
+    aheadMs?: number
     violations: string[]
   }
 }
@@ -52,7 +54,7 @@ const storages = {
 function start(): TestApp {
   const config = JSON.parse(document.querySelector('#config')?.textContent ?? '') as PageConfig
   const kind = location.pathname.split('/')[1] as Kind
-  const ahead = { wallMs: 0, monotonicMs: 0 }
+  const ahead = { wallMs: window.aheadMs ?? 0, monotonicMs: window.aheadMs ?? 0 }
   const events: TestApp['events'] = []
   const base: BrowserAuthOptions = {
     ...config,
