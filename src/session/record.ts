@@ -1,4 +1,3 @@
-import type { AuthConfig } from '../config.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */
