@@ -16,24 +16,42 @@ const shared: ViteUserConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
 }
 
+const databaseFree = [
+  'assumptions',
+  'cli',
+  'journal',
+  'pages.browser',
+  'readme',
+  'slow-clients',
+  'start',
+  'timing',
+].map((name) => `service/test/${name}.test.ts`)
+
 const config: ViteUserConfig = {
   test: {
     globalSetup: ['test/support/servers.ts'],
     projects: [
       project('libsql', ['test/**/*.test.ts', 'service/test/**/*.test.{ts,tsx}']),
-      // The service's tests once more, each service on a PostgreSQL database of its own.
-      project('postgres', ['service/test/**/*.test.{ts,tsx}']),
+      // The service's tests once more, each service on a PostgreSQL database of its own; not those in which no database has a part.
+      project('postgres', ['service/test/**/*.test.{ts,tsx}'], databaseFree),
     ],
+    // Much of the time goes by waiting for leases, deadlines and other processes.
+    maxWorkers: 4,
   },
 }
 
-function project(database: 'libsql' | 'postgres', include: string[]): TestProjectInlineConfiguration {
+function project(
+  database: 'libsql' | 'postgres',
+  include: string[],
+  exclude: string[] = [],
+): TestProjectInlineConfiguration {
   return {
     ...shared,
     test: {
       name: database,
       environment: 'node',
       include,
+      exclude,
       provide: { serviceDatabase: database },
       setupFiles: ['test/support/canary-setup.ts'],
       // A test waits for sockets and deadlines of at most 15 s; property tests raise it where they need to.

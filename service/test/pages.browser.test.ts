@@ -111,6 +111,7 @@ test('S-013 the whole login works with the keyboard alone and with script turned
   watch(page)
   await page.goto(authorizing().url)
   const { email, password } = personOf(service, 'ada')
+  await page.locator('input[name=email]:focus').waitFor()
   await page.keyboard.type(email)
   await page.keyboard.press('Tab')
   await page.keyboard.type(password)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import Database from 'libsql'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import type { Assembly } from '../src/app.ts'
 import { failureOf } from '../src/store/failures.ts'
@@ -40,12 +40,22 @@ async function expectNothingConsumed(harm: () => Promise<void>, mend: () => Prom
   expect([created.status, created.headers.get('retry-after')]).toEqual([503, '1'])
   expect(await created.json()).toMatchObject({ success: false, error_type: 'service_unavailable' })
   await mend()
-  const rotated = await refresh(service, client, tokens.refresh_token)
+  const rotated = await well(() => refresh(service, client, tokens.refresh_token))
   expect(rotated.status).toBe(200)
   const next = (await rotated.json()) as TokenAnswer
   expect((await refresh(service, client, next.refresh_token)).status).toBe(200)
   expect((await exchange(service, callback)).status).toBe(200)
   expect((await callApi(service, { token: tokens.access_token, ...newAgent })).status).toBe(200)
+}
+
+/** The first answer that is not 503: a connection that was ended can be noticed a moment later. */
+async function well(ask: () => Promise<Response>): Promise<Response> {
+  const answer = await ask()
+  return answer.status === 503 ? vi.waitUntil(async () => notBusy(await ask()), { timeout: 5_000 }) : answer
+}
+
+function notBusy(answer: Response): Response | false {
+  return answer.status !== 503 && answer
 }
 
 describe.runIf(!isOnPostgres())('a data file', () => {

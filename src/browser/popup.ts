@@ -129,10 +129,11 @@ function toQuery(parameters: unknown): URLSearchParams | undefined {
  * the person looks at this page; otherwise the deadline decides.
  */
 function noticeClosing(popup: Window, reject: (error: AgentAuthError) => void, ended: AbortSignal): void {
-  let wasSeen = false
+  let sightings = 0
   const timer = setInterval(() => {
-    if (!popup.closed) wasSeen ||= isElsewhere(popup)
-    else if (wasSeen && document.hasFocus())
+    // While a page is cutting the tie the window can look elsewhere for a moment: one sighting does not count.
+    if (!popup.closed) sightings += isElsewhere(popup) ? 1 : 0
+    else if (sightings > 1 && document.hasFocus())
       reject(new AgentAuthError('popup_closed', 'The popup was closed before the login was finished.'))
   }, pollMs)
   ended.addEventListener('abort', () => clearInterval(timer))
