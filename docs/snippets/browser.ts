@@ -12,7 +12,9 @@ export const auth: BrowserAuth = createBrowserAuth({
 export async function start(): Promise<void> {
   const { status } = await auth.ready() // finishes a login when this page is its callback
   if (status !== 'signed-in') return auth.signIn() // comes back to this page
-  const response = await auth.fetch('/api/llm_models/search', { method: 'POST', body: '{"limit":10,"offset":0}' })
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ limit: 10, offset: 0 })
+  const response = await auth.fetch('/api/llm_models/search', { method: 'POST', headers, body })
   document.body.textContent = await response.text()
 }
 

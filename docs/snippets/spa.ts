@@ -1,32 +1,15 @@
-import {
-  createAuthConfig,
-  createBearerFetch,
-  createSession,
-  exchangeCode,
-  pendingLogins,
-  readCallback,
-  startLogin,
-} from 'agent-auth'
+import { createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
 
-const config = createAuthConfig({
+const auth = createBrowserAuth({
   authUrl: 'https://auth.example.com',
   baseUrl: 'https://api.example.com',
   clientId: 'my-app',
   redirectUri: `${location.origin}/callback`,
+  storage: indexedDbStorage(), // without it the login lives in this page's memory
 })
-const logins = pendingLogins(sessionStorage)
-const session = createSession(config)
-export const api: typeof fetch = createBearerFetch(session, { baseUrl: config.baseUrl })
 
-export async function signIn(): Promise<void> {
-  const { url, pending } = await startLogin(config, { returnTo: location.href })
-  await logins.save(pending)
-  location.assign(url)
-}
-
-// On the page of the redirect URI. `already_handled` means: it was reloaded, go on with `/`.
-export async function finishSignIn(): Promise<void> {
-  const grant = readCallback(await logins.take(location.href), location.href)
-  history.replaceState(null, '', grant.returnTo ?? '/') // the code leaves the address bar before the network is awaited
-  await session.signIn(await exchangeCode(config, grant))
-}
+const { status } = await auth.ready() // finishes a login when this page is its callback
+if (status !== 'signed-in') await auth.signIn() // leaves for the service, and comes back to this page
+const headers = { 'content-type': 'application/json' }
+const response = await auth.fetch('/api/llm_models/search', { method: 'POST', headers, body: '{}' })
+document.body.textContent = await response.text()
