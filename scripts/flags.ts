@@ -6,20 +6,27 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 type Options = NonNullable<ParseArgsConfig['options']>
 type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O; args: string[] }>>['values']
 
+export interface Command<O extends Options> {
+  readonly name: string
+  readonly help: string
+  readonly options: O
+  /** Default: those of the process. */
+  readonly args?: readonly string[]
+}
+
 /** Runs a command of the project: `--help` prints its help, unknown arguments are exit code 2, a failure is one line. */
 export async function runCommand<O extends Options>(
-  { name, help, options }: { name: string; help: string; options: O },
+  { name, help, options, args: asked = process.argv.slice(2) }: Command<O>,
   main: (values: Values<O>) => Promise<number> | number,
 ): Promise<void> {
   const complain = (problem: string): unknown => process.stderr.write(`${name}: ${problem}\n`)
-  const asked = process.argv.slice(2)
   if (asked.includes('--help') || asked.includes('-h')) {
     process.stdout.write(help)
     return
   }
   let values: Values<O>
   try {
-    values = parseArgs({ args: asked, options }).values
+    values = parseArgs({ args: [...asked], options }).values
   } catch (error) {
     complain(`${messageOf(error)}\nTry npm run ${name} -- --help`)
     process.exitCode = exitCodes.usage

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { isAgentAuthError } from 'agent-auth'
+import type { Backend } from 'agent-auth/backend'
+import { type Context, Hono } from 'hono'
+import type { Sessions } from './sessions.ts'
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+
+const policy = [
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'",
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+].join('; ')
+
+/** The web app: the backend's routes, and one page that knows from its first byte whether somebody is signed in. */
+export function createApp(backend: Backend, place: Sessions['place']): Hono {
+  const page = read('../public/index.html')
+  const app = new Hono()
+  app.use(async (context, next) => {
+    await next()
+    // Shows which of several processes it was.
+    context.header('x-process', String(process.pid))
+  })
+  app.use(async ({ req }, next) => (await backend.handle(req.raw)) ?? next())
+  app.get('/', async (context) => {
+    const { status } = await backend.getSession(context.req.raw)
+    const shown = status === 'signed-out' ? status : 'signed-in'
+    return withHeaders(context).html(page.replace('data-status=""', `data-status="${shown}" data-place="${place}"`))
+  })
+  serveText(app, '/page.js', 'text/javascript', read('../public/page.js'))
+  serveText(app, '/page.css', 'text/css', read('../public/page.css'))
+  serveText(app, '/style.css', 'text/css', read('../../common/src/style.css'))
+  app.onError((error, context) => {
+    // The store cannot be read: nobody is signed out by that.
+    if (!isAgentAuthError(error) || !error.retryable) return context.text('Something went wrong here.', 500)
+    return withHeaders(context).text('Sessions cannot be read at the moment. Please load the page again.', 503)
+  })
+  return app
+}
+
+function serveText(app: Hono, path: string, type: string, text: string): void {
+  app.get(path, (context) => withHeaders(context).body(text, 200, { 'content-type': `${type}; charset=utf-8` }))
+}
+
+function withHeaders(context: Context): Context {
+  context.header('content-security-policy', policy)
+  context.header('cache-control', 'no-store')
+  context.header('vary', 'Cookie')
+  context.header('referrer-policy', 'no-referrer')
+  context.header('x-content-type-options', 'nosniff')
+  return context
+}

@@ -1,0 +1,18 @@
+import type { TokenStorage } from 'agent-auth'
+import { type Backend, createBackend } from 'agent-auth/backend'
+import type { Settings } from './settings.ts'
+
+/** The backend of every app here: of this example's own, and of those in adapters. */
+export function exampleBackend(settings: Settings, sessions: TokenStorage): Backend {
+  const { authUrl, baseUrl, clientId, clientSecret, origin, cookieSecrets } = settings
+  return createBackend({
+    authUrl,
+    baseUrl,
+    clientId,
+    clientSecret,
+    redirectUri: `${origin}/auth/callback`,
+    sessions,
+    secrets: cookieSecrets,
+    proxy: ['POST /api/parent_agents/search', 'POST /api/parent_agents'],
+  })
+}
