@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Service, startService } from 'agent-service'
-import { announce, buildPackages, portFrom, untilStopped } from './example.ts'
+import { announce, portFrom, untilStopped } from './example.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
 const help = `Usage: npm run example:backend [-- --port N] [--processes N]
@@ -22,8 +22,7 @@ Exit codes: 0 stopped by Ctrl-C, 1 something could not be started, 2 the argumen
 `
 
 const options = { port: { type: 'string', default: '3000' }, processes: { type: 'string', default: '1' } } as const
-const exampleFile = (path: string): string =>
-  fileURLToPath(new URL(`../examples/node-backend/${path}`, import.meta.url))
+const server = fileURLToPath(new URL('../examples/node-backend/src/server.ts', import.meta.url))
 
 await runCommand({ name: 'example:backend', help, options }, async (values) => {
   const port = portFrom(values.port)
@@ -35,8 +34,7 @@ await runCommand({ name: 'example:backend', help, options }, async (values) => {
   }
   const origin = `http://127.0.0.1:${port}`
   const stopped = untilStopped()
-  const redirectUris = [`${origin}/auth/callback`]
-  const [service] = await Promise.all([startService({ dev: 'on', redirectUris }), buildPackages()])
+  const service = await startService({ dev: 'on', redirectUris: [`${origin}/auth/callback`] })
   const workers = backendWorkers(service, port)
   try {
     await Promise.all(Array.from({ length: processes }, () => workers.start()))
@@ -71,7 +69,7 @@ interface Workers {
 /** Processes of the backend behind one port. */
 function backendWorkers({ authUrl, baseUrl, clients }: Service, port: number): Workers {
   const client = clients.find(({ name }) => name === 'Demo confidential')
-  cluster.setupPrimary({ exec: exampleFile('src/server.ts'), execArgv: ['--import', 'tsx'] })
+  cluster.setupPrimary({ exec: server, execArgv: ['--import', 'tsx'] })
   const env = {
     AGENT_AUTH_URL: authUrl,
     AGENT_BASE_URL: baseUrl,
@@ -79,8 +77,6 @@ function backendWorkers({ authUrl, baseUrl, clients }: Service, port: number): W
     AGENT_CLIENT_SECRET: client?.clientSecret,
     COOKIE_SECRETS: process.env.COOKIE_SECRETS ?? randomBytes(32).toString('base64url'),
     PORT: String(port),
-    // The packages as they are published, not their sources.
-    TSX_TSCONFIG_PATH: exampleFile('tsconfig.json'),
   }
   const running = new Set<Worker>()
   let stopping = false

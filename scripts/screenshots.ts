@@ -7,12 +7,14 @@ import type { Person, Service } from '../service/src/index.ts'
 import { startService } from '../service/src/index.ts'
 import { authorizeUrl, personOf } from '../service/test/login.ts'
 import { launchChromium } from '../test/support/chromium.ts'
+import { type RunningExample, runExample } from '../test/support/example.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
 const help = `Usage: npm run screenshots [-- --all FOLDER]
 
-Starts agent-service with its dev controls, walks a real Chromium through every page, and writes the pictures of the
-README files to docs/screenshots. People, clients and secrets on them belong to a service that ends with the command.
+Starts agent-service with its dev controls and the example apps, walks a real Chromium through every page, and writes the
+pictures of the README files to docs/screenshots. People, clients and secrets on them belong to services that end with the
+command.
 
   --all FOLDER  write the pictures of every page, light and dark, narrow and wide, to this folder instead; a new
                 temporary folder when it is -
@@ -33,10 +35,16 @@ const kept: Record<string, { width: Width; heightPx: number }> = {
   consent: { width: 'narrow', heightPx: 800 },
   clients: { width: 'wide', heightPx: 800 },
   dev: { width: 'wide', heightPx: 1_060 },
+  spa: { width: 'wide', heightPx: 560 },
+  react: { width: 'wide', heightPx: 560 },
+  'node-backend': { width: 'wide', heightPx: 560 },
 }
 
 /** Below the page's card, as above it on a narrow screen. */
 const marginPx = 8
+
+/** The pictures of the example apps, and how their commands are called. */
+const exampleNames = { spa: 'spa', react: 'react', 'node-backend': 'backend' }
 
 const docsFolder = fileURLToPath(new URL('../docs/screenshots', import.meta.url))
 
@@ -47,20 +55,22 @@ await runCommand({ name: 'screenshots', help, options: { all: { type: 'string' }
   const folder = all === '-' ? await mkdtemp(join(tmpdir(), 'agent-service-pages-')) : (all ?? docsFolder)
   await mkdir(folder, { recursive: true })
   const browser = await launchChromium()
+  const examples = new Map<string, RunningExample>()
   try {
+    for (const [picture, name] of Object.entries(exampleNames)) examples.set(picture, await runExample(name))
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of Object.keys(widths) as Width[]) {
         const viewport = { width: widths[width], height: 800 }
         const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', locale: 'en' })
-        await walk(
-          context,
-          all === undefined ? readmePictures(folder, colorScheme, width) : everyPicture(folder, colorScheme, width),
-        )
+        const shoot = (all === undefined ? readmePictures : everyPicture)(folder, colorScheme, width)
+        await walk(context, shoot)
+        for (const [picture, example] of examples) await visitExample(context, picture, example, shoot)
         await context.close()
       }
     }
   } finally {
     await browser.close()
+    for (const example of examples.values()) await example.stop()
   }
   process.stdout.write(`${folder}\n`)
   return exitCodes.ok
@@ -138,6 +148,31 @@ async function visitOthers(service: Service, page: Page, shoot: Shoot): Promise<
   await shoot('error', page)
   await page.goto(`${service.baseUrl}/docs`)
   await shoot('docs', page)
+}
+
+/** Signed in, with a second tab open. */
+async function visitExample(
+  context: BrowserContext,
+  picture: string,
+  example: RunningExample,
+  shoot: Shoot,
+): Promise<void> {
+  const page = await context.newPage()
+  await page.goto(example.origin)
+  await page.getByText('You are signed out').waitFor()
+  await shoot(`${picture}-signed-out`, page)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await signIn(page, example)
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('12 agents').waitFor()
+  const second = await context.newPage()
+  await second.goto(example.origin)
+  await second.getByText('12 agents').waitFor()
+  // The parts that change with time have been filled in by then.
+  await second.waitForTimeout(1_500)
+  await shoot(picture, second)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('You are signed out').waitFor()
 }
 
 async function signIn(page: Page, { email, password }: Pick<Person, 'email' | 'password'>): Promise<void> {

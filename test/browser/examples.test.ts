@@ -1,63 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
+import { type RunningExample, runExample } from '../support/example.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
-
-interface Running {
-  readonly origin: string
-  readonly email: string
-  readonly password: string
-  stop(): Promise<void>
-}
-
-/** Runs the example as a person would, and reads from its output where it is and how to sign in. */
-async function runExample(name: string): Promise<Running> {
-  const port = await freePort()
-  const child = spawn('npm', ['run', '-s', `example:${name}`, '--', '--port', String(port)], {
-    cwd: root,
-    detached: true,
-  })
-  const output = await printedUntil(child, 'Stop with Ctrl-C')
-  const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)$/m.exec(output) ?? []
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    email,
-    password,
-    async stop() {
-      process.kill(-(child.pid ?? 0), 'SIGINT')
-      await ended
-    },
-  }
-}
-
-function printedUntil(child: ChildProcess, end: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const read = (chunk: unknown): void => {
-      text += String(chunk)
-      if (text.includes(end)) resolve(text)
-    }
-    child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
-    child.once('exit', (code) => reject(new Error(`The example ended with ${code}: ${text}`)))
-  })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function approve(page: Page, { email, password }: Running): Promise<void> {
+async function approve(page: Page, { email, password }: RunningExample): Promise<void> {
   await page.locator('input[name=email]').fill(email)
   await page.locator('input[name=password]').fill(password)
   await page.locator('input[name=password]').press('Enter')
@@ -76,7 +22,7 @@ async function watchedContext(browser: Browser, problems: string[]): Promise<Bro
 
 describe.each(['spa', 'react'])('npm run example:%s', (name) => {
   let browser: Browser
-  let example: Running
+  let example: RunningExample
   let problems: string[] = []
   beforeAll(async () => {
     ;[browser, example] = await Promise.all([launchChromium(), runExample(name)])

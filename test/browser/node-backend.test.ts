@@ -1,0 +1,203 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launchChromium } from '../support/chromium.ts'
+import { type RunningExample, runExample } from '../support/example.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchChromium()
+})
+afterAll(() => browser?.close())
+
+/** From the app's page through the service's pages back to the app. */
+async function signIn(page: Page, { origin, email, password }: RunningExample, path = '/'): Promise<void> {
+  await page.goto(origin + path)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.locator('input[name=email]').fill(email)
+  await page.locator('input[name=password]').fill(password)
+  await page.locator('input[name=password]').press('Enter')
+  await page.locator('button[value=approve]').click()
+  await page.getByText('12 agents').waitFor()
+}
+
+/** Without those of the service, which is on the same host. */
+async function appCookies(context: BrowserContext): Promise<Cookie[]> {
+  return (await context.cookies()).filter(({ name }) => name.startsWith('agent-auth'))
+}
+
+/** Every address that Back and Forward lead to. */
+async function historyOf(page: Page): Promise<string[]> {
+  const protocol = await page.context().newCDPSession(page)
+  const { entries } = await protocol.send('Page.getNavigationHistory')
+  return entries.map(({ url }) => url)
+}
+
+/** What the server's page says of itself, before any script has run. */
+function statusesServed(page: Page, origin: string): Promise<string>[] {
+  const served: Promise<string>[] = []
+  page.on('response', (response) => {
+    const { origin: from, pathname } = new URL(response.url())
+    if (from === origin && pathname === '/')
+      served.push(response.text().then((html) => /data-status="([\w-]*)"/.exec(html)?.[1] ?? 'none'))
+  })
+  return served
+}
+
+describe('npm run example:backend', () => {
+  let example: RunningExample
+  let context: BrowserContext
+  const problems: string[] = []
+  beforeAll(async () => {
+    example = await runExample('backend')
+    context = await browser.newContext()
+    context.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text())
+    })
+    context.on('weberror', (error) => problems.push(error.error().message))
+  }, 60_000)
+  afterAll(async () => {
+    expect(await example?.stop()).toBe(0)
+  })
+
+  test('C-114 C-116 signs in; the first page that lands has the Strict cookie, and no address keeps the code', async () => {
+    const page = await context.newPage()
+    const served = statusesServed(page, example.origin)
+    await signIn(page, example, '/?view=all')
+    expect(page.url()).toBe(`${example.origin}/?view=all`)
+    expect(await Promise.all(served)).toEqual(['signed-out', 'signed-in'])
+    const own = (await historyOf(page)).filter((url) => url.startsWith(example.origin))
+    expect(own).toEqual([`${example.origin}/?view=all`, `${example.origin}/?view=all`])
+    const [cookie, ...more] = await appCookies(context)
+    expect([cookie, more]).toMatchObject([{ httpOnly: true, sameSite: 'Strict', path: '/' }, []])
+    expect(await page.evaluate(() => document.cookie)).toBe('')
+    await page.reload()
+    await page.getByText('12 agents').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  test('C-123 lists, searches and creates through the backend', async () => {
+    const page = await context.newPage()
+    await page.goto(example.origin)
+    await page.getByLabel('Search').fill('invoice')
+    await page.getByText('1 agent', { exact: true }).waitFor()
+    await page.getByLabel('Search').fill('')
+    await page.getByLabel('Name', { exact: true }).fill('Night Porter')
+    await page.getByLabel('What it should do').fill('Answers at night.')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('night_porter').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  test.each([
+    ['another site', 'localhost'],
+    ['another port of this host, where the cookie goes along', '127.0.0.1'],
+  ])('C-121 a form post from %s is refused', async (_, host) => {
+    const target = `${example.origin}/api/parent_agents`
+    const attacker = createServer((request, response) => {
+      const action = request.url === '/logout' ? `${example.origin}/auth/logout` : target
+      response.setHeader('content-type', 'text/html')
+      const name = '{"agent_name":"Planted","description":"x","parent_agent_type_key":"assistant","active":true,"x":"'
+      response.end(`<form method="post" enctype="text/plain" action="${action}">
+        <input name='${name}' value='"}'><button>Go</button></form>`)
+    })
+    await new Promise<void>((resolve) => attacker.listen(0, host, resolve))
+    const from = `http://${host}:${(attacker.address() as AddressInfo).port}`
+    const page = await context.newPage()
+    for (const path of ['/create', '/logout']) {
+      await page.goto(from + path)
+      const answer = page.waitForResponse((response) => response.request().method() === 'POST')
+      await page.getByRole('button').click()
+      const response = await answer
+      const { cookie = '' } = await response.request().allHeaders()
+      expect([response.status(), cookie !== '']).toEqual([403, host === '127.0.0.1'])
+      expect(await response.json()).toMatchObject({ code: 'origin_forbidden' })
+    }
+    await page.goto(example.origin)
+    await page.getByText('13 agents').waitFor()
+    await page.close()
+    attacker.closeAllConnections()
+    attacker.close()
+    problems.length = 0
+  })
+
+  test('C-128 a sign-out is seen in the other tab, and the page after it is signed out from the start', async () => {
+    const [page, other] = [await context.newPage(), await context.newPage()]
+    for (const tab of [page, other]) {
+      await tab.goto(example.origin)
+      await tab.getByText('13 agents').waitFor()
+    }
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You are signed out').waitFor()
+    // What the browser says when somebody turns to the tab.
+    await other.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await other.getByText('You are signed out').waitFor()
+    expect(await other.getByText('night_porter').count()).toBe(0)
+    const served = statusesServed(other, example.origin)
+    await other.reload()
+    expect(await Promise.all(served)).toEqual(['signed-out'])
+    expect(await appCookies(context)).toEqual([])
+    expect(problems).toEqual([])
+  })
+})
+
+describe('npm run example:backend -- --processes 4, with REDIS_URL', () => {
+  let redis: RedisServer
+  let example: RunningExample
+  beforeAll(async () => {
+    redis = await startRedis()
+    example = await runExample('backend', ['--processes', '4'], { REDIS_URL: redis.url })
+  }, 60_000)
+  afterAll(async () => {
+    expect(await example?.stop()).toBe(0)
+    await redis?.stop()
+  })
+
+  /** Which processes answer, each request over a connection of its own, and what they say of this person. */
+  async function ask(context: BrowserContext, times: number): Promise<Set<string>> {
+    const [{ name, value } = { name: '', value: '' }] = await appCookies(context)
+    const headers = { cookie: `${name}=${value}`, connection: 'close' }
+    const answers = await Promise.all(
+      Array.from({ length: times }, async () => {
+        const response = await fetch(`${example.origin}/auth/session`, {
+          headers: { ...headers, 'sec-fetch-site': 'none' },
+        })
+        const { status } = (await response.json()) as { status: string }
+        return `${response.headers.get('x-process')} ${status}`
+      }),
+    )
+    return new Set(answers)
+  }
+
+  test('C-118 C-129 four processes know one session, and it outlives the one that began it', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await signIn(page, example)
+    await page.getByText('Redis', { exact: true }).waitFor()
+    const before = [...(await ask(context, 16))]
+    expect(before.map((answer) => answer.replace(/^\d+ /, ''))).toEqual(Array(4).fill('signed-in'))
+    const killed = new Set(before.map((answer) => Number.parseInt(answer, 10)))
+    for (const pid of killed) process.kill(pid, 'SIGKILL')
+    // All of them are replaced; until then nobody answers.
+    await expect
+      .poll(
+        () =>
+          ask(context, 16).then(
+            ({ size }) => size,
+            () => 0,
+          ),
+        { timeout: 15_000 },
+      )
+      .toBe(4)
+    const after = [...(await ask(context, 16))].map((answer) => [
+      killed.has(Number.parseInt(answer, 10)),
+      answer.replace(/^\d+ /, ''),
+    ])
+    expect(after).toEqual(Array(4).fill([false, 'signed-in']))
+    await page.reload()
+    await page.getByText('12 agents').waitFor()
+    await context.close()
+  })
+})

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { getRequestListener } from '@hono/node-server'
+import type { Backend } from 'agent-auth/backend'
+import { type Service, startService } from 'agent-service'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { clientOf } from '../service/test/login.ts'
+import { AppBrowser, codeOf, guard } from './support/backend-rig.ts'
+import { freePort, runFile } from './support/example.ts'
+import { sendPlain } from './support/plain-http.ts'
+
+// Each adapter as a process of its own on a real port, before a service on real ports.
+
+const folder = fileURLToPath(new URL('../examples/node-backend/adapters/', import.meta.url))
+const adapters = ['hono', 'express', 'fastify', 'node-http']
+
+let service: Service
+const ports = new Map<string, number>()
+const stops: (() => unknown)[] = []
+
+beforeAll(async () => {
+  for (const name of [...adapters, 'next']) ports.set(name, await freePort())
+  const redirectUris = [...ports.values()].map((port) => `http://127.0.0.1:${port}/auth/callback`)
+  service = await startService({ dev: 'on', redirectUris })
+  service.dev.autoApprove('ada@demo.example')
+  stops.push(() => service.close())
+  const started = adapters.map((name) => runFile(`${folder}${name}.ts`, environment(name), 'Listening on'))
+  stops.push(...(await Promise.all(started)), await serveNext())
+}, 60_000)
+
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await Promise.all(stops.map((stop) => stop()))
+})
+
+function environment(name: string): Record<string, string> {
+  const { clientId, clientSecret = '' } = clientOf(service, 'Demo confidential')
+  return {
+    AGENT_AUTH_URL: service.authUrl,
+    AGENT_BASE_URL: service.baseUrl,
+    AGENT_CLIENT_ID: clientId,
+    AGENT_CLIENT_SECRET: clientSecret,
+    COOKIE_SECRETS: 'a-secret-of-this-test-that-is-long-enough',
+    PORT: String(ports.get(name)),
+  }
+}
+
+/** Next.js itself is not run: this calls what the route handler file exports by method, as Next does. */
+async function serveNext(): Promise<() => unknown> {
+  for (const [name, value] of Object.entries(environment('next'))) vi.stubEnv(name, value)
+  const file = `${folder}next/route.ts`
+  const route = (await import(file)) as Record<string, (request: Request) => Promise<Response>>
+  const serve = async (request: Request): Promise<Response> => {
+    const isRouted = /^\/(auth|api)\//.test(new URL(request.url).pathname)
+    return (await (isRouted ? route[request.method] : undefined)?.(request)) ?? new Response(null, { status: 405 })
+  }
+  const server = createServer(getRequestListener(serve, { overrideGlobalObjects: false }))
+  await once(server.listen(ports.get('next'), '127.0.0.1'), 'listening')
+  expect((server.address() as AddressInfo).port).toBe(ports.get('next'))
+  return () => server.close()
+}
+
+function browserAt(name: string): AppBrowser {
+  const overHttp: Backend = {
+    handle: sendPlain,
+    getSession: () => Promise.reject(new Error('That is for the server.')),
+  }
+  return new AppBrowser(service, overHttp, `http://127.0.0.1:${ports.get(name)}/auth/callback`)
+}
+
+const search = (value: string): RequestInit => ({
+  body: JSON.stringify({ limit: 5, offset: 0, search_value: value }),
+})
+const agents = '/api/parent_agents/search'
+
+describe.each([...adapters, 'next'])('the adapter %s', (name) => {
+  test('C-116 C-118 C-128 F092 logs in, calls the API, and logs out', async () => {
+    const person = browserAt(name)
+    const finished = await person.logIn('/agents?page=2')
+    expect(finished.status).toBe(200)
+    expect(await finished.text()).toContain('href="/agents?page=2"')
+    // The session and the removal of the login's own cookie: neither got lost on the way through the framework.
+    expect(finished.headers.getSetCookie()).toHaveLength(2)
+    expect(person.lines.at(-2)).toMatch(/^agent-auth-\d+=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/)
+    expect([...person.cookies.keys()]).toEqual([`agent-auth-${ports.get(name)}`])
+    expect(await person.status()).toBe('signed-in')
+    const found = await person.call(agents, search('invoice'))
+    expect(found.status).toBe(200)
+    expect(await found.json()).toMatchObject({ data: { count: 1 } })
+    expect((await person.logOut()).status).toBe(200)
+    expect(await person.status()).toBe('signed-out')
+    expect((await person.call(agents, search(''))).status).toBe(401)
+  })
+
+  test('C-121 C-123 refuses what comes from elsewhere, and serves nothing that is not listed', async () => {
+    const person = browserAt(name)
+    await person.logIn()
+    const crossSite = { 'sec-fetch-site': 'cross-site' }
+    expect(await codeOf(await person.call(agents, { ...search(''), headers: crossSite }))).toEqual([
+      403,
+      'origin_forbidden',
+    ])
+    expect((await person.send('/auth/logout', { method: 'POST' })).status).toBe(403)
+    expect((await person.call('/api/llm_models/search')).status).toBe(404)
+    expect(await person.status()).toBe('signed-in')
+  })
+
+  test('C-126 a body over 1 MiB is refused, and the next request works', async () => {
+    const person = browserAt(name)
+    await person.logIn()
+    expect((await person.call(agents, search('x'.repeat(1_200_000)))).status).toBe(413)
+    expect((await person.call(agents, search('invoice'))).status).toBe(200)
+  })
+})
+
+test.each(adapters)('the page of %s knows who is signed in', async (name) => {
+  const person = browserAt(name)
+  const before = await person.send('/')
+  expect([before.headers.get('cache-control'), await before.text()]).toEqual(['no-store', 'signed-out'])
+  await person.logIn()
+  expect(await (await person.send('/', { headers: guard })).text()).toBe('signed-in')
+})
+
+test('every adapter is run here, and has at most 50 lines', () => {
+  const files = readdirSync(folder).map((name) => (name.endsWith('.ts') ? name : `${name}/route.ts`))
+  expect(files.map((file) => file.replace(/(\/route)?\.ts$/, '')).sort()).toEqual([...adapters, 'next'].sort())
+  for (const file of files) expect(readFileSync(folder + file, 'utf8').split('\n').length).toBeLessThanOrEqual(51)
+})

@@ -1,0 +1,75 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+export interface RunningExample {
+  readonly origin: string
+  readonly email: string
+  readonly password: string
+  /** As Ctrl-C does it; resolves to the exit code. */
+  stop(): Promise<number | null>
+}
+
+/** Runs `npm run example:NAME` as a person would, and reads from its output where it is and how to sign in. */
+export async function runExample(
+  name: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<RunningExample> {
+  const port = await freePort()
+  const child = start('npm', ['run', '-s', `example:${name}`, '--', '--port', String(port), ...args], {
+    detached: true,
+    env: { ...process.env, ...env },
+  })
+  const output = await printedUntil(child, 'Stop with Ctrl-C')
+  const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)$/m.exec(output) ?? []
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    email,
+    password,
+    stop() {
+      process.kill(-(child.pid ?? 0), 'SIGINT')
+      return ended
+    },
+  }
+}
+
+/** A TypeScript file of the project in a process of its own, once it has printed this; ends with its `stop`. */
+export async function runFile(file: string, env: NodeJS.ProcessEnv, printed: string): Promise<() => Promise<void>> {
+  const child = start(process.execPath, ['--import', 'tsx', file], { env: { ...process.env, ...env } })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  await printedUntil(child, printed)
+  return () => {
+    child.kill('SIGKILL')
+    return ended
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  return spawn(command, args, { cwd: root, ...options })
+}
+
+function printedUntil(child: ChildProcess, end: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const read = (chunk: unknown): void => {
+      text += String(chunk)
+      if (text.includes(end)) resolve(text)
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${text}`)))
+  })
+}
