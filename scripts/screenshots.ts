@@ -80,7 +80,7 @@ function readmePictures(folder: string, theme: Theme, width: Width): Shoot {
   return async (name, page) => {
     const picture = kept[name]
     if (picture?.width !== width) return
-    const card = await page.locator('main').boundingBox()
+    const card = await page.locator('main:visible').boundingBox()
     const endPx = (card?.y ?? 0) + (card?.height ?? 0) + marginPx
     const clip = { x: 0, y: 0, width: widths[width], height: Math.min(picture.heightPx, endPx) }
     await page.screenshot({ path: join(folder, `${name}-${theme}.png`), clip, fullPage: true, animations: 'disabled' })
@@ -169,8 +169,8 @@ async function visitExample(
   await second.goto(example.origin)
   await second.getByText('12 agents').waitFor()
   // The parts that change with time have been filled in by then.
-  await second.waitForTimeout(1_500)
-  await shoot(picture, second)
+  await page.waitForTimeout(1_500)
+  await shoot(picture, page)
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByText('You are signed out').waitFor()
 }

@@ -1,29 +1,31 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
+const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
+
 export interface RunningExample {
   readonly origin: string
   readonly email: string
   readonly password: string
-  /** As Ctrl-C does it; resolves to the exit code. */
+  /** As Ctrl-C does it, to every process of the group; resolves to the exit code. */
   stop(): Promise<number | null>
 }
 
-/** Runs `npm run example:NAME` as a person would, and reads from its output where it is and how to sign in. */
+/** Runs what `npm run example:NAME` runs, without npm, whose own exit code hides the command's; reads from its output where it is and how to sign in. */
 export async function runExample(
   name: string,
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<RunningExample> {
   const port = await freePort()
-  const child = start('npm', ['run', '-s', `example:${name}`, '--', '--port', String(port), ...args], {
-    detached: true,
-    env: { ...process.env, ...env },
-  })
+  const script = scripts[`example:${name}`]?.split(' ') ?? []
+  const command = ['--import', ...script, '--port', String(port), ...args]
+  const child = start(process.execPath, command, { detached: true, env: { ...process.env, ...env } })
   const output = await printedUntil(child, 'Stop with Ctrl-C')
   const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)$/m.exec(output) ?? []
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
