@@ -12,7 +12,9 @@ const own = Object.entries(scripts).filter(([, script]) => /^tsx \S+\.ts( \S+)?$
 function run(script: string, ...more: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const args = ['--import', ...script.split(' '), ...more]
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) => {
+    // Whatever stands in the environment of these tests is none of theirs.
+    const env = { ...process.env, REDIS_URL: '', DATABASE_URL: '' }
+    execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
     })
   })
@@ -45,3 +47,15 @@ test.each(oneOfEach)(
   },
   90_000,
 )
+
+test.each([
+  [['--processes', '4'], 'set REDIS_URL or DATABASE_URL'],
+  [['--processes', '0'], '--processes takes a number from 1 to 16'],
+  [['--port', '70000'], '--port takes a number from 1 to 65535'],
+])('npm run example:backend -- %j is exit code 2 and starts nothing', async (args, reason) => {
+  expect(await run(scripts['example:backend'] ?? '', ...args)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(reason),
+  })
+})

@@ -4,7 +4,8 @@ import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
 import { type RunningExample, runExample } from '../support/example.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { createDatabase, type FreshDatabase } from '../support/postgres-server.ts'
+import { serverUrl } from '../support/servers-client.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -51,7 +52,7 @@ describe('npm run example:backend', () => {
   let context: BrowserContext
   const problems: string[] = []
   beforeAll(async () => {
-    example = await runExample('backend')
+    example = await runExample('backend', [], { REDIS_URL: '', DATABASE_URL: '' })
     context = await browser.newContext()
     context.on('console', (message) => {
       if (message.type() === 'error') problems.push(message.text())
@@ -143,16 +144,24 @@ describe('npm run example:backend', () => {
   })
 })
 
-describe('npm run example:backend -- --processes 4, with REDIS_URL', () => {
-  let redis: RedisServer
+describe.each([
+  [4, 'Redis', 'redis', 'REDIS_URL'],
+  [2, 'PostgreSQL', 'postgres', 'DATABASE_URL'],
+] as const)('npm run example:backend -- --processes %i, on %s', (processes, place, server, variable) => {
   let example: RunningExample
+  let database: FreshDatabase | undefined
   beforeAll(async () => {
-    redis = await startRedis()
-    example = await runExample('backend', ['--processes', '4'], { REDIS_URL: redis.url })
+    const url = await serverUrl(server)
+    if (server === 'postgres') database = await createDatabase(url)
+    const unset = { REDIS_URL: '', DATABASE_URL: '' }
+    example = await runExample('backend', ['--processes', String(processes)], {
+      ...unset,
+      [variable]: database?.url ?? url,
+    })
   }, 60_000)
   afterAll(async () => {
     expect(await example?.stop()).toBe(0)
-    await redis?.stop()
+    await database?.drop()
   })
 
   /** Which processes answer, each request over a connection of its own, and what they say of this person. */
@@ -171,13 +180,13 @@ describe('npm run example:backend -- --processes 4, with REDIS_URL', () => {
     return new Set(answers)
   }
 
-  test('C-118 C-129 four processes know one session, and it outlives the one that began it', async () => {
+  test('C-118 C-129 all processes know one session, and it outlives the one that began it', async () => {
     const context = await browser.newContext()
     const page = await context.newPage()
     await signIn(page, example)
-    await page.getByText('Redis', { exact: true }).waitFor()
+    await page.getByText(place, { exact: true }).waitFor()
     const before = [...(await ask(context, 16))]
-    expect(before.map((answer) => answer.replace(/^\d+ /, ''))).toEqual(Array(4).fill('signed-in'))
+    expect(before.map((answer) => answer.replace(/^\d+ /, ''))).toEqual(Array(processes).fill('signed-in'))
     const killed = new Set(before.map((answer) => Number.parseInt(answer, 10)))
     for (const pid of killed) process.kill(pid, 'SIGKILL')
     // All of them are replaced; until then nobody answers.
@@ -190,12 +199,12 @@ describe('npm run example:backend -- --processes 4, with REDIS_URL', () => {
           ),
         { timeout: 15_000 },
       )
-      .toBe(4)
+      .toBe(processes)
     const after = [...(await ask(context, 16))].map((answer) => [
       killed.has(Number.parseInt(answer, 10)),
       answer.replace(/^\d+ /, ''),
     ])
-    expect(after).toEqual(Array(4).fill([false, 'signed-in']))
+    expect(after).toEqual(Array(processes).fill([false, 'signed-in']))
     await page.reload()
     await page.getByText('12 agents').waitFor()
     await context.close()
