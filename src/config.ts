@@ -1,6 +1,5 @@
-import type { ClientAuth } from 'oauth4webapi'
 import { type Clock, systemClock } from './clock.ts'
-import { clientSecretBasic, publicClient } from './config/client-authentication.ts'
+import { basicCredentials } from './config/client-authentication.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import { AgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
@@ -38,13 +37,12 @@ export interface AuthConfigOptions {
   onEvent?: ((event: AuthEvent) => void) | undefined
 }
 
-/** A checked, frozen configuration. The client secret lives only in the closure of `clientAuthentication`. */
+/** A checked, frozen configuration. The client secret lives only in the closure of `authorization`. */
 export interface AuthConfig {
   readonly authUrl: string
   readonly baseUrl: string
   readonly clientId: string
   readonly clientKind: 'public' | 'confidential'
-  readonly clientAuthentication: ClientAuth
   readonly redirectUri: string
   readonly scope: string
   readonly dialect: 'service' | 'standard'
@@ -54,6 +52,8 @@ export interface AuthConfig {
   readonly issuerParameter: 'optional' | 'required'
   readonly timeoutMs: number
   readonly clock: Clock
+  /** What a confidential client proves itself with; a public one names itself in the body. Specification section 5.2. */
+  authorization(): string | undefined
   fetch(input: string, init: RequestInit): Promise<Response>
   emit(event: AuthEvent): void
 }
@@ -73,7 +73,6 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
     baseUrl: checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, ''),
     clientId,
     clientKind: clientSecret === undefined ? 'public' : 'confidential',
-    clientAuthentication: clientSecret === undefined ? publicClient : clientSecretBasic(clientSecret, basicEncoding),
     redirectUri: checkServiceUrl('redirectUri', options.redirectUri),
     scope,
     dialect,
@@ -83,6 +82,8 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
     issuerParameter,
     timeoutMs,
     clock: options.clock ?? systemClock,
+    authorization: () =>
+      clientSecret === undefined ? undefined : basicCredentials(clientId, clientSecret, basicEncoding),
     // Called bare: some platforms refuse a fetch with another receiver.
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {

@@ -1,4 +1,3 @@
-import { authorizationCodeGrantRequest } from 'oauth4webapi'
 import { backoffMs } from './backoff.ts'
 import type { AuthConfig } from './config.ts'
 import { abortable, sleep } from './deadline.ts'
@@ -29,21 +28,12 @@ export async function exchangeCode(
 }
 
 async function exchange(config: AuthConfig, content: GrantContent): Promise<Tokens> {
-  const { parameters, pending } = content
+  const { code, pending } = content
   for (let attempt = 1; ; attempt++) {
     try {
       return await requestTokens(config, {
         grant: 'authorization_code',
-        send: (server, client, options) =>
-          authorizationCodeGrantRequest(
-            server,
-            client,
-            config.clientAuthentication,
-            parameters,
-            pending.redirectUri,
-            pending.codeVerifier,
-            options,
-          ),
+        parameters: { redirect_uri: pending.redirectUri, code, code_verifier: pending.codeVerifier },
       })
     } catch (error) {
       if (!isAgentAuthError(error) || error.details?.outcome !== 'not_sent') throw error

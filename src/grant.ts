@@ -13,8 +13,7 @@ export interface Grant {
 
 export interface GrantContent {
   readonly pending: PendingLogin
-  /** As `validateAuthResponse` of oauth4webapi returned them. */
-  readonly parameters: URLSearchParams
+  readonly code: string
   /** The one exchange of this grant, shared by all who ask. */
   exchange?: Promise<Tokens> | undefined
 }

@@ -1,4 +1,3 @@
-import { refreshTokenGrantRequest } from 'oauth4webapi'
 import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { requestTokens } from './token-endpoint.ts'
@@ -20,8 +19,7 @@ export async function refreshTokens(
     throw new AgentAuthError('login_required', 'There is no refresh token. The person must sign in again.')
   return requestTokens(config, {
     grant: 'refresh_token',
-    send: (server, client, options) =>
-      refreshTokenGrantRequest(server, client, config.clientAuthentication, refreshToken, options),
+    parameters: { refresh_token: refreshToken },
     previous: tokens,
     signal,
   })

@@ -1,10 +1,3 @@
-import {
-  type AuthorizationServer,
-  allowInsecureRequests,
-  type Client,
-  customFetch,
-  type TokenEndpointRequestOptions,
-} from 'oauth4webapi'
 import type { AuthConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { discardBody } from './discard-body.ts'
@@ -15,8 +8,8 @@ import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
   readonly grant: GrantType
-  /** Builds the RFC 6749 request; the dialect is applied where it would go out. */
-  send(server: AuthorizationServer, client: Client, options: TokenEndpointRequestOptions): Promise<Response>
+  /** Those of this grant, in the order of the form; what every grant sends is added. */
+  readonly parameters: Readonly<Record<string, string>>
   readonly previous?: Tokens
   readonly signal?: AbortSignal | undefined
 }
@@ -53,21 +46,9 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   }
 }
 
-async function roundTrip(config: AuthConfig, { send }: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
-  const { authUrl, clientId, tokenEndpoint } = config
-  let requested = tokenEndpoint
-  const response = await send(
-    { issuer: config.issuer ?? authUrl, token_endpoint: tokenEndpoint },
-    { client_id: clientId },
-    {
-      [allowInsecureRequests]: true,
-      [customFetch]: (_url, { body, headers }) => {
-        const [url, init] = wireRequest(config, body as URLSearchParams, headers)
-        requested = url
-        return config.fetch(url, { ...init, signal })
-      },
-    },
-  )
+async function roundTrip(config: AuthConfig, request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
+  const [requested, init] = wireRequest(config, request)
+  const response = await config.fetch(requested, { ...init, signal })
   // An opaque redirect has status 0; a fetch that ignored `redirect` has already carried the body away.
   const moved = response.url && response.url !== new URL(requested).href
   const redirected = moved || response.redirected || response.type === 'opaqueredirect'
@@ -86,19 +67,22 @@ function isReduced(granted: string | undefined, asked: string): boolean {
 
 /** The service's dialect: `grant_type` in the query only, a form for the code, JSON for the refresh token. */
 function wireRequest(
-  { dialect, tokenEndpoint }: AuthConfig,
-  parameters: URLSearchParams,
-  { authorization }: Record<string, string>,
+  { authorization: credentials, clientId, dialect, tokenEndpoint }: AuthConfig,
+  { grant, parameters }: TokenRequest,
 ): [url: string, init: RequestInit] {
-  const grant = parameters.get('grant_type')
+  const authorization = credentials()
   const inService = dialect === 'service'
   const json = inService && grant === 'refresh_token'
-  if (inService) parameters.delete('grant_type')
+  const members = {
+    ...parameters,
+    ...(!inService && { grant_type: grant }),
+    ...(!authorization && { client_id: clientId }),
+  }
   return [
     inService ? `${tokenEndpoint}?grant_type=${grant}` : tokenEndpoint,
     {
       method: 'POST',
-      body: json ? JSON.stringify(Object.fromEntries(parameters)) : parameters.toString(),
+      body: json ? JSON.stringify(members) : `${new URLSearchParams(members)}`,
       headers: {
         accept: 'application/json',
         'content-type': json ? 'application/json' : 'application/x-www-form-urlencoded',

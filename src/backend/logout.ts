@@ -1,4 +1,4 @@
-import { allowInsecureRequests, customFetch, revocationRequest } from 'oauth4webapi'
+import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
 import { withDeadline } from '../deadline.ts'
 import { discardBody } from '../discard-body.ts'
 import { isAgentAuthError } from '../errors.ts'
@@ -45,11 +45,16 @@ async function refreshTokenOf({ config, sessions }: BackendContext, key: string)
 }
 
 async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<'done' | 'failed'> {
-  const { authUrl, clientId, clientAuthentication } = config
+  const { authUrl, clientId } = config
+  const authenticate: ClientAuth = (_server, client, body, headers) => {
+    const authorization = config.authorization()
+    if (authorization) headers.set('authorization', authorization)
+    else body.set('client_id', client.client_id)
+  }
   const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
   try {
     const response = await withDeadline(revocationLimitMs, (signal) =>
-      revocationRequest(server, { client_id: clientId }, clientAuthentication, token, {
+      revocationRequest(server, { client_id: clientId }, authenticate, token, {
         [allowInsecureRequests]: true,
         [customFetch]: (url, { body, headers }) =>
           config.fetch(url, { method: 'POST', body: String(body), headers, redirect: 'manual', signal }),
