@@ -143,6 +143,20 @@ describe('what a token answer may leave out', () => {
     },
   )
 
+  it('C-043 claims whose base64url needs its own two characters, beside text that is not ASCII', async () => {
+    const token = new UnsecuredJWT({ iat: 1_000, exp: 1_600, name: 'ÿþ>>>???~~~žß' }).encode()
+    expect(token).toMatch(/-.*_|_.*-/)
+    expect((await read(() => json({ access_token: token }))).expiresAtMs).toBe(nowMs + 600_000)
+  })
+
+  it.each(['e30.CLAIMS', 'e30.CLAIMS.c.d', 'e30.CLAIMS.c.d.e'])(
+    'C-043 a JWT has three parts; others have an unknown life: %s',
+    async (shape) => {
+      const token = shape.replace('CLAIMS', btoa('{"iat":1000,"exp":1600}'))
+      expect(await read(() => json({ access_token: token }))).not.toHaveProperty('expiresAtMs')
+    },
+  )
+
   it.each([null, '', 7, {}, [], true, undefined].map((value) => [value]))(
     'C-044 refresh_token %j means none at login',
     async (value) => {
