@@ -13,7 +13,7 @@ export async function withDeadline<T>(
   const controller = new AbortController()
   const limit = new Promise<never>((_, reject) => {
     const timer = setTimeout(
-      () => reject(new AgentAuthError('timeout', `No answer within ${timeoutMs} ms. Try again.`, { retryable: true })),
+      () => reject(new AgentAuthError('timeout', `No answer within ${timeoutMs} ms.`, { retryable: true })),
       timeoutMs,
     )
     controller.signal.addEventListener('abort', () => clearTimeout(timer))

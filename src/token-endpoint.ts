@@ -1,9 +1,10 @@
 import type { AuthConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
-import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import type { AuthEvent } from './events.ts'
+import { present } from './present.ts'
 import { readTokenAnswer, type TokenAnswer } from './token-endpoint/answer.ts'
-import { classify, type GrantType, type Outcome, outcomeError } from './token-endpoint/outcome.ts'
+import { classify, type Failure, type GrantType, type Outcome, outcomeError } from './token-endpoint/outcome.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
@@ -30,7 +31,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
     const answer = await withDeadline(timeoutMs, (signal) => roundTrip(config, request, signal), request.signal)
     status = answer.status
     outcome = classify(request.grant, answer)
-    if (outcome !== 'ok' || !answer.body) throw outcomeError(request.grant, outcome as Exclude<Outcome, 'ok'>, answer)
+    if (outcome !== 'ok' || !answer.body) throw outcomeError(outcome as Failure, answer)
     const tokens = tokensFromResponse(answer.body, obtainedAtMs, request.previous)
     if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
     return tokens
@@ -39,24 +40,22 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
     if (!isAgentAuthError(error) && (offline || wasNotSent(error))) outcome = 'not_sent'
     throw requestError(request.grant, outcome, error)
   } finally {
-    const durationMs = clock.monotonicMs() - startedMs
-    const { origin } = new URL(tokenEndpoint)
-    const event = { type: 'token_request', grant: request.grant, outcome, durationMs, origin } as const
-    config.emit(status === undefined ? event : { ...event, status })
+    config.emit(
+      present<Extract<AuthEvent, { type: 'token_request' }>>({
+        type: 'token_request',
+        grant: request.grant,
+        outcome,
+        status,
+        durationMs: clock.monotonicMs() - startedMs,
+        origin: new URL(tokenEndpoint).origin,
+      }),
+    )
   }
 }
 
 async function roundTrip(config: AuthConfig, request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
-  const [requested, init] = wireRequest(config, request)
-  const response = await config.fetch(requested, { ...init, signal })
-  // An opaque redirect has status 0; a fetch that ignored `redirect` has already carried the body away.
-  const moved = response.url && response.url !== new URL(requested).href
-  const redirected = moved || response.redirected || response.type === 'opaqueredirect'
-  const answer = redirected
-    ? { status: 302, media: 'foreign' as const }
-    : await readTokenAnswer(response, config.clock.wallMs())
-  if (redirected) discardBody(response)
-  return answer
+  const [url, init] = wireRequest(config, request)
+  return readTokenAnswer(await config.fetch(url, { ...init, signal }), url, config.clock.wallMs())
 }
 
 /** An absent scope is the one that was asked for. RFC 6749 section 5.1. */
@@ -107,22 +106,16 @@ function wasNotSent(error: unknown): boolean {
 }
 
 /** A refresh may be repeated; a code that was sent is spent, whatever became of the answer. */
-function requestError(grant: GrantType, outcome: Outcome, error: unknown): AgentAuthError {
+function requestError(grant: GrantType, outcome: Failure, error: unknown): AgentAuthError {
+  const own = isAgentAuthError(error)
+  if (own && !error.retryable) return error
   const spent = grant === 'authorization_code' && outcome !== 'not_sent'
-  const lost = spent ? 'exchange_interrupted' : 'temporarily_unavailable'
-  if (isAgentAuthError(error)) {
-    if (!error.retryable) return error
-    const { code, message, status, details = { outcome: 'ambiguous' } } = error
-    if (!spent) return new AgentAuthError(code, message, { retryable: true, status, details })
-    const kept = code === 'response_too_large' ? code : lost
-    return new AgentAuthError(kept, `${message} Start the login again.`, {
-      status,
-      details,
-    })
-  }
   const what = outcome === 'not_sent' ? 'was not reached' : 'did not answer, or CORS hides its answer'
-  return new AgentAuthError(lost, `The token endpoint ${what}. ${spent ? 'Start the login again.' : 'Try again.'}`, {
-    retryable: !spent,
-    details: { outcome: outcome === 'not_sent' ? outcome : 'ambiguous' },
-  })
+  const lost = own ? error : new AgentAuthError('temporarily_unavailable', `The token endpoint ${what}.`)
+  const { code, message, status, details = { outcome } } = lost
+  return new AgentAuthError(
+    spent && code !== 'response_too_large' ? 'exchange_interrupted' : code,
+    `${message} ${spent ? 'Start the login again.' : 'Try again.'}`,
+    { retryable: !spent, status, details },
+  )
 }

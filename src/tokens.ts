@@ -1,4 +1,5 @@
 import { AgentAuthError } from './errors.ts'
+import { present } from './present.ts'
 import { redacted } from './redacted.ts'
 
 /** What the token endpoint granted: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
@@ -34,7 +35,7 @@ export function tokensFromResponse(
   const lifeMs = lifetimeMs(body.expires_in) ?? jwtLifetimeMs(accessToken, obtainedAtMs)
   return createTokens({
     accessToken,
-    refreshToken: text(refreshToken, Number.POSITIVE_INFINITY) ?? previous.refreshToken,
+    refreshToken: text(refreshToken) ?? previous.refreshToken,
     expiresAtMs: lifeMs && obtainedAtMs + lifeMs,
     obtainedAtMs,
     scope: text(scope, 16_384) ?? previous.scope,
@@ -43,8 +44,7 @@ export function tokensFromResponse(
 
 /** Makes a Tokens value without absent members. */
 export function createTokens(members: { [K in keyof Tokens]: Tokens[K] | undefined }): Tokens {
-  const present = Object.entries(members).filter(([, value]) => value !== undefined)
-  return redacted(Object.fromEntries(present) as unknown as Tokens, 'Tokens')
+  return redacted(present<Tokens>(members), 'Tokens')
 }
 
 /** The whole life of the access token in milliseconds, or undefined when unknown. */
@@ -52,7 +52,7 @@ export function lifeOf({ expiresAtMs, obtainedAtMs }: Tokens): number | undefine
   return expiresAtMs === undefined ? undefined : Math.max(0, expiresAtMs - obtainedAtMs)
 }
 
-function text(value: unknown, maxLength: number): string | undefined {
+function text(value: unknown, maxLength = Number.POSITIVE_INFINITY): string | undefined {
   return typeof value === 'string' && value.length <= maxLength && value ? value : undefined
 }
 

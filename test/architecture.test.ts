@@ -9,7 +9,16 @@ import { cycles, importsOf, reachable, sourceFiles, unionMembers } from './suppo
 
 /** The order of the core: every file may import the files before it, none after it. A stage is named after its main file. */
 const stages: Record<string, string[]> = {
-  ground: ['errors.ts', 'redacted.ts', 'clock.ts', 'backoff.ts', 'deadline.ts', 'discard-body.ts'],
+  ground: [
+    'errors.ts',
+    'present.ts',
+    'redacted.ts',
+    'clock.ts',
+    'backoff.ts',
+    'deadline.ts',
+    'discard-body.ts',
+    'read-within.ts',
+  ],
   config: ['events.ts', 'config/service-url.ts', 'config/client-authentication.ts', 'config.ts'],
   tokens: ['tokens.ts'],
   'token-endpoint': ['token-endpoint/answer.ts', 'token-endpoint/outcome.ts', 'token-endpoint.ts'],

@@ -1,4 +1,5 @@
 import { sleep } from '../deadline.ts'
+import { readWithin } from '../read-within.ts'
 
 const maxBufferedBytes = 1_048_576
 
@@ -30,7 +31,7 @@ export function replayable(input: FetchInput, init: RequestInit | undefined): Re
   return { input, init, again: async () => ({ input, init }), release() {} }
 }
 
-function teed(input: FetchInput, init: RequestInit, body: ReadableStream<Uint8Array>): Replay {
+function teed(input: FetchInput, init: RequestInit, body: ReadableStream<Uint8Array<ArrayBuffer>>): Replay {
   const [first, spare] = body.tee()
   const copy = bufferWithin(spare)
   return {
@@ -61,44 +62,23 @@ function cloned(input: Request, init: RequestInit | undefined): Replay {
 
 interface Buffered {
   /** All of the body if it has ended by now: a refusal may come while it still runs. */
-  bytes(): Promise<Uint8Array<ArrayBuffer> | undefined>
+  bytes(): Promise<Blob | undefined>
   stop(): void
 }
 
 /** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
-function bufferWithin(stream: ReadableStream<Uint8Array>): Buffered {
+function bufferWithin(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Buffered {
   const reader = stream.getReader()
-  const stop = (): void => {
-    reader.cancel().catch(() => {})
+  const whole = readWithin(reader, maxBufferedBytes).catch(() => undefined)
+  return {
+    bytes: () => Promise.race([whole, sleep(0).then(() => undefined)]),
+    stop: () => {
+      reader.cancel().catch(() => {})
+    },
   }
-  const read = async (): Promise<Uint8Array<ArrayBuffer> | undefined> => {
-    const chunks: Uint8Array[] = []
-    let size = 0
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return joined(chunks, size)
-      size += value.byteLength
-      if (size > maxBufferedBytes) break
-      chunks.push(value)
-    }
-    stop()
-    return undefined
-  }
-  const whole = read().catch(() => undefined)
-  return { bytes: () => Promise.race([whole, sleep(0).then(() => undefined)]), stop }
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return bytes
-}
-
-function isStream(body: BodyInit): body is ReadableStream<Uint8Array> {
+function isStream(body: BodyInit): body is ReadableStream<Uint8Array<ArrayBuffer>> {
   return typeof body === 'object' && 'getReader' in body
 }
 

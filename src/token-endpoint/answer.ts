@@ -1,5 +1,6 @@
 import { discardBody } from '../discard-body.ts'
 import { AgentAuthError } from '../errors.ts'
+import { readWithin } from '../read-within.ts'
 
 const maxBytes = 262_144
 
@@ -7,45 +8,29 @@ const maxBytes = 262_144
 export interface TokenAnswer {
   readonly status: number
   readonly media: 'json' | 'foreign'
-  readonly body?: Record<string, unknown>
-  readonly retryAfterMs?: number
+  readonly body?: Record<string, unknown> | undefined
+  readonly retryAfterMs?: number | undefined
 }
 
 /** Reads at most 256 KiB of decompressed JSON and never lets a parser's error out, since those quote what they read. */
-export async function readTokenAnswer(response: Response, nowMs: number): Promise<TokenAnswer> {
-  const { status, headers } = response
-  const type = headers.get('content-type')
-  const media = !type || /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type) ? 'json' : 'foreign'
-  const body = media === 'json' ? parseObject(await readText(response)) : undefined
-  if (media === 'foreign') discardBody(response)
-  const retryAfterMs = parseRetryAfter(headers.get('retry-after'), nowMs)
-  return { status, media, ...(body && { body }), ...(retryAfterMs !== undefined && { retryAfterMs }) }
+export async function readTokenAnswer(response: Response, requested: string, nowMs: number): Promise<TokenAnswer> {
+  const { status, headers, url, redirected, type } = response
+  // An opaque redirect has status 0; a fetch that ignored `redirect` has already carried the body away.
+  const moved = redirected || type === 'opaqueredirect' || (url && url !== new URL(requested).href)
+  const retryAfterMs = retryAfter(headers.get('retry-after') ?? '', nowMs)
+  const mediaType = headers.get('content-type')
+  if (moved || (mediaType && !/^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(mediaType))) {
+    discardBody(response)
+    return moved ? { status: 302, media: 'foreign' } : { status, media: 'foreign', retryAfterMs }
+  }
+  return { status, media: 'json', body: parseObject(await readText(response)), retryAfterMs }
 }
 
+/** Some platforms have no body streams; there the bound can only be checked afterwards. */
 async function readText(response: Response): Promise<string> {
   const reader = response.body?.getReader()
-  // Some platforms have no body streams; there the bound can only be checked afterwards.
-  if (!reader) return bounded(await response.text())
-  const decoder = new TextDecoder()
-  let text = ''
-  let size = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    size += value.byteLength || 1
-    if (size > maxBytes) {
-      reader.cancel().catch(() => {})
-      tooLarge()
-    }
-    text += decoder.decode(value, { stream: true })
-  }
-}
-
-function bounded(text: string): string {
-  return text.length > maxBytes ? tooLarge() : text
-}
-
-function tooLarge(): never {
+  const text = await (reader ? (await readWithin(reader, maxBytes))?.text() : response.text())
+  if (text !== undefined && text.length <= maxBytes) return text
   throw new AgentAuthError('response_too_large', 'The token endpoint sent more than 256 KiB.', { retryable: true })
 }
 
@@ -59,12 +44,8 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 /** Seconds or an HTTP date, clamped to five minutes; anything else counts as absent. RFC 9110 section 10.2.3. */
-function parseRetryAfter(value: string | null, nowMs: number): number | undefined {
-  if (!value) return undefined
-  const waitMs = /^\d+$/.test(value)
-    ? Number(value) * 1000
-    : / GMT$/.test(value)
-      ? Date.parse(value) - nowMs
-      : Number.NaN
+function retryAfter(value: string, nowMs: number): number | undefined {
+  const untilMs = / GMT$/.test(value) ? Date.parse(value) - nowMs : Number.NaN
+  const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : untilMs
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), 300_000)
 }

@@ -1,0 +1,18 @@
+/** Reads a body to its end; past `maxBytes` it gives up, cancels the rest and returns undefined. */
+export async function readWithin(
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+  maxBytes: number,
+): Promise<Blob | undefined> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return new Blob(chunks)
+    // An endless stream of nothing must end as well.
+    size += value.byteLength || 1
+    if (size > maxBytes) break
+    chunks.push(value)
+  }
+  reader.cancel().catch(() => {})
+  return undefined
+}
