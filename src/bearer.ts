@@ -1,5 +1,5 @@
 import { refusesRetry } from './bearer/challenge.ts'
-import { type Replay, replayable } from './bearer/replay.ts'
+import { replayable } from './bearer/replay.ts'
 import { allowedTargets, type BearerScope } from './bearer/scope.ts'
 import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
@@ -38,24 +38,26 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     const signal = init?.signal ?? request?.signal
     // Before any waiting: what the caller changes afterwards belongs to its next call.
     const replay = replayable(request ?? target, { ...init, headers })
-    const token = await tokenFrom(tokens, { signal }, replay)
-    headers.set('authorization', `Bearer ${token}`)
-    const response = await sendFirst(send, replay)
-    if (response.status === 401 && !refusesRetry(response.headers) && isFromScope(response, targetOf))
-      return retry(send, tokens, { token, replay, headers, response, signal })
-    replay.release()
-    return response
+    let response: Response | undefined
+    try {
+      const token = await tokenFrom(tokens, { signal })
+      headers.set('authorization', `Bearer ${token}`)
+      response = await send(replay.input, replay.init)
+      if (response.status !== 401 || refusesRetry(response.headers) || !isFromScope(response, targetOf)) return response
+      const newer = await newerToken(tokens, token, signal)
+      const again = newer === token ? undefined : await replay.again?.()
+      if (!again) return response
+      headers.set('authorization', `Bearer ${newer}`)
+      discardBody(response)
+      return await send(again.input, { ...again.init, headers })
+    } catch (error) {
+      if (response) discardBody(response)
+      throw error
+    } finally {
+      replay.release?.()
+    }
   }
   return bearerFetch
-}
-
-async function sendFirst(send: typeof fetch, replay: Replay): Promise<Response> {
-  try {
-    return await send(replay.input, replay.init)
-  } catch (error) {
-    replay.release()
-    throw error
-  }
 }
 
 /** A 401 from where a redirect led says nothing about a token that did not travel there. */
@@ -67,31 +69,6 @@ function isFromScope({ redirected, url }: Response, targetOf: (input: string) =>
 function fixedToken(text: string): AccessTokenSource {
   const token = checkToken(text)
   return { getAccessToken: async () => token }
-}
-
-interface Refused {
-  readonly token: string
-  readonly replay: Replay
-  readonly headers: Headers
-  readonly response: Response
-  readonly signal: AbortSignal | null | undefined
-}
-
-async function retry(send: typeof fetch, source: AccessTokenSource, refused: Refused): Promise<Response> {
-  const { token, replay, headers, response, signal } = refused
-  try {
-    const newer = await newerToken(source, token, signal)
-    const again = newer === token ? undefined : await replay.again()
-    if (!again) return response
-    headers.set('authorization', `Bearer ${newer}`)
-    discardBody(response)
-    return send(again.input, { ...again.init, headers })
-  } catch (error) {
-    discardBody(response)
-    throw error
-  } finally {
-    replay.release()
-  }
 }
 
 /** When nothing can renew the token, the API's own 401 tells the caller more than an error would. */
@@ -112,12 +89,10 @@ async function newerToken(
 async function tokenFrom(
   source: AccessTokenSource,
   options: { rejected?: string; signal: AbortSignal | null | undefined },
-  replay?: Replay,
 ): Promise<string> {
   try {
     return checkToken(await source.getAccessToken(options))
   } catch (error) {
-    replay?.release()
     throw options.signal?.aborted ? options.signal.reason : error
   }
 }

@@ -3,87 +3,62 @@ import { readWithin } from '../read-within.ts'
 
 const maxBufferedBytes = 1_048_576
 
-type FetchInput = Parameters<typeof fetch>[0]
 interface Sending {
-  readonly input: FetchInput
-  readonly init: RequestInit | undefined
+  readonly input: Request | string
+  readonly init: RequestInit
 }
 
 /** A request that can be sent now and, with the same bytes, once more; `again` gives undefined when it cannot. */
 export interface Replay extends Sending {
-  again(): Promise<Sending | undefined>
+  again?(): Promise<Sending | undefined>
   /** Lets go of what was kept for a second sending. */
-  release(): void
+  release?(): void
 }
 
 /** Prepares the second sending before the first, without touching the caller's objects. */
-export function replayable(input: FetchInput, init: RequestInit | undefined): Replay {
-  const body = init?.body
-  if (body != null) {
-    if (isStream(body)) return teed(input, { ...init }, body)
-    const kept = snapshot(body)
-    if (kept === undefined) return { input, init, again: async () => undefined, release() {} }
-    const sending = { input, init: kept === body ? init : { ...init, body: kept } }
-    return { input, init: sending.init, again: async () => sending, release() {} }
+export function replayable(input: Request | string, init: RequestInit): Replay {
+  const { body, method } = init
+  if (body == null) {
+    if (typeof input === 'string' || /^(GET|HEAD)$/i.test(method ?? input.method)) return twice(input, init)
+    const spare = input.clone()
+    return { ...(spare.body ? buffered({ input: spare, init }, spare.body) : twice(spare, init)), input }
   }
-  if (typeof input === 'object' && 'clone' in input && !/^(GET|HEAD)$/i.test(init?.method ?? input.method))
-    return cloned(input, init)
-  return { input, init, again: async () => ({ input, init }), release() {} }
+  if (typeof body === 'object' && 'getReader' in body) {
+    const [first, spare] = body.tee()
+    return {
+      ...buffered({ input, init }, spare as ReadableStream<Uint8Array<ArrayBuffer>>),
+      init: { ...init, body: first },
+    }
+  }
+  const kept = snapshot(body)
+  if (kept === undefined) return { input, init }
+  return twice(input, kept === body ? init : { ...init, body: kept })
 }
 
-function teed(input: FetchInput, init: RequestInit, body: ReadableStream<Uint8Array<ArrayBuffer>>): Replay {
-  const [first, spare] = body.tee()
-  const copy = bufferWithin(spare)
-  return {
-    input,
-    init: { ...init, body: first },
-    again: async () => {
-      const bytes = await copy.bytes()
-      return bytes && { input, init: { ...init, body: bytes } }
-    },
-    release: copy.stop,
-  }
-}
-
-function cloned(input: Request, init: RequestInit | undefined): Replay {
-  const spare = input.clone()
-  const copy = spare.body && bufferWithin(spare.body)
-  return {
-    input,
-    init,
-    again: async () => {
-      if (!copy) return { input: spare, init }
-      const bytes = await copy.bytes()
-      return bytes && { input: spare, init: { ...init, body: bytes } }
-    },
-    release: () => copy?.stop(),
-  }
-}
-
-interface Buffered {
-  /** All of the body if it has ended by now: a refusal may come while it still runs. */
-  bytes(): Promise<Blob | undefined>
-  stop(): void
+function twice(input: Request | string, init: RequestInit): Replay {
+  return { input, init, again: async () => ({ input, init }) }
 }
 
 /** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
-function bufferWithin(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Buffered {
-  const reader = stream.getReader()
+function buffered({ input, init }: Sending, spare: ReadableStream<Uint8Array<ArrayBuffer>>): Replay {
+  const reader = spare.getReader()
   const whole = readWithin(reader, maxBufferedBytes).catch(() => undefined)
   return {
-    bytes: () => Promise.race([whole, sleep(0).then(() => undefined)]),
-    stop: () => {
+    input,
+    init,
+    async again() {
+      // All of the body if it has ended by now: a refusal may come while it still runs.
+      const body = await Promise.race([whole, sleep(0)])
+      return body ? { input, init: { ...init, body } } : undefined
+    },
+    release() {
       reader.cancel().catch(() => {})
     },
   }
 }
 
-function isStream(body: BodyInit): body is ReadableStream<Uint8Array<ArrayBuffer>> {
-  return typeof body === 'object' && 'getReader' in body
-}
-
 /** A copy the caller cannot change between the two sendings; undefined for what can be read only once. */
-function snapshot(body: BodyInit): BodyInit | undefined {
+function snapshot(body: Exclude<BodyInit, ReadableStream>): BodyInit | undefined {
   if (typeof body === 'string' || body instanceof Blob) return body
   if (body instanceof URLSearchParams) return new URLSearchParams(body)
   if (body instanceof ArrayBuffer) return body.slice(0)
