@@ -11,12 +11,8 @@ export async function withDeadline<T>(
 ): Promise<T> {
   if (signal?.aborted) throw aborted()
   const controller = new AbortController()
-  const limit = new Promise<never>((_, reject) => {
-    const timer = setTimeout(
-      () => reject(new AgentAuthError('timeout', `No answer within ${timeoutMs} ms.`, { retryable: true })),
-      timeoutMs,
-    )
-    controller.signal.addEventListener('abort', () => clearTimeout(timer))
+  const limit = sleep(timeoutMs, controller.signal).then(() => {
+    throw new AgentAuthError('timeout', `No answer within ${timeoutMs} ms.`, { retryable: true })
   })
   return abortable(Promise.race([limit, task(controller.signal)]), signal).finally(() => controller.abort())
 }
@@ -24,24 +20,16 @@ export async function withDeadline<T>(
 /** Ends only this wait when the signal fires; the work behind the promise goes on. Rejects with `aborted`. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
-  let stop = () => {}
-  const ended = new Promise<never>((_, reject) => {
-    stop = () => reject(aborted())
-    signal.addEventListener('abort', stop)
+  return new Promise<T>((resolve, reject) => {
+    const stop = (): void => reject(aborted())
     if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
-  // Whoever loses the race must not become an unhandled rejection.
-  ended.catch(() => {})
-  work.catch(() => {})
-  try {
-    return await Promise.race([ended, work])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
 /** Waits, unless the signal fires first. Rejects with `aborted`. */
-export function sleep(waitMs: number, signal?: AbortSignal): Promise<void> {
+export function sleep(waitMs: number, signal?: AbortSignal | null): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const wait = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, Math.min(waitMs, 2_147_483_647))
@@ -57,6 +45,6 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
   )
 }
 
-function aborted(): AgentAuthError {
+export function aborted(): AgentAuthError {
   return new AgentAuthError('aborted', 'The caller aborted the call.')
 }

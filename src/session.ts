@@ -1,14 +1,14 @@
 import type { AuthConfig } from './config.ts'
-import { abortable, succeeds } from './deadline.ts'
+import { abortable, aborted, succeeds } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
-import { SessionHolder, type SessionState } from './session/holder.ts'
+import { type SessionHolder, type SessionState, sessionHolder } from './session/holder.ts'
 import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
 import { superseded } from './session/refresh-turn.ts'
-import { Renewal } from './session/renewal.ts'
+import { createRenewal, type Renewal } from './session/renewal.ts'
 import { owedSaving, saveHeld } from './session/saving.ts'
 import { signOut } from './session/sign-out.ts'
-import { isPromise, type SessionStore, sessionStore } from './session/store.ts'
+import { isPromise, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import { createTokens, type Tokens } from './tokens.ts'
@@ -69,11 +69,9 @@ export function createSession(
   config: AuthConfig,
   { storage = memoryStorage(), key = 'default' }: SessionOptions = {},
 ): Session {
-  const store = sessionStore(storage, sessionName(config, key))
-  const holder = new SessionHolder(config, store)
-  const renewal = new Renewal({ config, store, holder, peers: storage.withLock ? 'locked' : 'unlocked' })
-  const parts = { config, store, holder, renewal }
-  const saveOwed = owedSaving(config, store, holder)
+  const holder = sessionHolder(config, sessionStore(storage, sessionName(config, key)))
+  const renewal = createRenewal(holder, storage.withLock ? 'locked' : 'unlocked')
+  const saveOwed = owedSaving(holder)
   let leaving: Promise<unknown> = Promise.resolve()
   let wishes = 0
   return {
@@ -84,18 +82,26 @@ export function createSession(
       // A call made for one person must not go out with the token of another.
       if (caller && holder.held && holder.held.record.id !== caller) throw superseded(holder)
       saveOwed()
-      return currentToken(parts, options)
+      return currentToken(holder, renewal, options)
     },
     async signIn(tokens) {
       checkTokens(tokens)
       const turn = ++wishes
       // A sign-out removes first what it finds, whosever it is; one that is called meanwhile has the last word.
       await succeeds(leaving)
-      if (turn === wishes) await signIn(parts, tokens)
+      if (turn !== wishes) return
+      const { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = tokens
+      renewal.cancel()
+      const own = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope })
+      holder.hold({ id: crypto.randomUUID(), rev: 1, tokens: own })
+      holder.expect('any')
+      await saveHeld(holder)
+      holder.flush()
     },
     signOut() {
       wishes++
-      const { forgotten, done } = signOut(parts)
+      renewal.cancel()
+      const { forgotten, done } = signOut(holder)
       leaving = Promise.all([leaving, forgotten])
       return done
     },
@@ -114,24 +120,15 @@ export function createSession(
   }
 }
 
-interface SessionParts {
-  readonly config: AuthConfig
-  readonly store: SessionStore
-  readonly holder: SessionHolder
-  readonly renewal: Renewal
-}
-
-async function currentToken(
-  { config, holder, renewal }: SessionParts,
-  options: GetAccessTokenOptions,
-): Promise<string> {
+async function currentToken(holder: SessionHolder, renewal: Renewal, options: GetAccessTokenOptions): Promise<string> {
+  const { clock } = holder.config
   const { rejected, minValidMs, forceRefresh, signal } = options
-  if (signal?.aborted) throw new AgentAuthError('aborted', 'The caller aborted the call.')
+  if (signal?.aborted) throw aborted()
   const { held } = holder
   if (!held) throw loginRequired()
   if (rejected !== undefined && holder.isFromAnotherSession(rejected)) throw superseded(holder)
   const { accessToken, refreshToken } = held.record.tokens
-  const nowMs = config.clock.monotonicMs()
+  const nowMs = clock.monotonicMs()
   const state = freshness(held, nowMs, minValidMs)
   const refused = rejected === accessToken
   if (refused && state !== 'spent' && held.record.rev > 1 && nowMs - held.bornMs < refusalPauseMs) return accessToken
@@ -143,9 +140,9 @@ async function currentToken(
     throw loginRequired()
   }
   try {
-    await renewal.renew(held, needed ? 'needed' : 'early', signal ?? undefined)
+    await renewal.renew(held, needed ? 'needed' : 'early', signal)
   } catch (error) {
-    const usable = freshness(held, config.clock.monotonicMs()) !== 'spent' && holder.held === held
+    const usable = freshness(held, clock.monotonicMs()) !== 'spent' && holder.held === held
     if (!needed && usable && isAgentAuthError(error) && error.code !== 'aborted') return accessToken
     throw error
   }
@@ -157,16 +154,6 @@ async function currentToken(
 function checkTokens(tokens: Tokens): void {
   if (!isRecord(decodeRecord('', encodeRecord('', { id: '-', rev: 1, tokens }))))
     throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
-}
-
-async function signIn({ store, holder, renewal }: SessionParts, tokens: Tokens): Promise<void> {
-  const { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = tokens
-  renewal.cancel()
-  const own = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope })
-  holder.hold({ id: crypto.randomUUID(), rev: 1, tokens: own }, Number.POSITIVE_INFINITY)
-  holder.expected = 'any'
-  await saveHeld(store, holder)
-  holder.flush()
 }
 
 function loginRequired(): AgentAuthError {

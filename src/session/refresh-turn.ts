@@ -1,4 +1,3 @@
-import type { AuthConfig } from '../config.ts'
 import { sleep, succeeds } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { refreshTokens } from '../refresh.ts'
@@ -6,20 +5,19 @@ import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
 import type { SessionHolder } from './holder.ts'
 import type { SessionRecord } from './record.ts'
 import { isLeftAlone } from './saving.ts'
-import type { SessionStore } from './store.ts'
 
-export interface RefreshTurn {
-  readonly config: AuthConfig
-  readonly store: SessionStore
-  readonly holder: SessionHolder
-  /** Whether everybody who shares the record also shares the lock. */
-  readonly peers: 'locked' | 'unlocked'
-}
+/** Whether everybody who shares the record also shares the lock. */
+export type Peers = 'locked' | 'unlocked'
 
 /** What happens under the lock, and nothing else does: look, refresh once, look again, save. */
-export async function refreshOnce(turn: RefreshTurn, from: HeldTokens, signal: AbortSignal): Promise<void> {
-  const { config, store, holder } = turn
-  await follow(store, holder)
+export async function refreshOnce(
+  holder: SessionHolder,
+  peers: Peers,
+  from: HeldTokens,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, store } = holder
+  await follow(holder)
   const { held } = holder
   if (held?.record.id !== from.record.id || signal.aborted) throw superseded(holder)
   // Another holder has replaced the token the caller came for.
@@ -27,11 +25,14 @@ export async function refreshOnce(turn: RefreshTurn, from: HeldTokens, signal: A
   const { id, rev, tokens } = held.record
   try {
     const fresh = await refreshTokens(config, tokens, { signal })
-    await commit(turn, held, { id, rev: rev + 1, tokens: fresh }, signal)
+    await commit(holder, held, { id, rev: rev + 1, tokens: fresh }, signal)
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
-    if (await wasReplaced(turn, held, signal)) return
-    await endRefused(turn)
+    if (await wasReplaced(holder, peers, held, signal)) return
+    if (holder.held) {
+      holder.end('refused')
+      if (!isLeftAlone(holder.expected)) await store.remove().catch(() => holder.report('remove_failed'))
+    }
     const { status, details } = error
     throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', {
       status,
@@ -42,34 +43,38 @@ export async function refreshOnce(turn: RefreshTurn, from: HeldTokens, signal: A
 
 /** Saves the new tokens unless the record was removed or replaced meanwhile; a store that fails is owed the write. */
 async function commit(
-  { store, holder }: RefreshTurn,
+  holder: SessionHolder,
   held: HeldTokens,
   next: SessionRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  await follow(store, holder)
-  if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
+  const checkCurrent = (): void => {
+    if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
+  }
+  await follow(holder)
+  checkCurrent()
   if (holder.held !== held) return
   const leftAlone = isLeftAlone(holder.expected)
-  const written = !leftAlone && (await succeeds(store.write(next)))
-  if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
+  const written = !leftAlone && (await succeeds(holder.store.write(next)))
+  checkCurrent()
   // The age counts from before the request, which lasted a minute at most.
   holder.hold(next, 60_000)
-  if (written) holder.expected = identityOf(next)
+  if (written) holder.expect(identityOf(next))
   else if (!leftAlone) holder.report('write_failed')
 }
 
 /** Before a refusal counts: whether another holder, the winner of a race, has put newer tokens in the store. */
 async function wasReplaced(
-  { store, holder, peers }: RefreshTurn,
+  holder: SessionHolder,
+  peers: Peers,
   held: HeldTokens,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let read = await follow(store, holder)
+  let read = await follow(holder)
   if (peers === 'unlocked' && holder.held === held) {
     // Nothing kept another tab or process from refreshing too: its tokens may be about to arrive.
     await sleep(1_000, signal)
-    read = await follow(store, holder)
+    read = await follow(holder)
   }
   if (!read)
     throw new AgentAuthError('storage_failed', 'The refusal could not be checked against the storage. Try again.', {
@@ -78,16 +83,10 @@ async function wasReplaced(
   return holder.held !== undefined && holder.held !== held
 }
 
-async function endRefused({ store, holder }: RefreshTurn): Promise<void> {
-  if (!holder.held) return
-  holder.end('refused')
-  if (!isLeftAlone(holder.expected)) await store.remove().catch(() => holder.report('remove_failed'))
-}
-
 /** A store that cannot be read must not stop a session that lives in memory; tells whether it was. */
-async function follow(store: SessionStore, holder: SessionHolder): Promise<boolean> {
+async function follow(holder: SessionHolder): Promise<boolean> {
   try {
-    holder.adopt(await store.read())
+    holder.adopt(await holder.store.read())
     return true
   } catch {
     holder.report('read_failed')
@@ -95,8 +94,8 @@ async function follow(store: SessionStore, holder: SessionHolder): Promise<boole
   }
 }
 
-export function superseded(holder: SessionHolder): AgentAuthError {
-  return holder.held
+export function superseded({ held }: SessionHolder): AgentAuthError {
+  return held
     ? new AgentAuthError(
         'session_changed',
         'Somebody else signed in meanwhile. Nothing was sent for the earlier session.',

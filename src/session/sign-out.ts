@@ -2,15 +2,8 @@ import { succeeds } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SessionHolder } from './holder.ts'
 import { isRecord, type Stored } from './record.ts'
-import type { Renewal } from './renewal.ts'
-import { isLeftAlone, readOrUnreadable } from './saving.ts'
+import { isLeftAlone, readOr } from './saving.ts'
 import type { SessionStore } from './store.ts'
-
-interface SignOutParts {
-  readonly store: SessionStore
-  readonly holder: SessionHolder
-  readonly renewal: Renewal
-}
 
 export interface SignOut {
   /** Never rejects; from then on only records of sign-ins that ended here are removed. */
@@ -20,19 +13,19 @@ export interface SignOut {
 }
 
 /** Ends the session here at once, then in the store: first without the lock, which may be long in coming. */
-export function signOut({ store, holder, renewal }: SignOutParts): SignOut {
-  renewal.cancel()
+export function signOut(holder: SessionHolder): SignOut {
   holder.end('signed_out')
   holder.flush()
   const forget = (stored: Stored): boolean => {
     if (isRecord(stored)) holder.end('signed_out', stored.id)
     return true
   }
-  const forgotten = succeeds(sweep(store, forget))
-  return { forgotten, done: leave(store, holder, forgotten) }
+  const forgotten = succeeds(sweep(holder.store, forget))
+  return { forgotten, done: leave(holder, forgotten) }
 }
 
-async function leave(store: SessionStore, holder: SessionHolder, forgotten: Promise<boolean>): Promise<void> {
+async function leave(holder: SessionHolder, forgotten: Promise<boolean>): Promise<void> {
+  const { store } = holder
   const first = await forgotten
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
   const second = await succeeds(
@@ -52,7 +45,7 @@ async function leave(store: SessionStore, holder: SessionHolder, forgotten: Prom
 
 /** Removes the record if it may be, and tells what it saw; what cannot be read can still be removed. */
 async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<Stored> {
-  const stored = await readOrUnreadable(store)
+  const stored = await readOr(store, 'unreadable')
   if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
   return stored
 }
