@@ -1,6 +1,8 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import { attempt } from './attempt.ts'
 import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
+import { present } from './present.ts'
 import { redacted } from './redacted.ts'
 
 /** One login on its way: plain and serialisable, to be kept where only this person's browser or session can read it. */
@@ -27,8 +29,7 @@ export interface StartLoginOptions {
   readonly state?: string | undefined
 }
 
-const reserved =
-  /^(response_type|response_mode|client_id|redirect_uri|scope|state|code_challenge|code_challenge_method|request|request_uri)$/
+const reserved = /^(response_(type|mode)|client_id|redirect_uri|scope|state|code_challenge(_method)?|request(_uri)?)$/
 
 /**
  * Builds the authorize URL with a fresh state and S256 challenge, for public and confidential clients alike, and the
@@ -59,18 +60,18 @@ export async function startLogin(
     url.searchParams.set(name, value)
   }
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-  const pending: PendingLogin = {
+  const pending = present<PendingLogin>({
     v: 1,
     state,
     codeVerifier,
     clientId,
     redirectUri,
     tokenEndpoint,
-    ...(issuer !== undefined && { issuer }),
+    issuer,
     issuerParameter,
-    ...(returnTo !== undefined && { returnTo: localPath(returnTo, redirectUri) }),
+    returnTo: returnTo === undefined ? returnTo : localPath(returnTo, redirectUri),
     createdAtMs: clock.wallMs(),
-  }
+  })
   return { url, pending: redacted(pending, 'PendingLogin') }
 }
 
@@ -90,12 +91,9 @@ export function requireWebCrypto(): void {
 
 /** Reduces a target to path, query and hash; the reduced path is checked, since the parser turns `/..//e` into `//e`. */
 function localPath(target: string, redirectUri: string): string {
-  try {
-    const { origin } = new URL(redirectUri)
-    const url = new URL(target, origin)
-    if (url.origin === origin && /^\/(?![/\\])/.test(url.pathname)) return url.pathname + url.search + url.hash
-  } catch {
-    // Not a URL: the front page is always a safe place.
-  }
-  return '/'
+  const { origin } = new URL(redirectUri)
+  const url = attempt(() => new URL(target, origin))
+  // The front page is always a safe place.
+  if (url?.origin !== origin || !/^\/(?![/\\])/.test(url.pathname)) return '/'
+  return url.pathname + url.search + url.hash
 }

@@ -1,7 +1,9 @@
+import { attempt } from './attempt.ts'
 import type { PendingLogin } from './authorize.ts'
 import { systemClock } from './clock.ts'
-import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails } from './errors.ts'
+import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { type Grant, sealGrant } from './grant.ts'
+import { present } from './present.ts'
 
 /** How long a login may take, from `startLogin` to the callback. */
 export const pendingLifeMs = 600_000
@@ -47,12 +49,12 @@ function isPendingLogin(value: PendingLogin | null | undefined): value is Pendin
   const { v, createdAtMs, ...texts } = value ?? ({} as Partial<PendingLogin>)
   const { state, codeVerifier, clientId, redirectUri = '', tokenEndpoint, issuer = 'any' } = texts
   const named = [state, codeVerifier, clientId, tokenEndpoint, issuer].every((text) => typeof text === 'string' && text)
-  return v === 1 && named && Number.isFinite(createdAtMs) && parse(redirectUri) !== undefined
+  return v === 1 && named && Number.isFinite(createdAtMs) && attempt(() => new URL(redirectUri)) !== undefined
 }
 
 function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): Parameters {
   const expected = new URL(redirectUri)
-  const actual = parse(url, expected)
+  const actual = attempt(() => new URL(url, expected))
   if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
     malformed('is not at the redirect URI')
   if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('carries its answer in the fragment')
@@ -65,15 +67,6 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): P
   return parameters
 }
 
-/** The parser's own error quotes the whole URL. */
-function parse(url: string | URL, base?: URL): URL | undefined {
-  try {
-    return new URL(url, base)
-  } catch {
-    return undefined
-  }
-}
-
 function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | undefined): void {
   if (issuer !== undefined && iss !== issuer && (iss !== undefined || issuerParameter === 'required'))
     throw new AgentAuthError('issuer_mismatch', 'The callback does not come from the configured issuer.')
@@ -81,21 +74,20 @@ function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | un
 
 function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthError {
   const { error = '', error_description: description, error_uri: uri } = parameters
-  const details: AgentAuthErrorDetails = {
+  const details = present<AgentAuthErrorDetails>({
     error: printable(error, 64),
-    ...(description && { errorDescription: printable(description, 512) }),
-    ...(uri && /^https?:/i.test(uri) && { errorUri: printable(uri, 512) }),
-    ...(returnTo !== undefined && { returnTo }),
-  }
-  const code: AgentAuthErrorCode = error === 'access_denied' ? 'login_denied' : 'login_failed'
-  const what =
-    code === 'login_denied' ? 'The person or the service denied the login.' : 'The service refused the login.'
-  return new AgentAuthError(code, what, { retryable: /^(server_error|temporarily_unavailable)$/.test(error), details })
+    errorDescription: description && printable(description, 512),
+    errorUri: uri && /^https?:/i.test(uri) ? printable(uri, 512) : undefined,
+    returnTo,
+  })
+  const code = error === 'access_denied' ? 'login_denied' : 'login_failed'
+  const retryable = /^(server_error|temporarily_unavailable)$/.test(error)
+  return new AgentAuthError(code, 'The login was refused. The person may start it again.', { retryable, details })
 }
 
 /** Keeps the characters RFC 6749 section 4.1.2.1 allows: no markup-breaking quotes, controls or direction marks. */
 function printable(text: string, length: number): string {
-  return text.slice(0, length).replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '')
+  return text.slice(0, length).replace(/[^ !#-[\]-~]/g, '')
 }
 
 function malformed(what: string): never {

@@ -100,25 +100,22 @@ type Checked = AuthConfigOptions & { timeoutMs: number; dialect: string; issuerP
 
 function checkOptions(options: Checked): void {
   const { clientId, clientSecret, dialect, issuer, issuerParameter, scope, timeoutMs } = options
-  const scopeToken = '[\\x21\\x23-\\x5b\\x5d-\\x7e]+'
-  if (!isText(clientId, /^[\x20-\x7e]+$/)) invalid('clientId is missing or not printable ASCII')
-  if (!isText(scope, new RegExp(`^${scopeToken}( ${scopeToken})*$`))) invalid('scope must be space-separated tokens')
-  if (!(Number.isFinite(timeoutMs) && timeoutMs >= 1_000 && timeoutMs <= 60_000))
+  // Printable ASCII, and for a scope without quote and backslash.
+  if (!isText(clientId, /^[ -~]+$/)) invalid('clientId is missing or not printable ASCII')
+  if (!isText(scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/)) invalid('scope must be space-separated tokens')
+  if (!Number.isFinite(timeoutMs) || timeoutMs < 1_000 || timeoutMs > 60_000)
     invalid('timeoutMs must be 1,000 to 60,000')
-  if (!['service', 'standard'].includes(dialect)) invalid('dialect must be service or standard')
+  if (!/^(service|standard)$/.test(dialect)) invalid('dialect must be service or standard')
   if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
-  if (clientSecret !== undefined) checkSecret(clientSecret)
+  if (clientSecret === undefined) return
+  if (!isText(clientSecret, /./s)) invalid('clientSecret must be a string that is not empty')
+  if ('document' in globalThis || 'importScripts' in globalThis)
+    invalid('a client secret cannot be kept in a browser: use a public client, or log in on a backend')
 }
 
 /** The types say so; a missing environment variable does not. */
 function isText(value: unknown, pattern: RegExp): boolean {
   return typeof value === 'string' && pattern.test(value)
-}
-
-function checkSecret(clientSecret: unknown): void {
-  if (typeof clientSecret !== 'string' || !clientSecret) invalid('clientSecret must be a string that is not empty')
-  if ('document' in globalThis || 'importScripts' in globalThis)
-    invalid('a client secret cannot be kept in a browser: use a public client, or log in on a backend')
 }
 
 function invalid(what: string): never {

@@ -1,3 +1,5 @@
+import { present } from './present.ts'
+
 /** Every way a call can fail. The code is the contract; messages may improve. docs/errors.md has a paragraph for each. */
 export type AgentAuthErrorCode =
   | 'config_invalid'
@@ -58,20 +60,20 @@ const marker: unique symbol = Symbol.for('agent-auth.error') as never
 
 /** The one error class of this library: `code` says what happened, `retryable` whether the same call may succeed later. */
 export class AgentAuthError extends Error {
-  readonly code: AgentAuthErrorCode
-  readonly retryable: boolean
+  declare readonly code: AgentAuthErrorCode
+  declare readonly retryable: boolean
   declare readonly status?: number
   declare readonly details?: AgentAuthErrorDetails
 
-  constructor(code: AgentAuthErrorCode, message: string, options: AgentAuthErrorOptions = {}) {
+  constructor(
+    code: AgentAuthErrorCode,
+    message: string,
+    { retryable = false, status, details }: AgentAuthErrorOptions = {},
+  ) {
     super(message)
-    this.code = code
-    this.retryable = options.retryable ?? false
-    if (options.status !== undefined) this.status = options.status
-    if (options.details) this.details = options.details
+    Object.assign(this, present({ code, retryable, status, details }))
     // Not enumerable: printing an error shows what a person needs, nothing of the mechanism.
-    Object.defineProperty(this, 'name', { value: 'AgentAuthError' })
-    Object.defineProperty(this, marker, { value: true })
+    Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: { value: true } })
   }
 }
 

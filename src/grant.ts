@@ -1,4 +1,5 @@
 import type { PendingLogin } from './authorize.ts'
+import { present } from './present.ts'
 import { redacted } from './redacted.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -22,7 +23,7 @@ const contents = new WeakMap<Grant, GrantContent>()
 
 export function sealGrant(content: GrantContent): Grant {
   const { returnTo } = content.pending
-  const grant = redacted((returnTo === undefined ? {} : { returnTo }) as Grant, 'Grant')
+  const grant = redacted(present<{ returnTo?: string }>({ returnTo }) as Grant, 'Grant')
   contents.set(grant, content)
   return grant
 }

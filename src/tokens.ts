@@ -1,3 +1,4 @@
+import { attempt } from './attempt.ts'
 import { AgentAuthError } from './errors.ts'
 import { present } from './present.ts'
 import { redacted } from './redacted.ts'
@@ -16,7 +17,7 @@ const tenYearsS = 315_360_000
 
 /** Whether text can stand behind `Bearer ` in a header. RFC 6750 section 2.1, RFC 9110 section 5.5. */
 export function isTokenText(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,16384}$/.test(value)
+  return typeof value === 'string' && /^[!-~]{1,16384}$/.test(value)
 }
 
 /**
@@ -64,15 +65,13 @@ function lifetimeMs(expiresIn: unknown): number | undefined {
 
 /** For timing only, never for trust: the difference of the issuer's own stamps does not depend on our clock. */
 function jwtLifetimeMs(accessToken: string, nowMs: number): number | undefined {
-  try {
+  return attempt(() => {
     const [, claims = '', ...rest] = accessToken.split('.')
     if (rest.length !== 1) return undefined
     // Bytes read as Latin-1 are the same JSON as far as numbers go.
     const { exp, iat = nowMs / 1000 } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')))
     return lifetimeMs(exp - iat)
-  } catch {
-    return undefined
-  }
+  })
 }
 
 function refuse(what: string): never {

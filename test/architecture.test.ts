@@ -10,8 +10,9 @@ import { cycles, importsOf, reachable, sourceFiles, unionMembers } from './suppo
 /** The order of the core: every file may import the files before it, none after it. A stage is named after its main file. */
 const stages: Record<string, string[]> = {
   ground: [
-    'errors.ts',
     'present.ts',
+    'attempt.ts',
+    'errors.ts',
     'redacted.ts',
     'clock.ts',
     'backoff.ts',

@@ -22,7 +22,11 @@ export function identityOf(stored: Stored): string {
  * Starts the clock of a token that is `obtainedAtMs` old by the wall clock, within bounds: not negative when that clock
  * went back, and at most `maxAgeMs` when this realm knows better.
  */
-export function holdTokens(clock: Clock, record: SessionRecord, maxAgeMs: number = Number.POSITIVE_INFINITY): HeldTokens {
+export function holdTokens(
+  clock: Clock,
+  record: SessionRecord,
+  maxAgeMs: number = Number.POSITIVE_INFINITY,
+): HeldTokens {
   const lifeMs = lifeOf(record.tokens)
   const ageMs = Math.min(Math.max(0, clock.wallMs() - record.tokens.obtainedAtMs), maxAgeMs)
   const marginMs = Math.min(60_000, (lifeMs ?? 0) / 10) * (1 + randomFraction() / 10)

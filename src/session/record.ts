@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */
@@ -27,7 +28,7 @@ export function encodeRecord(owner: string, { id, rev, tokens }: SessionRecord):
 /** Reads what a store returned, which some have parsed already. Never throws. */
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
-  const value = parse(raw)
+  const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
   if (typeof value !== 'object' || !value || !Number.isInteger(value.v)) return 'unreadable'
   if ((value.v as number) > 1) return 'newer'
   const { v, id, rev, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value
@@ -44,15 +45,6 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
   if (value.owner !== owner) return 'foreign'
   const tokens = { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens
   return { id, rev: rev as number, tokens: createTokens(tokens as Required<Tokens>) }
-}
-
-function parse(raw: unknown): Record<string, unknown> | undefined {
-  if (typeof raw !== 'string') return raw as Record<string, unknown>
-  try {
-    return JSON.parse(raw)
-  } catch {
-    return undefined
-  }
 }
 
 function isOptional(type: 'string' | 'number', value: unknown): boolean {

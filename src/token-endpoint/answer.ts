@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.ts'
 import { discardBody } from '../discard-body.ts'
 import { AgentAuthError } from '../errors.ts'
 import { readWithin } from '../read-within.ts'
@@ -35,12 +36,8 @@ async function readText(response: Response): Promise<string> {
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
+  const value: unknown = attempt(() => JSON.parse(text))
+  return typeof value === 'object' && value && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
 }
 
 /** Seconds or an HTTP date, clamped to five minutes; anything else counts as absent. RFC 9110 section 10.2.3. */
