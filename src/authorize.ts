@@ -1,5 +1,6 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { attempt } from './attempt.ts'
+import { invalid } from './config/invalid.ts'
 import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { present } from './present.ts'
@@ -42,7 +43,7 @@ export async function startLogin(
 ): Promise<{ url: URL; pending: PendingLogin }> {
   const { clientId, redirectUri, scope, issuer, issuerParameter, tokenEndpoint, clock } = config
   if (!/^[\w.~-]{22,512}$/.test(state) || /^[\da-f]{8}(-[\da-f]{4}){3}-/i.test(state))
-    throw new AgentAuthError('config_invalid', 'state must be 22 to 512 unreserved random characters, and no UUID.')
+    invalid('state must be 22 to 512 random unreserved characters, and no UUID')
   requireWebCrypto()
   const codeVerifier = generateRandomCodeVerifier()
   const url = new URL(config.authorizationEndpoint)
@@ -56,7 +57,7 @@ export async function startLogin(
     code_challenge_method: 'S256',
   }
   for (const [name, value] of Object.entries(params)) {
-    if (reserved.test(name)) throw new AgentAuthError('config_invalid', `params cannot set ${name}.`)
+    if (reserved.test(name)) invalid(`params cannot set ${name}`)
     url.searchParams.set(name, value)
   }
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
@@ -85,7 +86,7 @@ export function requireWebCrypto(): void {
   if (!globalThis.crypto?.subtle?.digest || !crypto.getRandomValues)
     throw new AgentAuthError(
       'insecure_context',
-      `Web Crypto is missing${globalThis.location ? ` on ${location.origin}` : ''}: serve the page over https or from localhost.`,
+      `Web Crypto is missing${globalThis.location ? ` on ${location.origin}` : ''}: use https or localhost.`,
     )
 }
 

@@ -1,6 +1,7 @@
 import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
 import { allowedTargets, type BearerScope } from './bearer/scope.ts'
+import { invalid } from './config/invalid.ts'
 import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AccessTokenSource } from './session.ts'
@@ -28,7 +29,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     const target = targetOf(input)
     if (target === undefined) {
       if (elsewhere === 'pass') return send(input, init)
-      throw new AgentAuthError('origin_forbidden', 'This request is not under the base URL or an origin of this fetch.')
+      throw new AgentAuthError('origin_forbidden', 'The token may not go to this URL: see baseUrl or origins.')
     }
     // The members of a Request are not its own: spreading one would lose them.
     if (init && 'clone' in init) return bearerFetch(new Request(target, init))
@@ -100,5 +101,5 @@ async function tokenFrom(
 /** The platform's own refusal of a header value quotes it. */
 function checkToken(token: unknown): string {
   if (isTokenText(token)) return token
-  throw new AgentAuthError('config_invalid', 'The token holds characters that cannot stand in a header.')
+  invalid('the access token holds characters that cannot stand in a header')
 }

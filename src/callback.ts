@@ -36,7 +36,7 @@ export function readCallback(
     throw new AgentAuthError('state_mismatch', 'This callback does not belong to the login. Nothing was changed.')
   checkIssuer(pending, parameters.iss)
   if (nowMs - pending.createdAtMs > pendingLifeMs)
-    throw new AgentAuthError('flow_expired', 'The login took more than ten minutes. Start it again.')
+    throw new AgentAuthError('flow_expired', 'The login took more than ten minutes. Start the login again.')
   if (parameters.code && parameters.error) malformed('holds both a code and an error')
   if (parameters.error) throw refusal(pending, parameters)
   const { code } = parameters
@@ -82,7 +82,7 @@ function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthE
   })
   const code = error === 'access_denied' ? 'login_denied' : 'login_failed'
   const retryable = /^(server_error|temporarily_unavailable)$/.test(error)
-  return new AgentAuthError(code, 'The login was refused. The person may start it again.', { retryable, details })
+  return new AgentAuthError(code, 'The login was refused. Start the login again.', { retryable, details })
 }
 
 /** Keeps the characters RFC 6749 section 4.1.2.1 allows: no markup-breaking quotes, controls or direction marks. */

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from './clock.ts'
 import { basicCredentials } from './config/client-authentication.ts'
+import { invalid } from './config/invalid.ts'
 import { checkServiceUrl } from './config/service-url.ts'
-import { AgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 
 export interface AuthConfigOptions {
@@ -101,23 +101,19 @@ type Checked = AuthConfigOptions & { timeoutMs: number; dialect: string; issuerP
 function checkOptions(options: Checked): void {
   const { clientId, clientSecret, dialect, issuer, issuerParameter, scope, timeoutMs } = options
   // Printable ASCII, and for a scope without quote and backslash.
-  if (!isText(clientId, /^[ -~]+$/)) invalid('clientId is missing or not printable ASCII')
+  if (!isText(clientId, /^[ -~]+$/)) invalid('clientId must be printable ASCII')
   if (!isText(scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/)) invalid('scope must be space-separated tokens')
   if (!Number.isFinite(timeoutMs) || timeoutMs < 1_000 || timeoutMs > 60_000)
     invalid('timeoutMs must be 1,000 to 60,000')
   if (!/^(service|standard)$/.test(dialect)) invalid('dialect must be service or standard')
   if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
   if (clientSecret === undefined) return
-  if (!isText(clientSecret, /./s)) invalid('clientSecret must be a string that is not empty')
+  if (!isText(clientSecret, /./s)) invalid('clientSecret must be text')
   if ('document' in globalThis || 'importScripts' in globalThis)
-    invalid('a client secret cannot be kept in a browser: use a public client, or log in on a backend')
+    invalid('a browser cannot keep a clientSecret: use a public client or a backend')
 }
 
 /** The types say so; a missing environment variable does not. */
 function isText(value: unknown, pattern: RegExp): boolean {
   return typeof value === 'string' && pattern.test(value)
-}
-
-function invalid(what: string): never {
-  throw new AgentAuthError('config_invalid', `Configuration: ${what}.`)
 }

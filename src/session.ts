@@ -4,14 +4,14 @@ import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
 import { type SessionHolder, type SessionState, sessionHolder } from './session/holder.ts'
 import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
-import { superseded } from './session/refresh-turn.ts'
+import { loginRequired, superseded } from './session/refresh-turn.ts'
 import { createRenewal, type Renewal } from './session/renewal.ts'
 import { owedSaving, saveHeld } from './session/saving.ts'
 import { signOut } from './session/sign-out.ts'
 import { isPromise, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
-import { createTokens, type Tokens } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 export interface GetAccessTokenOptions {
   /** An access token the API refused with 401. */
@@ -85,14 +85,12 @@ export function createSession(
       return currentToken(holder, renewal, options)
     },
     async signIn(tokens) {
-      checkTokens(tokens)
+      const own = checkedTokens(tokens)
       const turn = ++wishes
       // A sign-out removes first what it finds, whosever it is; one that is called meanwhile has the last word.
       await succeeds(leaving)
       if (turn !== wishes) return
-      const { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = tokens
       renewal.cancel()
-      const own = createTokens({ accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope })
       holder.hold({ id: crypto.randomUUID(), rev: 1, tokens: own })
       holder.expect('any')
       await saveHeld(holder)
@@ -150,12 +148,9 @@ async function currentToken(holder: SessionHolder, renewal: Renewal, options: Ge
   return holder.held.record.tokens.accessToken
 }
 
-/** What a later start could not read back is not taken. */
-function checkTokens(tokens: Tokens): void {
-  if (!isRecord(decodeRecord('', encodeRecord('', { id: '-', rev: 1, tokens }))))
-    throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
-}
-
-function loginRequired(): AgentAuthError {
-  return new AgentAuthError('login_required', 'Nobody is signed in. The person must sign in.')
+/** A copy; what a later start could not read back is not taken. */
+function checkedTokens(tokens: Tokens): Tokens {
+  const record = decodeRecord('', encodeRecord('', { id: '-', rev: 1, tokens }))
+  if (isRecord(record)) return record.tokens
+  throw new AgentAuthError('response_invalid', 'These tokens do not come from exchangeCode or refreshTokens.')
 }

@@ -20,7 +20,7 @@ const stages: Record<string, string[]> = {
     'discard-body.ts',
     'read-within.ts',
   ],
-  config: ['events.ts', 'config/service-url.ts', 'config/client-authentication.ts', 'config.ts'],
+  config: ['events.ts', 'config/invalid.ts', 'config/service-url.ts', 'config/client-authentication.ts', 'config.ts'],
   tokens: ['tokens.ts'],
   'token-endpoint': ['token-endpoint/answer.ts', 'token-endpoint/outcome.ts', 'token-endpoint.ts'],
   authorize: ['authorize.ts'],

@@ -1,6 +1,6 @@
 import { attempt } from '../attempt.ts'
+import { invalid } from '../config/invalid.ts'
 import { checkServiceUrl } from '../config/service-url.ts'
-import { AgentAuthError } from '../errors.ts'
 
 /** Where a token may go: under one base URL, or anywhere on the listed origins. */
 export type BearerScope =
@@ -17,9 +17,9 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: 
   const named = baseUrl === undefined ? origins : [baseUrl]
   const bases = named.map((url) => new URL(checkServiceUrl('baseUrl or origins', url)))
   const [first] = bases
-  if (!first) throw new AgentAuthError('config_invalid', 'A bearer fetch needs baseUrl or origins.')
+  if (!first) invalid('a bearer fetch needs baseUrl or origins')
   if (baseUrl === undefined && bases.some(({ pathname }) => pathname !== '/'))
-    throw new AgentAuthError('config_invalid', 'origins must be bare: use baseUrl to limit the token to a path.')
+    invalid('origins must be bare; a path needs baseUrl')
   const prefix = first.pathname.replace(/\/+$/, '')
   const allowed = bases.map(({ origin }) => origin)
   // Requests repeat, and parsing is most of the cost of a call with a good token.

@@ -1,5 +1,5 @@
 import { attempt } from '../attempt.ts'
-import { AgentAuthError } from '../errors.ts'
+import { invalid } from './invalid.ts'
 
 /**
  * Returns the URL text unchanged when it is https, or http on loopback, without fragment, user info or (except for a
@@ -12,8 +12,5 @@ export function checkServiceUrl(name: string, value: unknown): string {
   const url = attempt(() => new URL(text))
   const secure = url?.protocol === 'https:' || /^(localhost|127\.0\.0\.1|\[::1])$/.test(url?.hostname ?? '')
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
-  throw new AgentAuthError(
-    'config_invalid',
-    `Configuration: ${name} must be an https URL, or http on loopback, without user info, query or fragment.`,
-  )
+  invalid(`${name} must be an https URL, or http on loopback, without user info, query or fragment`)
 }

@@ -33,11 +33,7 @@ export async function refreshOnce(
       holder.end('refused')
       if (!isLeftAlone(holder.expected)) await store.remove().catch(() => holder.report('remove_failed'))
     }
-    const { status, details } = error
-    throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', {
-      status,
-      details,
-    })
+    throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', error)
   }
 }
 
@@ -96,9 +92,10 @@ async function follow(holder: SessionHolder): Promise<boolean> {
 
 export function superseded({ held }: SessionHolder): AgentAuthError {
   return held
-    ? new AgentAuthError(
-        'session_changed',
-        'Somebody else signed in meanwhile. Nothing was sent for the earlier session.',
-      )
-    : new AgentAuthError('login_required', 'The session is over. The person must sign in again.')
+    ? new AgentAuthError('session_changed', 'Somebody else signed in meanwhile. Nothing was sent.')
+    : loginRequired()
+}
+
+export function loginRequired(): AgentAuthError {
+  return new AgentAuthError('login_required', 'Nobody is signed in. The person must sign in again.')
 }

@@ -28,11 +28,15 @@ export function sessionStore(storage: TokenStorage, key: string): SessionStore {
   }
   return {
     read() {
-      const raw = attempt(() => storage.getItem(key))
-      return isPromise(raw) ? bounded(raw).then(decode) : decode(raw)
+      try {
+        const raw = storage.getItem(key)
+        return isPromise(raw) ? bounded(async () => raw).then(decode) : decode(raw)
+      } catch (error) {
+        throw failure(error)
+      }
     },
-    write: async (record) => bounded(attempt(() => storage.setItem(key, encodeRecord(key, record)))),
-    remove: async () => bounded(attempt(() => storage.removeItem(key))),
+    write: (record) => bounded(async () => storage.setItem(key, encodeRecord(key, record))),
+    remove: () => bounded(async () => storage.removeItem(key)),
     locked: (task) => lockWithin(storage, key, task),
   }
 }
@@ -80,16 +84,8 @@ async function takeLock(
   await (storage.withLock?.(name, turn, { signal }) ?? inProcessLock(storage, name, turn, { signal }))
 }
 
-function attempt<T>(operation: () => T): T {
-  try {
-    return operation()
-  } catch (error) {
-    throw failure(error)
-  }
-}
-
-function bounded<T>(result: MaybePromise<T>): Promise<T> {
-  return withDeadline(operationLimitMs, async () => result).catch((error) => {
+function bounded<T>(operation: () => Promise<T>): Promise<T> {
+  return withDeadline(operationLimitMs, operation).catch((error) => {
     throw failure(error)
   })
 }
@@ -100,9 +96,5 @@ function failure(error: unknown): AgentAuthError {
 }
 
 function failed(): AgentAuthError {
-  return new AgentAuthError(
-    'storage_failed',
-    'The storage could not be read, written or locked. The session was not changed.',
-    { retryable: true },
-  )
+  return new AgentAuthError('storage_failed', 'The storage failed. Try again.', { retryable: true })
 }
