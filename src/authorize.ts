@@ -56,11 +56,8 @@ export async function startLogin(
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   }
-  for (const [name, value] of Object.entries(params)) {
-    if (reserved.test(name)) invalid(`params cannot set ${name}`)
-    url.searchParams.set(name, value)
-  }
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  for (const name of Object.keys(params)) if (reserved.test(name)) invalid(`params cannot set ${name}`)
+  for (const [name, value] of Object.entries({ ...params, ...query })) url.searchParams.set(name, value)
   const pending = present<PendingLogin>({
     v: 1,
     state,

@@ -45,7 +45,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
       headers.set('authorization', `Bearer ${token}`)
       response = await send(replay.input, replay.init)
       if (response.status !== 401 || refusesRetry(response.headers) || !isFromScope(response, targetOf)) return response
-      const newer = await newerToken(tokens, token, signal)
+      const newer = await tokenFrom(tokens, { rejected: token, signal })
       const again = newer === token ? undefined : await replay.again?.()
       if (!again) return response
       headers.set('authorization', `Bearer ${newer}`)
@@ -72,29 +72,19 @@ function fixedToken(text: string): AccessTokenSource {
   return { getAccessToken: async () => token }
 }
 
-/** When nothing can renew the token, the API's own 401 tells the caller more than an error would. */
-async function newerToken(
-  source: AccessTokenSource,
-  rejected: string,
-  signal: AbortSignal | null | undefined,
-): Promise<string> {
-  try {
-    return await tokenFrom(source, { rejected, signal })
-  } catch (error) {
-    if (isAgentAuthError(error) && error.code === 'login_required') return rejected
-    throw error
-  }
-}
-
-/** A caller that aborts a `fetch` expects its own reason back. */
 async function tokenFrom(
   source: AccessTokenSource,
   options: { rejected?: string; signal: AbortSignal | null | undefined },
 ): Promise<string> {
+  const { rejected, signal } = options
   try {
     return checkToken(await source.getAccessToken(options))
   } catch (error) {
-    throw options.signal?.aborted ? options.signal.reason : error
+    // A caller that aborts a `fetch` expects its own reason back.
+    if (signal?.aborted) throw signal.reason
+    // When nothing can renew the token, the API's own 401 tells the caller more than an error would.
+    if (rejected && isAgentAuthError(error) && error.code === 'login_required') return rejected
+    throw error
   }
 }
 

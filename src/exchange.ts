@@ -1,7 +1,7 @@
 import { backoffMs } from './backoff.ts'
 import type { AuthConfig } from './config.ts'
 import { abortable, sleep } from './deadline.ts'
-import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, openGrant } from './grant.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
@@ -36,7 +36,7 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
         parameters: { redirect_uri: pending.redirectUri, code, code_verifier: pending.codeVerifier },
       })
     } catch (error) {
-      if (!isAgentAuthError(error) || error.details?.outcome !== 'not_sent') throw error
+      if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
       if (attempt === 3) {
         // Nothing left this machine, so the same Grant may be exchanged later.
         content.exchange = undefined

@@ -124,7 +124,7 @@ async function currentToken(holder: SessionHolder, renewal: Renewal, options: Ge
   if (signal?.aborted) throw aborted()
   const { held } = holder
   if (!held) throw loginRequired()
-  if (rejected !== undefined && holder.isFromAnotherSession(rejected)) throw superseded(holder)
+  if (holder.isFromAnotherSession(rejected)) throw superseded(holder)
   const { accessToken, refreshToken } = held.record.tokens
   const nowMs = clock.monotonicMs()
   const state = freshness(held, nowMs, minValidMs)

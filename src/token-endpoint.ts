@@ -60,8 +60,7 @@ async function roundTrip(config: AuthConfig, request: TokenRequest, signal: Abor
 
 /** An absent scope is the one that was asked for. RFC 6749 section 5.1. */
 function isReduced(granted: string | undefined, asked: string): boolean {
-  const names = granted?.split(' ')
-  return names !== undefined && !asked.split(' ').every((name) => names.includes(name))
+  return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
 }
 
 /** The service's dialect: `grant_type` in the query only, a form for the code, JSON for the refresh token. */
@@ -98,8 +97,8 @@ function wireRequest(
 /** Whether the failure came before a byte of the request left; only Node names the cause. */
 function wasNotSent(error: unknown): boolean {
   const { code, syscall = 'connect' } = (error as { cause?: { code?: unknown; syscall?: unknown } } | null)?.cause ?? {}
-  if (syscall !== 'connect' && syscall !== 'getaddrinfo') return false
   return (
+    /^(connect|getaddrinfo)$/.test(String(syscall)) &&
     typeof code === 'string' &&
     /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|VERIFY/.test(code)
   )

@@ -50,7 +50,7 @@ export interface SessionHolder {
   /** Whether this sign-in ended here, by sign-out, refusal or another sign-in; its record must not come back. */
   isOver(id: string): boolean
   /** Whether this access token came from a sign-in that is no longer the current one. */
-  isFromAnotherSession(accessToken: string): boolean
+  isFromAnotherSession(accessToken: string | undefined): boolean
   /** Emits `storage_degraded`, once until the same goes well again. */
   report(reason: StorageProblem): void
   /** Tells the listeners, once, what changed; never called while this realm holds the lock. */
@@ -72,8 +72,9 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   let epoch = 0
   let told = state
   let followed: Stored | undefined
-  let discardAtMs = Number.NEGATIVE_INFINITY
-  let lookedAtMs = Number.NEGATIVE_INFINITY
+  // Not a number: never yet, so that no comparison holds.
+  let discardAtMs = Number.NaN
+  let lookedAtMs = Number.NaN
   let looking: Promise<void> | undefined
   /** Problems that were told and have not gone away. */
   const reported = new Set<StorageProblem>()
@@ -81,7 +82,7 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   /** Sign-ins that ended here; their record may linger where it could not be removed. */
   const over = new Set<string>()
   /** The sign-in each recent access token belongs to. */
-  const origins = new Map<string, string>()
+  const origins = new Map<string | undefined, string>()
   const nowMs = (): number => config.clock.monotonicMs()
 
   function expect(identity: string): void {

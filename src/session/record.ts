@@ -29,9 +29,8 @@ export function encodeRecord(owner: string, { id, rev, tokens }: SessionRecord):
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
   const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
-  if (typeof value !== 'object' || !value || !Number.isInteger(value.v)) return 'unreadable'
-  if ((value.v as number) > 1) return 'newer'
-  const { v, id, rev, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value
+  const { v, id, rev, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
+  if (Number.isInteger(v) && (v as number) > 1) return 'newer'
   const valid =
     v === 1 &&
     typeof id === 'string' &&
@@ -42,7 +41,7 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
     isOptional('string', scope) &&
     typeof obtainedAtMs === 'number'
   if (!valid) return 'unreadable'
-  if (value.owner !== owner) return 'foreign'
+  if (value?.owner !== owner) return 'foreign'
   const tokens = { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens
   return { id, rev: rev as number, tokens: createTokens(tokens as Required<Tokens>) }
 }

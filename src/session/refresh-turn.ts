@@ -5,6 +5,7 @@ import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
 import type { SessionHolder } from './holder.ts'
 import type { SessionRecord } from './record.ts'
 import { isLeftAlone } from './saving.ts'
+import { storageFailed } from './store.ts'
 
 /** Whether everybody who shares the record also shares the lock. */
 export type Peers = 'locked' | 'unlocked'
@@ -72,10 +73,7 @@ async function wasReplaced(
     await sleep(1_000, signal)
     read = await follow(holder)
   }
-  if (!read)
-    throw new AgentAuthError('storage_failed', 'The refusal could not be checked against the storage. Try again.', {
-      retryable: true,
-    })
+  if (!read) throw storageFailed()
   return holder.held !== undefined && holder.held !== held
 }
 

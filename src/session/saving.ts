@@ -47,7 +47,8 @@ async function replace(holder: SessionHolder, held: HeldTokens): Promise<void> {
 
 /** Repeats an owed write at most every five seconds, whenever a token is asked for. */
 export function owedSaving(holder: SessionHolder): () => void {
-  let nextMs = Number.NEGATIVE_INFINITY
+  // Not a number: never yet, so that no comparison holds.
+  let nextMs = Number.NaN
   return () => {
     const { held, expected, saved, saves } = holder
     if (!held || saved || (expected === 'any' && saves > 0) || isLeftAlone(expected)) return

@@ -60,7 +60,7 @@ function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<
     const settle = (): void => {
       clearTimeout(timer)
       if (work !== undefined) resolve(work)
-      else reject(failed())
+      else reject(storageFailed())
     }
     const turn = async (): Promise<void> => {
       clearTimeout(timer)
@@ -71,17 +71,10 @@ function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<
       // Nor may a release that never ends keep the result.
       timer = setTimeout(settle, operationLimitMs)
     }
-    takeLock(storage, name, turn, signal).then(settle, settle)
+    const lock = async (): Promise<void> =>
+      storage.withLock?.(name, turn, { signal }) ?? inProcessLock(storage, name, turn, { signal })
+    lock().then(settle, settle)
   })
-}
-
-async function takeLock(
-  storage: TokenStorage,
-  name: string,
-  turn: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  await (storage.withLock?.(name, turn, { signal }) ?? inProcessLock(storage, name, turn, { signal }))
 }
 
 function bounded<T>(operation: () => Promise<T>): Promise<T> {
@@ -92,9 +85,9 @@ function bounded<T>(operation: () => Promise<T>): Promise<T> {
 
 /** A storage of this library knows better what to do; any other error is dropped, since it may quote the record. */
 function failure(error: unknown): AgentAuthError {
-  return isAgentAuthError(error) && error.code === 'storage_failed' ? error : failed()
+  return isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
 }
 
-function failed(): AgentAuthError {
+export function storageFailed(): AgentAuthError {
   return new AgentAuthError('storage_failed', 'The storage failed. Try again.', { retryable: true })
 }

@@ -5,7 +5,7 @@ import type { TokenStorage } from './token-storage.ts'
 const tails = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 /** First come, first served within this realm. Rejects with `aborted` when the signal fires before the turn. */
-export async function inProcessLock<T>(
+export function inProcessLock<T>(
   storage: TokenStorage,
   name: string,
   task: () => Promise<T>,
@@ -13,22 +13,12 @@ export async function inProcessLock<T>(
 ): Promise<T> {
   const names = tails.get(storage) ?? new Map<string, Promise<unknown>>()
   tails.set(storage, names)
-  const before = names.get(name)
-  let release = () => {}
-  const turn = new Promise<void>((resolve) => {
-    release = resolve
+  const before = names.get(name) ?? Promise.resolve()
+  const work = abortable(before, signal).then(task)
+  // A waiter that gave up is still behind the holder: only a tail whose turn has come may go.
+  const tail = Promise.allSettled([before, work]).then(() => {
+    if (names.get(name) === tail) names.delete(name)
   })
-  const tail = Promise.all([before, turn])
   names.set(name, tail)
-  try {
-    await abortable(before ?? Promise.resolve(), signal)
-    return await task()
-  } finally {
-    release()
-    // A waiter that gave up is still behind the holder: only a tail whose turn has come may go.
-    const forget = (): void => {
-      if (names.get(name) === tail) names.delete(name)
-    }
-    tail.then(forget, forget)
-  }
+  return work
 }

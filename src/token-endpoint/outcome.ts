@@ -9,9 +9,9 @@ export type Outcome = 'ok' | Failure
 
 /** Sorts an answer into its class: only `terminal` may end a session. RFC 6749 section 5.2. */
 export function classify(grant: GrantType, { status, media, body }: TokenAnswer): Outcome {
-  const success = status >= 200 && status < 300
-  if (status === 429 || status === 503 || status === 408) return 'busy'
+  if ([408, 429, 503].includes(status)) return 'busy'
   if (status >= 500 || status < 200) return 'ambiguous'
+  const success = status < 300
   if (!success && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
   // A code the RFC does not know is no refusal of the grant; text that is no code at all says nothing.
@@ -45,7 +45,7 @@ function verdict(outcome: Failure, status: number, error: string | undefined): [
   if (outcome === 'terminal') return ['grant_rejected', ' The person must sign in again.']
   if (outcome === 'config')
     return error || (status >= 400 && status <= 403)
-      ? ['client_rejected', ' Check the client id, its secret and its registration.']
+      ? ['client_rejected', ' Check the client id, secret and registration.']
       : ['config_invalid', ' Check authUrl and tokenEndpoint.']
   if (outcome === 'foreign') return ['temporarily_unavailable', ' This network may want a sign-in.']
   return [status < 300 ? 'response_invalid' : 'temporarily_unavailable', '']
