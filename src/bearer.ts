@@ -44,7 +44,9 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
       const token = await tokenFrom(tokens, { signal })
       headers.set('authorization', `Bearer ${token}`)
       response = await send(replay.input, replay.init)
-      if (response.status !== 401 || refusesRetry(response.headers) || !isFromScope(response, targetOf)) return response
+      if (response.status !== 401 || refusesRetry(response.headers)) return response
+      // A 401 from where a redirect led says nothing about a token that did not travel there.
+      if (response.redirected && !targetOf(response.url)) return response
       const newer = await tokenFrom(tokens, { rejected: token, signal })
       const again = newer === token ? undefined : await replay.again?.()
       if (!again) return response
@@ -59,11 +61,6 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     }
   }
   return bearerFetch
-}
-
-/** A 401 from where a redirect led says nothing about a token that did not travel there. */
-function isFromScope({ redirected, url }: Response, targetOf: (input: string) => string | undefined): boolean {
-  return !redirected || targetOf(url) !== undefined
 }
 
 /** A user session token cannot be renewed: after a 401 it is still the same. */

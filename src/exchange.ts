@@ -22,7 +22,7 @@ export async function exchangeCode(
   if (!content) throw new AgentAuthError('state_mismatch', 'Not a Grant of readCallback: its state was never checked.')
   const { pending } = content
   if (pending.tokenEndpoint !== config.tokenEndpoint || pending.clientId !== config.clientId)
-    throw new AgentAuthError('issuer_mismatch', 'This Grant belongs to another configuration. Its code was not sent.')
+    throw new AgentAuthError('issuer_mismatch', 'This Grant belongs to another configuration. Nothing was sent.')
   content.exchange ??= exchange(config, content)
   return abortable(content.exchange, signal)
 }

@@ -22,12 +22,12 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: 
     invalid('origins must be bare; a path needs baseUrl')
   const prefix = first.pathname.replace(/\/+$/, '')
   const allowed = bases.map(({ origin }) => origin)
+  const relativeTo = baseUrl === undefined ? undefined : `${allowed[0]}${prefix}/`
   // Requests repeat, and parsing is most of the cost of a call with a good token.
   let last: { text?: string | undefined; base?: string | undefined; target?: string | undefined } = {}
   return (input) => {
     const text = textOf(input)
-    const base =
-      baseUrl === undefined ? (globalThis.document?.baseURI ?? globalThis.location?.href) : `${first.origin}${prefix}/`
+    const base = relativeTo ?? globalThis.document?.baseURI ?? globalThis.location?.href
     if (last.text !== text || last.base !== base)
       last = {
         text,
