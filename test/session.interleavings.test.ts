@@ -288,6 +288,13 @@ class Run {
   /** I5: who was not signed out, and whom the service did not refuse, is still signed in when all is well again. */
   async recovers(): Promise<void> {
     await this.#pass(31_000)
+    // A sign-in that could not be saved, since a hanging refresh kept the lock, is saved when a token is asked for.
+    for (const { session } of this.realms) {
+      const work = codeOf(session.getAccessToken())
+      await this.#settle()
+      await work
+    }
+    await this.#pass(31_000)
     const stored = this.records.record()?.refreshToken
     const family = stored === undefined ? 0 : this.service.familyOf(String(stored))
     const last = Math.max(0, ...this.#done)
