@@ -32,8 +32,8 @@ test.each(timingContests)(
     const { medianRatio, ksProbability } = await run(4, assemble)
     expect(ksProbability).toBeGreaterThanOrEqual(0)
     // A refusal without a hash takes a thousandth of one with it; this is no finer than that.
-    expect(medianRatio).toBeGreaterThan(0.2)
-    expect(medianRatio).toBeLessThan(5)
+    expect(medianRatio).toBeGreaterThan(0.02)
+    expect(medianRatio).toBeLessThan(50)
   },
   180_000,
 )
