@@ -2,21 +2,22 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serverUrl } from '../../test/support/servers-client.ts'
 import { actions, readClientsCommand } from '../src/clients/command-line.ts'
 import { runClientsCommand } from '../src/clients/run-command.ts'
 import type { Client, Service } from '../src/index.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
 import { createService } from './start.ts'
 
-const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 const redirectUri = 'https://new.example/callback'
 
+let command: string
 let folder: string
 let dataFile: string
 let service: Service
 beforeAll(async () => {
+  command = await serverUrl('command')
   folder = await mkdtemp(join(tmpdir(), 'agent-service-clients-'))
   dataFile = join(folder, 'data.db')
   service = await createService({ dataFile })
@@ -28,7 +29,7 @@ afterAll(async () => {
 
 function spawned(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', 'tsx', cli, 'clients', ...args], (error, stdout, stderr) => {
+    execFile(process.execPath, [command, 'clients', ...args], (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
     })
   })

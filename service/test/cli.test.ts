@@ -5,9 +5,14 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { serverUrl } from '../../test/support/servers-client.ts'
 
-const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+let command: string
+beforeAll(async () => {
+  command = await serverUrl('command')
+})
+
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 interface Run {
@@ -17,7 +22,7 @@ interface Run {
 }
 
 function run(args: string[], env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, ['--import', 'tsx', cli, ...args], { env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, [command, ...args], { env: { ...process.env, ...env } })
   let stdout = ''
   let stderr = ''
   child.stderr?.on('data', (bytes) => {
@@ -87,7 +92,13 @@ test.each([
   ['S-002 localhost', ['--redirect-uri', 'http://localhost:5173/cb'], {}, 2, 'write 127.0.0.1 instead of localhost'],
   ['a data file in no folder', [...freePorts, '--data', '/nowhere/at/all.db'], {}, 1, 'its folder does not exist'],
   ['a folder as data file', [...freePorts, '--data', here], {}, 1, 'is not a file'],
-  ['another file as data file', [...freePorts, '--data', cli], {}, 1, 'holds something else than a database'],
+  [
+    'another file as data file',
+    [...freePorts, '--data', fileURLToPath(import.meta.url)],
+    {},
+    1,
+    'holds something else than a database',
+  ],
 ])(
   '%s',
   async (_, args, env, code, text) => {

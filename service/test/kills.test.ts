@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import Database from 'libsql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { serverUrl } from '../../test/support/servers-client.ts'
 import { killStorm } from './kill-storm.ts'
 import { clientOf, errorOf, refresh } from './login.ts'
 import type { ProcessOptions } from './processes.ts'
-import { bundleCommand, startProcess } from './processes.ts'
+import { startProcess } from './processes.ts'
 import { isOnPostgres } from './start.ts'
 
 // Long: npm run soak kills-libsql kills-postgres
@@ -18,9 +19,7 @@ let command: string
 let data: ProcessOptions['data']
 const undo: (() => Promise<void>)[] = []
 beforeAll(async () => {
-  const bundle = await bundleCommand()
-  undo.push(bundle.remove)
-  command = bundle.file
+  command = await serverUrl('command')
   if (isOnPostgres()) {
     const database = await freshDatabase()
     undo.push(database.drop)

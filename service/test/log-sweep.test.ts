@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { leaks, registerSecret } from '../../test/support/canary.ts'
+import { serverUrl } from '../../test/support/servers-client.ts'
 import type { Service } from '../src/index.ts'
 import type { Page } from './login.ts'
 import {
@@ -137,9 +137,8 @@ test('S-086 no request writes more than one line of printable text into the jour
 })
 
 test('S-086 a running agent-service prints its start and nothing else, whatever is sent to it', async () => {
-  const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
-  const args = ['--import', 'tsx', cli, '--dev', '--json', '--auth-port', '0', '--base-port', '0']
-  const child = spawn(process.execPath, args)
+  const command = await serverUrl('command')
+  const child = spawn(process.execPath, [command, '--dev', '--json', '--auth-port', '0', '--base-port', '0'])
   let printed = ''
   let complaints = ''
   child.stderr.on('data', (bytes) => {

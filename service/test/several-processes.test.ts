@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { serverUrl } from '../../test/support/servers-client.ts'
 import type { TokenAnswer } from './login.ts'
 import {
   agentSearch,
@@ -13,7 +14,7 @@ import {
   refresh,
 } from './login.ts'
 import { redeemTogether } from './parallel-redemptions.ts'
-import { bundleCommand, startCluster } from './processes.ts'
+import { startCluster } from './processes.ts'
 import { isOnPostgres } from './start.ts'
 
 // A file belongs to one service process; only PostgreSQL is shared by several.
@@ -21,9 +22,9 @@ describe.runIf(isOnPostgres())('several processes on one PostgreSQL', () => {
   let cluster: Awaited<ReturnType<typeof startCluster>>
   const undo: (() => Promise<void>)[] = []
   beforeAll(async () => {
-    const [command, database] = await Promise.all([bundleCommand(), freshDatabase()])
-    undo.push(command.remove, database.drop)
-    cluster = await startCluster(command.file, { databaseUrl: database.url, size: 3 })
+    const [command, database] = await Promise.all([serverUrl('command'), freshDatabase()])
+    undo.push(database.drop)
+    cluster = await startCluster(command, { databaseUrl: database.url, size: 3 })
     undo.push(cluster.close)
   }, 60_000)
   afterAll(async () => {

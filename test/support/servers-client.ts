@@ -7,10 +7,10 @@ declare module 'vitest' {
   }
 }
 
-/** The real servers that tests can ask for. */
-export type ServerName = 'postgres' | 'redis'
+/** The real parts that tests can ask for: two servers, and the service's command as one file. */
+export type ServerName = 'postgres' | 'redis' | 'command'
 
-/** The URL of one of the run's own servers; the first who asks starts it, everybody else waits for the same one. */
+/** The URL of one of the run's own servers, or the command's path; the first who asks starts it, everybody else waits for the same one. */
 export async function serverUrl(name: ServerName): Promise<string> {
   const answer = await fetch(`${inject('serversUrl')}/${name}`)
   const text = await answer.text()

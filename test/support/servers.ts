@@ -10,6 +10,10 @@ import type { ServerName } from './servers-client.ts'
 const starters: Record<ServerName, () => Promise<RunningServer>> = {
   postgres: async () => (await import('./postgres-server.ts')).startPostgres(),
   redis: async () => (await import('./redis-server.ts')).startRedis(),
+  command: async () => {
+    const { file, remove } = await (await import('../../service/test/processes.ts')).bundleCommand()
+    return { url: file, stop: remove }
+  },
 }
 
 export default async function serveServers(project: TestProject): Promise<() => Promise<void>> {
