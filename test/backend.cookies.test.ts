@@ -128,6 +128,25 @@ describe('the session cookie', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
+  test.each(['\u00a0', '\u000b', '\u000c'])(
+    'C-120 a sibling subdomain cannot plant it by a name that begins with %j',
+    async (space) => {
+      const rig = await rigOf()
+      const [attacker, victim] = [rig.browser(), rig.browser()]
+      await attacker.logIn()
+      await victim.logIn()
+      const [name, planted] = attacker.session()
+      const cookie = `${space}${name}=${planted}; ${victim.cookieHeader()}`
+      const [seen, own] = await Promise.all(
+        [cookie, victim.cookieHeader()].map((header) =>
+          rig.backend.getSession({ headers: new Headers({ cookie: header }) }),
+        ),
+      )
+      expect(own?.status).toBe('signed-in')
+      expect(seen).toMatchObject({ key: (own as { key: string }).key })
+    },
+  )
+
   test('C-117 what stands in the store opens nothing: it is not the cookie', async () => {
     const items = new Map<string, string>()
     const sessions = {

@@ -11,8 +11,8 @@ export function readCookies({ headers }: { readonly headers: Headers }): Map<str
   const cookies = new Map<string, string>()
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const at = pair.indexOf('=')
-    const name = pair.slice(0, at).trim()
-    if (at > 0 && !cookies.has(name)) cookies.set(name, pair.slice(at + 1).trim())
+    const name = trimmed(pair.slice(0, at))
+    if (at > 0 && !cookies.has(name)) cookies.set(name, trimmed(pair.slice(at + 1)))
   }
   return cookies
 }
@@ -22,4 +22,9 @@ export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, va
   const secure = security === 'secure' ? '; Secure' : ''
   const age = value === undefined ? 0 : maxAgeS
   return `${name}=${value ?? ''}; Path=/; HttpOnly; SameSite=${sameSite}${secure}; Max-Age=${age}`
+}
+
+/** Other blanks belong to the name: cutting them off would let a sibling's cookie pass for one with `__Host-`. */
+function trimmed(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
 }
