@@ -160,6 +160,32 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
+  test('C-029 C-056 with the store gone once the code was sent it is not sent again, in any process', async () => {
+    let sent = 0
+    let down = false
+    const sessions = steppedStorage(() => {
+      if (down) throw new Error('ECONNREFUSED')
+    })
+    const rig = await rigOf({ backend: { sessions } })
+    const counted: typeof fetch = async (input, init) => {
+      down = ++sent === 1
+      return rig.service.fetch(input as string, init)
+    }
+    const backends = [rig.another({ fetch: counted }), rig.another({ fetch: counted })]
+    const browser = rig.browser(backends[0])
+    const { pathname, search } = await browser.goToCallback()
+    const other = rig.browser(backends[1])
+    const failed = await browser.send(pathname + search, {}, 'cross-site')
+    expect([failed.status, await failed.text()]).toEqual([503, expect.stringContaining('storage_failed')])
+    down = false
+    for (const [name, { value }] of browser.cookies) other.setCookie(name, value, 'Lax')
+    for (const one of [browser, other]) {
+      expect((await one.send(pathname + search, {}, 'cross-site')).status).toBe(400)
+      expect([...one.cookies]).toEqual([])
+    }
+    expect(sent).toBe(1)
+  })
+
   test('C-022 C-024 F020 each failure has a code of its own and a way to try again', async () => {
     const rig = await rigOf()
     const browser = rig.browser()

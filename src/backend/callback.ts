@@ -3,6 +3,7 @@ import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
 import { isRecord, sessionName } from '../session/record.ts'
+import { readOr } from '../session/saving.ts'
 import { sessionStore } from '../session/store.ts'
 import { answer, statusOf } from './answers.ts'
 import { cookieLine } from './cookies.ts'
@@ -42,8 +43,7 @@ export async function callback(context: BackendContext, logins: Logins, request:
 }
 
 async function once(logins: Logins, state: string, task: () => Promise<void>): Promise<void> {
-  const known = logins.get(state)
-  if (await known) return known
+  await logins.get(state)
   const work = task()
   logins.set(state, work)
   for (const [oldest] of logins) if (logins.size > maxFailed) logins.delete(oldest)
@@ -69,7 +69,8 @@ async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Gra
       if ((await session.ready()).status === 'signed-in') return
       const tokens = await exchangeCode(config, grant)
       await session.signIn(tokens)
-      if (isRecord(await sessionStore(sessions, name).read())) return
+      // Where it cannot be read either, the code is spent all the same: this must not look like a store that failed before.
+      if (isRecord(await readOr(sessionStore(sessions, name), 'absent'))) return
       await session.signOut().catch(() => {})
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
     }),
