@@ -97,7 +97,7 @@ describe('the session cookie', () => {
     }
   })
 
-  test('C-117 F085 with any byte changed, cut or added it is nobody, and is removed', async () => {
+  test('C-117 F085 with any byte changed, cut or added it is nobody, and what cannot be an id is removed', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -116,12 +116,13 @@ describe('the session cookie', () => {
       browser.setCookie(name, one)
       expect(await rig.backend.getSession(browser.request('/'))).toEqual({ status: 'signed-out' })
       expect((await browser.call()).status).toBe(401)
-      expect(browser.cookies.size).toBe(0)
+      expect(browser.cookies.size).toBe(isId(one) ? 1 : 0)
     }
+    expect(forged.filter(isId).length).toBeGreaterThan(40)
     for (const one of [forged[0] ?? '', 'A']) {
       browser.setCookie(name, one)
       expect(await browser.status()).toBe('signed-out')
-      expect(browser.cookies.size).toBe(0)
+      expect(browser.cookies.size).toBe(isId(one) ? 1 : 0)
     }
     expect(rig.sent.filter(({ headers }) => headers.get('authorization')?.startsWith('Bearer'))).toEqual([])
     browser.setCookie(name, value)
@@ -343,6 +344,10 @@ describe('the options of a backend', () => {
     expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
   })
 })
+
+function isId(value: string): boolean {
+  return /^[\da-z]{5,8}\.[\w-]{43}$/.test(value)
+}
 
 function sameBytes(a: string, b: string): boolean {
   const parts = (text: string): string[] =>

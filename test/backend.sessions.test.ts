@@ -6,6 +6,7 @@ import {
   type BackendRig,
   backendRig,
   codeOf,
+  guard,
   type RigOptions,
   searchPath,
   steppedStorage,
@@ -72,7 +73,7 @@ describe('one refresh', () => {
     expect(signedIn(await rig.backend.getSession(request)).status).toBe('signed-in')
   })
 
-  test('C-129 F-37 a refused refresh ends that one session: 401 and no cookie; others go on', async () => {
+  test('C-129 F-37 a refused refresh ends that one session: 401; others go on', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const ada = rig.browser()
@@ -84,7 +85,7 @@ describe('one refresh', () => {
     const [ended, going] = await Promise.all([ada.call(), bob.call()])
     expect(await codeOf(ended)).toEqual([401, 'session_ended'])
     expect(going.status).toBe(200)
-    expect([...ada.cookies]).toEqual([])
+    expect(ended.headers.getSetCookie()).toEqual([])
     expect(rig.events.filter(({ type }) => type === 'session_ended')).toEqual([
       { type: 'session_ended', reason: 'refused' },
     ])
@@ -113,6 +114,29 @@ describe('one refresh', () => {
     later(rig, 61_000)
     expect((await stale.call()).status).toBe(200)
   })
+})
+
+describe('a request that was on its way', () => {
+  test.each([searchPath, '/auth/session'])(
+    'C-120 F-32 to %s with the session before is answered late: the new one keeps its cookie',
+    async (path) => {
+      const rig = await rigOf()
+      const browser = rig.browser()
+      await browser.logIn()
+      const method = path === searchPath ? 'POST' : 'GET'
+      const late = [rig.backend, rig.another()].map(
+        (backend) => [backend, browser.request(path, { method, headers: guard })] as const,
+      )
+      await browser.logIn()
+      for (const [backend, request] of late) {
+        const answered = await backend.handle(request)
+        expect(await answered?.json()).toMatchObject(
+          method === 'POST' ? { code: 'login_required' } : { status: 'signed-out' },
+        )
+        expect(answered?.headers.getSetCookie()).toEqual([])
+      }
+    },
+  )
 })
 
 describe('a store that fails', () => {

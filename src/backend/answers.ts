@@ -50,13 +50,9 @@ export function failedWith(error: AgentAuthError, cookies: readonly string[] = [
   return failed(statusOf(code), { code, message, retryable, retryAfterMs: details?.retryAfterMs }, cookies)
 }
 
-export function isOver(code: AgentAuthErrorCode): boolean {
-  return code === 'login_required' || code === 'session_ended'
-}
-
 /** 401: sign in again. 503: the same request may succeed later. 502: somebody must mend something. */
 export function statusOf(code: AgentAuthErrorCode): number {
-  if (isOver(code)) return 401
+  if (/^(login_required|session_ended)$/.test(code)) return 401
   if (/^(storage_failed|temporarily_unavailable|timeout|lock_timeout|session_changed|aborted)$/.test(code)) return 503
   return 502
 }

@@ -1,7 +1,6 @@
 import { discardBody } from '../discard-body.ts'
 import { isAgentAuthError } from '../errors.ts'
-import { type Failure, failed, failedWith, guarded, isOver } from './answers.ts'
-import { cookieLine } from './cookies.ts'
+import { type Failure, failed, failedWith, guarded } from './answers.ts'
 import type { ProxyRefusal } from './events.ts'
 import { apiFetch } from './get-session.ts'
 import type { LiveSession } from './live-sessions.ts'
@@ -93,7 +92,7 @@ async function forward(call: Call): Promise<Response> {
     end()
     if (error instanceof BodyTooLarge || cause === 'too_large')
       return failed(413, rejected('The body is larger than 1 MiB.'))
-    return notForwarded(error, cause === 'deadline', cookieLine(context.sessionCookie))
+    return notForwarded(error, cause === 'deadline')
   } finally {
     clearTimeout(timer)
   }
@@ -111,9 +110,9 @@ function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Res
   return new Response(body && relayed(body, onEnd), { status, headers })
 }
 
-function notForwarded(error: unknown, late: boolean, removal: string): Response {
+function notForwarded(error: unknown, late: boolean): Response {
   if (late) return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
-  if (isAgentAuthError(error)) return failedWith(error, isOver(error.code) ? [removal] : [])
+  if (isAgentAuthError(error)) return failedWith(error)
   return failed(502, { code: 'request_failed', message: 'The API could not be reached.', retryable: true })
 }
 

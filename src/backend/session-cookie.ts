@@ -8,7 +8,10 @@ const shape = /^([\da-z]{5,8})\.[\w-]{43}$/
 /** What a request's session cookie stands for; `key` names the record, and no cookie can be made from it. */
 export interface FoundSession {
   readonly key: string | undefined
-  /** What removes a cookie that stands for nothing; empty if none came. */
+  /**
+   * What removes a cookie that cannot name a session; empty if none came. One that may have named a session stays: this
+   * answer may arrive when the browser already has the cookie of a new login.
+   */
   readonly removal: readonly string[]
   /** When the session ends at the latest, in epoch milliseconds. */
   readonly endsAtMs: number
@@ -37,7 +40,7 @@ export async function findSession(
   const key = await sessionKey(context, id)
   // The time is part of what is hashed: whoever changes it names another session.
   const endsAtMs = Number.parseInt(began, 36) * 1_000 + sessionLifeMs
-  if (config.clock.wallMs() < endsAtMs) return { key, removal, endsAtMs }
+  if (config.clock.wallMs() < endsAtMs) return { key, removal: [], endsAtMs }
   await context.live.use(key, ({ session }) => session.signOut()).catch(() => {})
   return { key: undefined, removal, endsAtMs }
 }

@@ -20,5 +20,5 @@ export async function session(context: BackendContext, request: Request): Promis
   const state = key && (await context.live.use(key, (live) => live.session.ready()))
   const signedIn = state && state.status === 'signed-in'
   const told: SessionAnswer = signedIn ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }
-  return json(told, { cookies: signedIn ? [] : removal })
+  return json(told, { cookies: removal })
 }
