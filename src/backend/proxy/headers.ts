@@ -1,13 +1,14 @@
 import { guardHeader } from '../same-origin.ts'
 
 /** About one connection, never passed on. RFC 9110 section 7.6.1. */
-const hopByHop = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|http2-settings)$/
+const hopByHop =
+  /^(connection|keep-alive|proxy(-.*)?|te|trailer|transfer-encoding|upgrade|content-length|http2-settings)$/
 /** Who asks and how they came here is ours to know; the API sees this backend and one bearer header. */
 const inbound =
-  /^(authorization|cookie2?|host|forwarded|x-forwarded.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|via|expect|origin|referer|sec-.*|access-control-.*|accept-encoding)$/
-/** What would act on this app's origin in the API's name. */
+  /^(authorization|cookie2?|host|forwarded|x-forwarded.*|x-real-ip|.*client-ip|cf-connecting-ip|x-original-.*|x-rewrite-.*|x-(http-)?method.*|via|expect|origin|referer|sec-.*|access-control-.*|accept-encoding)$/
+/** What would act on this app's origin, on the server before it or on a cache in the API's name. */
 const outbound =
-  /^(set-cookie2?|access-control-.*|content-encoding|clear-site-data|strict-transport-security|alt-svc|refresh|service-worker-allowed|server-timing|location)$/
+  /^(set-cookie2?|access-control-.*|content-encoding|clear-site-data|strict-transport-security|alt-svc|refresh|service-worker-allowed|server-timing|location|nel|report-to|reporting-endpoints|set-login|accept-ch|x-accel-.*|x-sendfile|(.*-)?cdn-cache-control|surrogate-control|edge-control|expires|age)$/
 
 const maxHeaderBytes = 16_384
 
@@ -36,7 +37,10 @@ export function responseHeaders(headers: Headers): Headers {
 function filtered(headers: Headers, dropped: RegExp): Headers {
   const named = new Set((headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/))
   const kept = new Headers()
-  for (const [name, value] of headers)
-    if (!hopByHop.test(name) && !dropped.test(name) && !named.has(name)) kept.append(name, value)
+  for (const [name, value] of headers) {
+    // Some servers take the two for one.
+    const read = name.replaceAll('_', '-')
+    if (!hopByHop.test(read) && !dropped.test(read) && !named.has(name)) kept.append(name, value)
+  }
   return kept
 }
