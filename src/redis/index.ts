@@ -42,7 +42,7 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
   const keyOf = (key: string): string => `${prefix}{${key}}`
   const lockOf = (name: string): string => `${keyOf(name)}:lock`
   const run = async (script: string, keys: string[], ...args: string[]): Promise<boolean> =>
-    (await evaluate(client, script, keys, args)) === 1
+    Number(await evaluate(client, script, keys, args)) === 1
   const change = async (
     script: string,
     key: string,
@@ -60,9 +60,10 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
     }
   }
   return {
-    // A client may read from replicas, which lag behind; a script goes to the primary.
+    // A client may read from replicas, which lag behind: what is absent there ends no session. A script goes to the primary.
     read: async (key, lease) =>
-      lease ? ((await evaluate(client, scripts.read, [keyOf(key)], [])) as string | null) : client.get(keyOf(key)),
+      (lease ? null : await client.get(keyOf(key))) ??
+      ((await evaluate(client, scripts.read, [keyOf(key)], [])) as string | null),
     write: (key, value, lease) => change(scripts.write, key, lease, [value, ...expiry]),
     remove: (key, lease) => change(scripts.remove, key, lease, []),
     acquire: ({ name, owner }, leaseMs) => run(scripts.acquire, [lockOf(name)], owner, String(leaseMs)),
@@ -83,11 +84,12 @@ async function evaluate(
     : client.eval(script, keys.length, ...keys, ...args)
 }
 
+/** Redis 6 says more before it when a script failed. */
 const replies =
-  /^(?:READONLY|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
+  /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-)?(READONLY|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
 
 function reasonOf(error: unknown): string | undefined {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'string' && /^E[A-Z_]{3,20}$/.test(code)) return code
-  return replies.exec(String(message))?.[0]
+  return replies.exec(String(message))?.[1]
 }

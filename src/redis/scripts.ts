@@ -9,7 +9,8 @@ export const scripts: Readonly<
   write: `${whileHeld} redis.call('SET', KEYS[1], ARGV[2], unpack(ARGV, 3)) return 1`,
   remove: `${whileHeld} redis.call('DEL', KEYS[1]) return 1`,
   check: `${ifMine} return 1`,
-  acquire: `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`,
+  // A client that lost the answer may ask twice.
+  acquire: `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end ${ifMine} return 1`,
   renew: `${ifMine} return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
   release: `${ifMine} return redis.call('DEL', KEYS[1])`,
 }

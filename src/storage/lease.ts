@@ -40,7 +40,10 @@ export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSi
         return
     } catch (error) {
       // What was asked for may be granted all the same, to a turn that never comes.
-      asked.then((had) => (had ? table.release(lease) : undefined)).catch(() => {})
+      asked
+        .catch(() => true)
+        .then((had) => had && table.release(lease))
+        .catch(() => {})
       throw error
     }
     await sleep(pauseMs * (0.5 + randomFraction()), signal)

@@ -70,7 +70,7 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
     async ready() {
       const name = `ready:${crypto.randomUUID()}`
       const lease = { name, owner: name }
-      await bounded(() => database.acquire(lease, operationMs))
+      if (!(await bounded(() => database.acquire(lease, operationMs)))) throw failure(database, undefined)
       await bounded(() => database.read(name, undefined))
       await bounded(() => database.release(lease))
     },
@@ -90,7 +90,7 @@ function lockLost(): AgentAuthError {
 
 /** The database's own error is dropped, since it may quote the record. */
 function failure(database: RecordDatabase, error: unknown): AgentAuthError {
-  const reason = isAgentAuthError(error) ? error.code : database.reasonOf(error)
+  const reason = isAgentAuthError(error) ? error.code : database.reasonOf(error ?? {})
   return new AgentAuthError(
     'storage_failed',
     `The shared storage did not do what it was asked (${reason ?? 'no code'}). See that it runs and may be written to; then try again.`,
