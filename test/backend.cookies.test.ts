@@ -148,6 +148,18 @@ describe('the session cookie', () => {
     },
   )
 
+  test('C-120 of two of its name the first counts, as browsers sort them', async () => {
+    const rig = await rigOf()
+    const [first, second] = [rig.browser(), rig.browser()]
+    for (const browser of [first, second]) await browser.logIn()
+    const headers = new Headers({ cookie: `${first.cookieHeader()}; ${second.cookieHeader()}` })
+    const [seen, own] = await Promise.all(
+      [headers, first.request('/').headers].map((one) => rig.backend.getSession({ headers: one })),
+    )
+    expect(own?.status).toBe('signed-in')
+    expect(seen).toMatchObject({ key: (own as { key: string }).key })
+  })
+
   test('C-117 what stands in the store opens nothing: it is not the cookie', async () => {
     const items = new Map<string, string>()
     const sessions = {

@@ -18,6 +18,7 @@ describe('the login route', () => {
     ['sec-purpose', 'prefetch;prerender'],
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
+    ['x-purpose', 'preview'],
     ['next-router-prefetch', '1'],
   ])('F006 with %s: %s it starts nothing: no cookie, no redirect, not kept', async (name, value) => {
     const rig = await rigOf()
@@ -32,6 +33,7 @@ describe('the login route', () => {
 
   test.each([
     ['a fetch', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
+    ['a fetch that hides what it is for', { 'sec-fetch-mode': 'cors' }],
     ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
     ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
   ])('F006 F075 %s gets no login and no cookie', async (_, headers) => {
@@ -97,6 +99,51 @@ describe('the callback', () => {
     expect(new Set(ids).size).toBe(1)
     expect(answers.map((answered) => answered?.status)).toEqual(Array(20).fill(200))
     expect(tokenRequests(rig)).toBe(1)
+  })
+
+  test('C-021 C-120 handled again by a page that has the new cookie already, it does not end what it began', async () => {
+    const rig = await rigOf({ backend: { sameSite: 'lax' } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const before = browser.cookieHeader()
+    const { pathname, search } = await browser.goToCallback()
+    const login = browser.cookies.get([...browser.cookies.keys()].find((name) => name.includes('-login-')) ?? '')
+    const name = [...browser.cookies.keys()].find((one) => one.includes('-login-')) ?? ''
+    await browser.send(pathname + search, {}, 'cross-site')
+    browser.setCookie(name, login?.value ?? '', 'Lax')
+    expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
+    expect(await browser.status()).toBe('signed-in')
+    expect((await rig.backend.getSession({ headers: new Headers({ cookie: before }) })).status).toBe('signed-out')
+  })
+
+  test('C-120 a session that came in while the login was on its way ends as well', async () => {
+    const rig = await rigOf({ backend: { sameSite: 'lax' } })
+    const browser = rig.browser()
+    const { pathname, search } = await browser.goToCallback()
+    await browser.logIn()
+    const between = browser.cookieHeader()
+    await browser.send(pathname + search, {}, 'cross-site')
+    expect(await browser.status()).toBe('signed-in')
+    expect((await rig.backend.getSession({ headers: new Headers({ cookie: between }) })).status).toBe('signed-out')
+  })
+
+  test('C-029 a token endpoint that was not reached: the same page works when it is', async () => {
+    let reachable = false
+    const rig = await rigOf()
+    const browser = rig.browser(
+      rig.another({
+        fetch: async (input, init) => {
+          if (reachable) return rig.service.fetch(input as string, init)
+          const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+          throw new TypeError('fetch failed', { cause })
+        },
+      }),
+    )
+    const { pathname, search } = await browser.goToCallback()
+    expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(503)
+    reachable = true
+    expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
+    expect(await browser.status()).toBe('signed-in')
   })
 
   test('C-021 opened again after the login it goes on with the session there is', async () => {

@@ -110,6 +110,7 @@ describe('which requests go through', () => {
     const rig = await proxyRig()
     expect(await codeOf(await rig.get('/api/items/a%2eb'))).toEqual([400, 'origin_forbidden'])
     expect(await codeOf(await rig.get('/api/items/a%2Fb'))).toEqual([400, 'origin_forbidden'])
+    expect(await codeOf(await rig.get('/api/items/...'))).toEqual([400, 'origin_forbidden'])
     expect(rig.events.at(-1)).toEqual({
       type: 'proxy_refused',
       route: 'GET /api/items/:id',
@@ -193,6 +194,7 @@ describe('headers', () => {
             ['clear-site-data', '"*"'],
             ['refresh', '0;url=//evil.example'],
             ['service-worker-allowed', '/'],
+            ['server-timing', 'db;dur=53'],
             ['strict-transport-security', 'max-age=0'],
             ['connection', 'x-hop'],
             ['x-hop', '1'],
@@ -301,6 +303,7 @@ describe('bodies and limits', () => {
     const answered = await rig.get('/api/items', init)
     expect(await codeOf(answered)).toEqual([413, 'request_failed'])
     expect(got).toBeLessThanOrEqual(1_048_576)
+    if (Number(new Headers(headers).get('content-length')) > 1_048_576) expect(rig.seen).toEqual([])
     expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', reason: 'body' })
   })
 
@@ -314,6 +317,47 @@ describe('bodies and limits', () => {
     const headers = { 'content-length': '1048576' }
     expect((await rig.get('/api/items', { method: 'POST', body, headers })).status).toBe(200)
     expect(got).toBe(1_048_576)
+  })
+
+  test('C-126 a body with a GET, should a bridge hand one over, is left out', async () => {
+    const rig = await proxyRig()
+    const request = rig.person.request('/api/items/7', { headers: guard })
+    Object.defineProperty(request, 'body', { value: new Blob(['x']).stream() })
+    expect((await rig.backend.handle(request))?.status).toBe(200)
+    expect(rig.seen[0]?.body).toBeNull()
+  })
+
+  test('C-126 who goes away in the middle of a body that does not end is not waited for', async () => {
+    const rig = await proxyRig()
+    const gone = new AbortController()
+    const request = rig.person.request('/api/items', { method: 'POST', headers: { ...guard, 'content-length': '9' } })
+    Object.defineProperty(request, 'body', { value: new ReadableStream() })
+    Object.defineProperty(request, 'arrayBuffer', { value: () => new Promise(() => {}) })
+    Object.defineProperty(request, 'signal', { value: gone.signal })
+    const call = rig.backend.handle(request)
+    await new Promise((resolve) => setImmediate(resolve))
+    gone.abort()
+    expect((await call)?.status).toBe(503)
+    expect(rig.seen).toEqual([])
+  })
+
+  test('C-126 whoever stops reading in the middle gives a place back once', async () => {
+    const body = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: () => new Promise(() => {}) })
+    const waiting: ((answer: Response) => void)[] = []
+    const rig = await proxyRig(({ url }) =>
+      url.endsWith('/stop') ? new Response(body()) : new Promise((resolve) => waiting.push(resolve)),
+    )
+    for (let at = 0; at < 4; at++) {
+      const reader = (await rig.get('/api/items/stop')).body?.getReader()
+      const reading = reader?.read()
+      await reader?.cancel()
+      await reading
+    }
+    const calls = Array.from({ length: 33 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(32)
+    expect((await Promise.race(calls)).status).toBe(429)
+    for (const answer of waiting) answer(new Response(null))
+    await Promise.all(calls)
   })
 
   test('C-126 32 requests of a session at once, the next is a 429; others have their own count', async () => {
@@ -338,6 +382,23 @@ describe('bodies and limits', () => {
     for (const answer of waiting) answer(Response.json({}))
     expect((await Promise.all(more)).map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), 429])
     await first?.body?.cancel()
+  })
+
+  test.each([204, 304, 302, 401, 500])('C-126 a %i keeps no place, however many come', async (status) => {
+    const rig = await proxyRig(() => new Response(null, { status }))
+    for (let at = 0; at < 40; at++) expect((await rig.get('/api/items/7')).status).toBe(status === 302 ? 502 : status)
+  })
+
+  test('C-126 who was gone before sends nothing', async () => {
+    const rig = await proxyRig()
+    expect((await rig.get('/api/items/7', { signal: AbortSignal.abort() })).status).toBe(502)
+    expect(rig.seen).toEqual([])
+  })
+
+  test('C-126 an answer that cannot be passed on is a 502, and its connection is let go', async () => {
+    const rig = await proxyRig(() => Object.defineProperty(new Response('x'), 'status', { value: 999 }))
+    expect((await rig.get('/api/items/7')).status).toBe(502)
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
   })
 
   test('C-126 an API that does not answer within 30 s: 504, and its request is aborted', async () => {
@@ -369,6 +430,7 @@ describe('bodies and limits', () => {
       push?.enqueue(new Uint8Array([at]))
       expect((await reading)?.value).toEqual(new Uint8Array([at]))
     }
+    expect(rig.seen[0]?.signal.aborted).toBe(false)
     const last = reader?.read().then(
       () => 'read',
       (error: Error) => error.message,
@@ -388,7 +450,8 @@ describe('bodies and limits', () => {
     await vi.advanceTimersByTimeAsync(119_000)
     expect((await rig.get('/api/items/7')).status).toBe(429)
     await vi.advanceTimersByTimeAsync(1_000)
-    expect((await rig.get('/api/items/7')).status).toBe(200)
+    const next = await Promise.all(Array.from({ length: 32 }, () => rig.get('/api/items/7')))
+    expect(next.map(({ status }) => status)).toEqual(Array(32).fill(200))
   })
 
   test('C-126 whoever gives up, before or during the answer, frees the API', async () => {

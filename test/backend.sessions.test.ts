@@ -266,6 +266,31 @@ describe('logout', () => {
   })
 })
 
+test('C-128 a public client revokes with its id, and follows no redirect with the token', async () => {
+  const rig = await rigOf()
+  const { clientId } = clientOf(rig.service, 'Demo public')
+  const asked: { body: string; authorization: string | null; redirect: string | undefined }[] = []
+  const backend = rig.another({
+    clientId,
+    clientSecret: undefined,
+    revocationEndpoint: 'https://auth.example.com/revoke',
+    fetch: async (input, init) => {
+      if (!String(input).endsWith('/revoke')) return rig.service.fetch(input as string, init)
+      const authorization = new Headers(init?.headers).get('authorization')
+      asked.push({ body: String(init?.body), authorization, redirect: init?.redirect })
+      return new Response(null, { status: 204 })
+    },
+  })
+  const browser = rig.browser(backend)
+  await browser.logIn()
+  expect((await browser.logOut()).status).toBe(200)
+  expect(asked).toEqual([
+    { body: expect.stringContaining(`client_id=${clientId}`), authorization: null, redirect: 'manual' },
+  ])
+  // RFC 7009 section 2.2: 200 is the one success.
+  expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'failed' })
+})
+
 describe('server code', () => {
   test('C-090 fetch and tokens of the session; other places get nothing', async () => {
     const rig = await rigOf()

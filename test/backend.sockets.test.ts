@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, backendRig, guard } from './support/backend-rig.ts'
@@ -188,10 +189,17 @@ describe('over sockets', () => {
     expect(elsewhere).toEqual([])
   })
 
-  test('C-124 a packed answer arrives unpacked or not packed at all', async () => {
-    const { call, seen } = await socketRig(items)
+  test.each(['gzip', 'none'])('C-124 an answer that is packed (%s) all the same arrives unpacked', async (packed) => {
+    const { call, seen } = await socketRig((_, response) => {
+      const text = JSON.stringify({ text: 'x'.repeat(1_000) })
+      const body = packed === 'gzip' ? gzipSync(text) : Buffer.from(text)
+      if (packed === 'gzip') response.setHeader('content-encoding', packed)
+      response.writeHead(200, { 'content-length': body.length }).end(body)
+    })
     const answered = await call('/api/items/7', { headers: { 'accept-encoding': 'gzip, br' } })
-    expect(await answered.json()).toEqual({ url: '/api/items/7', body: '' })
+    expect(answered.headers.get('content-encoding')).toBeNull()
+    if (packed === 'none') expect(answered.headers.get('content-length')).toBe('1011')
+    expect(await answered.json()).toEqual({ text: 'x'.repeat(1_000) })
     expect(seen[0]?.headers['accept-encoding']).toBe('identity')
   })
 

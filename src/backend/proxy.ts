@@ -1,4 +1,3 @@
-import { discardBody } from '../discard-body.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { type Failure, failed, failedWith, guarded } from './answers.ts'
 import type { ProxyRefusal } from './events.ts'
@@ -89,6 +88,8 @@ async function forward(call: Call): Promise<Response> {
       end()
     })
   } catch (error) {
+    // The API may have answered all the same, with something that cannot be passed on.
+    abort()
     end()
     if (error instanceof BodyTooLarge || cause === 'too_large')
       return failed(413, rejected('The body is larger than 1 MiB.'))
@@ -101,7 +102,6 @@ async function forward(call: Call): Promise<Response> {
 function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Response {
   const { status, type, redirected, body } = response
   if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400 && status !== 304)) {
-    discardBody(response)
     onEnd('broken')
     return failed(502, rejected('The API answered with a redirect, which is not followed.'))
   }

@@ -95,10 +95,11 @@ export async function backendRig({
 /** As over a socket: whoever aborts does not wait for the answer. */
 async function reached(api: (request: Request) => MaybePromise<Response>, request: Request): Promise<Response> {
   request.signal.throwIfAborted()
+  const answer = api(request)
   const aborted = new Promise<never>((_, reject) => {
     request.signal.addEventListener('abort', () => reject(request.signal.reason))
   })
-  return Promise.race([api(request), aborted])
+  return Promise.race([answer, aborted])
 }
 
 interface JarCookie {
