@@ -9,6 +9,7 @@ import { freshDatabase } from './support/fresh-database.ts'
 import { type FreshDatabase, startPostgres } from './support/postgres-server.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { onPostgres } from './support/shared-stores.ts'
+import { silentWay } from './support/silent-way.ts'
 
 const hour = 3_600_000
 const retryable = { code: 'storage_failed', retryable: true }
@@ -148,6 +149,18 @@ describe('PostgreSQL that fails', () => {
     blocker.release()
     // The lock asked for in vain was given back as soon as it was granted.
     expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(2_000) })).toBe('ran')
+  })
+
+  test('F-33 gone without a word: with query_timeout the pool serves again once the address does', async () => {
+    const url = new URL(database.url)
+    const way = await silentWay(Number(url.port))
+    url.port = String(way.port)
+    const { pool } = connected({ max: 1, query_timeout: 3_500 }, url.href)
+    const { storage } = onTable({}, pool)
+    await storage.setItem('name', 'value')
+    way.silence()
+    await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
+    await expect.poll(() => codeOf(storage.getItem('name')), { timeout: 10_000 }).toEqual({ resolved: 'value' })
   })
 
   test('F-33 read-only: its code is in the message, its text is not', async () => {

@@ -11,6 +11,7 @@ import { storageSuite } from './storage-suite.ts'
 import { type RedisOptions, type RedisServer, startRedis } from './support/redis-server.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { onIoRedis, onNodeRedis } from './support/shared-stores.ts'
+import { silentWay } from './support/silent-way.ts'
 
 const hour = 3_600_000
 
@@ -402,6 +403,19 @@ describe('records in Redis', () => {
     const { client } = await clients.ioredis(server.url)
     expect(() => redisStorage(client, { ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
+})
+
+test('F-33 gone without a word: with socketTimeout ioredis serves again once the address does', async () => {
+  const server = await ownRedis()
+  const way = await silentWay(server.port)
+  const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  const storage = redisStorage(client)
+  await storage.setItem('name', 'value')
+  way.silence()
+  await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
+  await expect.poll(() => codeOf(storage.getItem('name')), { timeout: 10_000 }).toEqual({ resolved: 'value' })
 })
 
 describe('a Redis Cluster', () => {

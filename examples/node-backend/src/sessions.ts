@@ -13,6 +13,7 @@ export interface Sessions {
 
 /** As long as the session cookie lasts. */
 const ttlMs = 30 * 24 * 3_600_000
+const silenceMs = 5_000
 
 /** In Redis when `REDIS_URL` is set, in PostgreSQL when `DATABASE_URL` is, else in this process; rejects when it is not there. */
 export async function openSessions(env: Readonly<Record<string, string | undefined>>): Promise<Sessions> {
@@ -22,7 +23,8 @@ export async function openSessions(env: Readonly<Record<string, string | undefin
 }
 
 async function inRedis(url: string): Promise<Sessions> {
-  const client = new Redis(url)
+  // A machine that is gone may leave its connections open.
+  const client = new Redis(url, { socketTimeout: silenceMs })
   client.on('error', reported('redis'))
   const storage = redisStorage(client, { ttlMs })
   await storage.ready()
@@ -30,7 +32,7 @@ async function inRedis(url: string): Promise<Sessions> {
 }
 
 async function inPostgres(connectionString: string): Promise<Sessions> {
-  const pool = new pg.Pool({ connectionString })
+  const pool = new pg.Pool({ connectionString, query_timeout: silenceMs })
   pool.on('error', reported('postgres'))
   const storage = postgresStorage(pool, { ttlMs })
   await storage.ready()
