@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { statusOf } from '../src/backend/answers.ts'
 import { type BackendRig, backendRig, guard, type RigOptions, searchPath } from './support/backend-rig.ts'
 
 const rigs: BackendRig[] = []
@@ -37,6 +38,27 @@ describe('a login through the backend', () => {
       'logged_out',
       'proxy_refused',
     ])
+  })
+
+  test.each([
+    [401, ['login_required', 'session_ended']],
+    [503, ['storage_failed', 'temporarily_unavailable', 'timeout', 'lock_timeout', 'session_changed', 'aborted']],
+    [502, ['client_rejected', 'response_invalid', 'response_too_large', 'config_invalid', 'request_failed']],
+  ] as const)('C-056 C-129 %i is for %j', (status, codes) => {
+    for (const code of codes) expect(statusOf(code)).toBe(status)
+  })
+
+  test('a wrong method is told the right one', async () => {
+    const { backend } = await rigOf()
+    for (const [path, method] of [
+      ['login', 'GET'],
+      ['callback', 'GET'],
+      ['session', 'GET'],
+      ['logout', 'POST'],
+    ]) {
+      const answered = await backend.handle(new Request(`https://app.demo.example/auth/${path}`, { method: 'PUT' }))
+      expect([answered?.status, answered?.headers.get('allow')]).toEqual([405, method])
+    }
   })
 
   test('null for everything that is not served here', async () => {

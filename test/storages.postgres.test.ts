@@ -335,6 +335,19 @@ describe('the table', () => {
       .toEqual([{ key: 'r:another' }, { key: 'r:stays' }])
   })
 
+  test('C-056 is swept once a minute at most, however much is written', async () => {
+    const { pool } = connected()
+    let sweeps = 0
+    const { storage } = onTable({}, {
+      query: (text: string, values: unknown[]) => {
+        if (text.includes('skip locked')) sweeps += 1
+        return pool.query(text, values)
+      },
+    } as pg.Pool)
+    for (const write of [1, 2, 3]) await storage.setItem('name', `${write}`)
+    expect(sweeps).toBe(1)
+  })
+
   test('C-072 a lock lasts 8 s while it is held and leaves nothing behind', async () => {
     const { table, pool, storage } = onTable()
     const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table}`

@@ -2,7 +2,7 @@ import { type AuthConfig, createSession, encryptedStorage, type Session } from '
 import { postgresStorage } from 'agent-auth/postgres'
 import pg from 'pg'
 
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, query_timeout: 5_000 })
 pool.on('error', (error) => process.stderr.write(`postgres: ${error.message}\n`))
 
 const records = postgresStorage(pool)

@@ -2,7 +2,7 @@ import { type AuthConfig, createSession, encryptedStorage, type Session } from '
 import { redisStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'
 
-const client = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379')
+const client = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', { socketTimeout: 5_000 })
 client.on('error', (error) => process.stderr.write(`redis: ${error.message}\n`))
 
 const records = redisStorage(client, { ttlMs: 30 * 24 * 3_600_000 })

@@ -55,7 +55,14 @@ async function route(
   const { pathname } = new URL(request.url)
   const [method, serve] = own.get(pathname) ?? []
   if (serve && method === request.method) return serve(request)
-  if (method) return failed(405, { code: 'request_failed', message: `Use ${method}.` })
+  if (method) return wrongMethod(method)
   const match = matchRoute(context.routes, request.method, pathname)
   return match ? proxy(context, match, request) : null
+}
+
+/** RFC 9110 section 15.5.6. */
+function wrongMethod(method: string): Response {
+  const response = failed(405, { code: 'request_failed', message: `Use ${method}.` })
+  response.headers.set('allow', method)
+  return response
 }

@@ -25,8 +25,8 @@ export async function callback(context: BackendContext, logins: Logins, request:
   if (isPrefetch(request)) return notNow()
   const startedMs = context.config.clock.monotonicMs()
   const url = new URL(request.url)
-  const state = url.searchParams.get('state') ?? ''
-  const login = /^[\w.~-]{22,512}$/.test(state) ? await findLogin(context, request, state) : undefined
+  const [state = ''] = /^[\w.~-]{22,512}$/.exec(url.searchParams.get('state') ?? '') ?? []
+  const login = state ? await findLogin(context, request, state) : undefined
   try {
     if (!login) return await withoutLogin(context, request)
     // Resolved against the redirect URI: the host a request names is never looked at.
@@ -38,7 +38,7 @@ export async function callback(context: BackendContext, logins: Logins, request:
     return goOn(grant.returnTo ?? '/', { cookies })
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    return notFinished(context, error, login)
+    return notFinished(context, error, { state, login })
   }
 }
 
@@ -94,11 +94,15 @@ async function withoutLogin(context: BackendContext, request: Request): Promise<
   throw new AgentAuthError('flow_not_found', 'No login was started in this browser, or it took more than ten minutes.')
 }
 
-function notFinished(context: BackendContext, error: AgentAuthError, login: LoginOnItsWay | undefined): Response {
+function notFinished(
+  context: BackendContext,
+  error: AgentAuthError,
+  { state, login }: { state: string; login: LoginOnItsWay | undefined },
+): Response {
   const { code, message, details } = error
   context.emit({ type: 'login_failed', code })
-  // The code was not sent: loading the page again may succeed.
-  const cookies = login && !isUnsent(error) ? [removeLogin(context, login.pending.state)] : []
+  // Where the code was not sent, loading the page again may succeed.
+  const cookies = state && !isUnsent(error) ? [removeLogin(context, state)] : []
   const back = details?.returnTo ?? login?.pending.returnTo ?? '/'
   if (context.errorPath)
     return answer(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })

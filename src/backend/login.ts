@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.ts'
 import { startLogin } from '../authorize.ts'
 import { answer, failed } from './answers.ts'
 import { crowdedOut, loginCookie } from './login-cookie.ts'
@@ -28,7 +29,10 @@ export function notNow(): Response {
   return failed(503, { code: 'aborted', message: 'This page is not prepared in advance.' })
 }
 
-function returnTo({ basePath }: BackendContext, request: Request): string {
+/** Judged as it will be kept: without dots, and with several characters for each letter outside ASCII. */
+function returnTo({ basePath, origin }: BackendContext, request: Request): string {
   const target = new URL(request.url).searchParams.get('return_to') ?? '/'
-  return target.length > maxReturnTo || target.startsWith(`${basePath}/`) ? '/' : target
+  const { pathname, search, hash } = attempt(() => new URL(target, origin)) ?? new URL(origin)
+  const length = pathname.length + search.length + hash.length
+  return length > maxReturnTo || pathname.startsWith(`${basePath}/`) ? '/' : target
 }
