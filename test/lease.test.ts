@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { keepLease, type Lease, type LeaseTable, takeLease } from '../src/storage/lease.ts'
+import { leasedStorage } from '../src/storage/leased-storage.ts'
 import { codeOf } from './support/session-rig.ts'
 import { flush, type VirtualTime, virtualTime } from './support/virtual-time.ts'
 
@@ -123,7 +124,7 @@ describe('keeping a lease', () => {
     table.broken = true
     await time.pass(4_000)
     table.broken = false
-    await time.pass(3_500)
+    await time.pass(8_000)
     expect(table.endsMs).toBeGreaterThan(time.nowMs())
     stop()
   })
@@ -136,6 +137,22 @@ describe('keeping a lease', () => {
     await time.pass(200_000)
     expect(table.endsMs).toBe(98_000)
     expect(time.pendingTimers).toBe(0)
+  })
+
+  test('C-072 a turn that is over is not kept, also when it could not be given back', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    const storage = leasedStorage({
+      ...table,
+      release: () => Promise.reject(new Error('ECONNREFUSED')),
+      read: async () => null,
+      write: async () => true,
+      remove: async () => true,
+      reasonOf: () => undefined,
+    })
+    expect(await time.until(storage.withLock('name', async () => 'ran'))).toBe('ran')
+    await time.pass(10_000)
+    expect(table.asked).toEqual(['acquire'])
   })
 
   test('F-45 stopping while a renewal is on its way starts no further one', async () => {

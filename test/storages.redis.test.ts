@@ -381,6 +381,11 @@ describe('records in Redis', () => {
     expect(await storage.getItem('name')).toBe('value')
     const deaf = redisStorage({ get: (key) => client.get(key), eval: async () => null })
     await expect(deaf.ready()).rejects.toMatchObject(retryable)
+    const blind = redisStorage({
+      get: () => Promise.reject(new Error('NOPERM')),
+      eval: (script: string, count: number, ...rest: string[]) => client.eval(script, count, ...rest),
+    })
+    await expect(blind.ready()).rejects.toMatchObject(retryable)
     const mute = redisStorage({ get: () => Promise.reject(undefined), eval: () => Promise.reject(null) })
     await expect(mute.getItem('name')).rejects.toMatchObject(retryable)
   })
