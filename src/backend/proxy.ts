@@ -29,15 +29,15 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
   if (key === undefined)
     return refuse(401, 'signed_out', { code: 'login_required', message: 'Nobody is signed in.' }, removal)
   const [live, release] = context.live.acquire(key)
-  if (live.proxied >= maxPerSession) {
-    release()
-    const message = `More than ${maxPerSession} requests of this session are under way.`
-    return refuse(429, 'busy', { code: 'temporarily_unavailable', message, retryable: true })
-  }
   live.proxied++
   const done = (): void => {
     live.proxied--
     release()
+  }
+  if (live.proxied > maxPerSession) {
+    done()
+    const message = `More than ${maxPerSession} requests of this session are under way.`
+    return refuse(429, 'busy', { code: 'temporarily_unavailable', message, retryable: true })
   }
   const { clock } = context.config
   const startedMs = clock.monotonicMs()
