@@ -16,8 +16,8 @@ export interface PostgresStorageOptions {
   readonly ttlMs?: number | undefined
 }
 
-/** Keeps `storage_failed` away from what another process did in the same moment: `42P07` and `23505` mean it made the table. */
-const madeByAnother = ['42P07', '23505']
+/** Keeps `storage_failed` away from what another process did in the same moment: these mean it made the table. */
+const madeByAnother = ['42P07', '42710', '23505']
 const tableMissing = '42P01'
 /** Under stricter isolation than the default, the loser of a race is told to try again. */
 const tryAgain = '40001'
