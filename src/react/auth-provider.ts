@@ -33,21 +33,27 @@ const notLooked: SessionState = { status: 'loading' }
 /** Finishes a login when the page is its callback, and gives `useAuth` to what is inside. Rendered on a server it is `loading`. */
 export function AuthProvider({ auth, children }: AuthProviderProps): ReactElement {
   const { session, signIn, signOut, fetch } = auth
-  const state = useSyncExternalStore(
+  const known = useSyncExternalStore(
     session.subscribe,
     () => session.state,
     () => notLooked,
   )
-  const [failure, setFailure] = useState<unknown>()
+  const [start, setStart] = useState<{ readonly error?: unknown }>()
   useEffect(() => {
     let isMounted = true
-    auth.ready().catch((error) => isMounted && setFailure(error))
+    const end = (error?: unknown): void => void (isMounted && setStart({ error }))
+    auth.ready().then(() => end(), end)
     return () => {
       isMounted = false
     }
   }, [auth])
-  const error = state.status === 'signed-in' ? undefined : failure
-  const value = useMemo(() => ({ state, error, signIn, signOut, fetch }), [state, error, signIn, signOut, fetch])
+  // Whoever signs in by itself when nobody is signed in must know by then whether a login has just failed.
+  const state = !start && known.status === 'signed-out' ? notLooked : known
+  if (start?.error !== undefined && known.status === 'signed-in') setStart({})
+  const value = useMemo(
+    () => ({ state, error: start?.error, signIn, signOut, fetch }),
+    [state, start, signIn, signOut, fetch],
+  )
   return createElement(AuthContext.Provider, { value }, children)
 }
 

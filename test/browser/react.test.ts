@@ -1,0 +1,72 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { BrowserContext, Page } from 'playwright-core'
+import { beforeAll, expect, it } from 'vitest'
+import type {} from './react-app.ts'
+import { browserRig } from './rig.ts'
+
+const rig = browserRig()
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+let script = ''
+
+beforeAll(async () => {
+  const { outputFiles } = await build({
+    entryPoints: [source('react-app.ts')],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    alias: {
+      'agent-auth/browser': source('../../src/browser/index.ts'),
+      'agent-auth/react': source('../../src/react/index.ts'),
+    },
+    define: { 'process.env.NODE_ENV': '"development"' },
+  })
+  script = outputFiles[0]?.text ?? ''
+})
+
+/** A profile in which the React app takes the place of the test app. */
+async function reactContext(): Promise<BrowserContext> {
+  const context = await rig.context()
+  await context.route('**/app.js', (route) => route.fulfill({ contentType: 'text/javascript', body: script }))
+  return context
+}
+
+const decline = (context: BrowserContext): Promise<unknown> =>
+  context.route(/\/auth\/v1\/authorize/, async (route) => {
+    const callback = new URL(`${rig.origin}/memory/callback?error=access_denied`)
+    callback.searchParams.set('state', new URL(route.request().url()).searchParams.get('state') ?? '')
+    await route.fulfill({ status: 302, headers: { location: callback.href } })
+  })
+
+const rendered = (page: Page): Promise<string[]> => page.evaluate(() => window.react.rendered)
+
+it('F008 a component that signs in when nobody is sees a failed login before it sees that nobody is', async () => {
+  const context = await reactContext()
+  await decline(context)
+  const page = await context.newPage()
+  const authorizations: string[] = []
+  page.on('request', (request) => void (/authorize/.test(request.url()) && authorizations.push(request.url())))
+  await page.goto(`${rig.origin}/memory/home?guard`)
+  await page.getByText('login_denied').waitFor()
+  expect(await rendered(page)).toEqual(['loading', 'signed-out login_denied'])
+  expect(authorizations).toHaveLength(1)
+})
+
+it('an error is a thing of the past once somebody was signed in, and after their sign-out too', async () => {
+  const context = await reactContext()
+  await decline(context)
+  const page = await context.newPage()
+  await page.goto(`${rig.origin}/memory/home?guard`)
+  await page.getByText('login_denied').waitFor()
+  await context.unrouteAll()
+  await page.click('#window')
+  await page.getByText('signed-in').waitFor()
+  await page.evaluate(() => {
+    window.react.rendered.length = 0
+    sessionStorage.removeItem('guard')
+    return window.react.auth.signOut()
+  })
+  await page.getByText('signed-out').waitFor()
+  expect((await rendered(page))[0]).toBe('signed-out')
+})
