@@ -10,7 +10,7 @@ const claims = new WeakMap<Storage, Promise<void>>()
 /**
  * Makes sure that this tab is the only one with what is in its sessionStorage. A duplicated tab, or a window this page
  * opened, starts with a copy of it, and two holders of one refresh token end the session for both: so the copy is dropped.
- * Does nothing where the browser has no Web Locks.
+ * Does nothing where the browser has no Web Locks, nor in a frame.
  */
 export function dropCopies(area: Storage): Promise<void> {
   const claimed = claims.get(area) ?? claimOrDrop(area)
@@ -20,7 +20,8 @@ export function dropCopies(area: Storage): Promise<void> {
 
 async function claimOrDrop(area: Storage): Promise<void> {
   const known = area.getItem(tabKey)
-  if (!globalThis.navigator?.locks || (known && (await claim(known)))) return
+  // A frame of the same origin shares the storage of its page; what is there is no copy.
+  if (!globalThis.navigator?.locks || globalThis.frameElement || (known && (await claim(known)))) return
   const records = Object.keys(area).filter((key) => key.startsWith('agent-auth:http'))
   if (known) for (const key of records) area.removeItem(key)
   const name = crypto.randomUUID()
