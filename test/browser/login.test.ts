@@ -140,6 +140,22 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })
 
+  it('C-011 F070 nor is an app that signs in by itself, which gets the same code', async () => {
+    const context = await rig.context()
+    const outcome = new Promise<string>(
+      (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
+    )
+    await context.addInitScript(() => {
+      Storage.prototype.getItem = () => {
+        throw new DOMException('blocked', 'SecurityError')
+      }
+    })
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    expect(await outcome).toBe('storage_failed')
+    expect(page.url()).toBe(`${rig.origin}/memory/home`)
+  })
+
   it('C-003 F001 a page over plain http is refused before anything is stored or opened', async () => {
     const context = await rig.context()
     const served = await (await fetch(`${rig.origin}/memory/home`)).text()
