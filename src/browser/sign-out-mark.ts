@@ -17,7 +17,8 @@ export function signOutMark(name: string): SignOutMark {
     },
     hasMoved() {
       const before = seen
-      seen = read()
+      // Site data that was cleared is no sign-out.
+      seen = read() ?? seen
       return seen !== before
     },
   }

@@ -20,6 +20,8 @@ export function createTabSession(
 ): { session: Session; close(): void } {
   let isShared = storage.reach !== 'tab'
   let isFollowing = false
+  let isDegraded = false
+  let shown: string | undefined
   const mark = signOutMark(name)
   const follow = (): void => {
     isFollowing = true
@@ -38,18 +40,33 @@ export function createTabSession(
       look()
     },
   })
+  /** A record that could not be read must not come back after a sign-out. */
+  const forgetUnread = async (): Promise<void> => {
+    try {
+      await storage.removeItem(name)
+      tabs.tell('changed')
+    } catch {
+      // It cannot be removed either.
+    }
+  }
   const record = sharedRecord(storage, {
     changed: () => tabs.tell('changed'),
     degraded() {
       isShared = false
+      isDegraded = true
       config.emit({ type: 'storage_degraded', reason: 'read_failed' })
     },
   })
   const session = createSession(config, { storage: record, key })
   session.subscribe(() => {
-    if (isFollowing || session.state.reason !== 'signed_out') return
+    const { reason, sessionRef } = session.state
+    // A sign-out of before this sign-in does not concern it.
+    if (sessionRef !== shown) mark.hasMoved()
+    shown = sessionRef
+    if (isFollowing || reason !== 'signed_out') return
     mark.move()
     tabs.tell('signed-out')
+    if (isDegraded) void forgetUnread()
   })
   return { session, close: () => tabs.close() }
 }

@@ -115,6 +115,26 @@ describe('bad storage', () => {
     await untilStatus(there, 'signed-out')
   })
 
+  it('F070 degraded to memory, a sign-out removes the record that could not be read, once it can be, in all tabs', async () => {
+    const context = await rig.context()
+    const other = await rig.signedIn(context, 'indexed')
+    await context.addInitScript(() => {
+      const { open } = IDBFactory.prototype
+      IDBFactory.prototype.open = function (...args) {
+        if (!('isMended' in window)) throw new DOMException('for now', 'UnknownError')
+        return open.apply(this, args)
+      }
+    })
+    const page = await rig.open(context, '/indexed/home')
+    await signIn(page)
+    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
+    await page.evaluate(() => {
+      Object.assign(window, { isMended: true })
+      return window.app.auth.signOut()
+    })
+    await untilStatus(other, 'signed-out')
+  })
+
   it('C-065 F-20 F070 local: no room: calls go on with one event, and the write is made up for later', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {

@@ -20,6 +20,10 @@ async function setLifecycle(page: Page, state: 'frozen' | 'active'): Promise<voi
   await devtools.send('Page.setWebLifecycleState', { state })
 }
 
+/** What a page hears when it is shown again. */
+const wake = (page: Page): Promise<boolean> =>
+  page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+
 describe('refresh', () => {
   it('C-070 F-30 F048 P-02 six tabs with ten calls each find the token refused: one refresh, every call succeeds', async () => {
     const context = await rig.context()
@@ -192,6 +196,30 @@ describe('sign-in and sign-out', () => {
     expect(await Promise.all([statusOf(here), statusOf(there)])).toEqual(['signed-in', 'signed-in'])
   })
 
+  it('memory: who signs in again in a window is not signed out, on waking up, by a sign-out of before', async () => {
+    const context = await rig.context()
+    const here = await rig.signedIn(context, 'memory')
+    const there = await rig.signedIn(context, 'memory')
+    await signOut(there)
+    await untilStatus(here, 'signed-out')
+    await here.click('#popup')
+    await untilStatus(here, 'signed-in')
+    await wake(here)
+    expect(await statusOf(here)).toBe('signed-in')
+  })
+
+  it('memory: site data that is cleared is not taken for a sign-out', async () => {
+    const context = await rig.context()
+    const here = await rig.signedIn(context, 'memory')
+    const there = await rig.signedIn(context, 'memory')
+    await signOut(there)
+    await untilStatus(here, 'signed-out')
+    await signIn(here)
+    await here.evaluate(() => localStorage.clear())
+    await wake(here)
+    expect(await statusOf(here)).toBe('signed-in')
+  })
+
   it('C-105 whatever else comes over the channel changes nothing', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'memory')
@@ -256,5 +284,29 @@ describe('tabs that were away', () => {
     expect(await started(first)).toBe('signed-in')
     await rig.service.dev.expireAccessTokens()
     expect(await call(first)).toBe(200)
+  })
+
+  it('session: a frame of the same app, which shares the storage of its page, takes nothing from it', async () => {
+    const context = await rig.context()
+    await context.route(`${rig.origin}/session/**`, async (route) => {
+      const response = await route.fetch()
+      const policy = `${response.headers()['content-security-policy']}; frame-src 'self'`
+      await route.fulfill({ response, headers: { ...response.headers(), 'content-security-policy': policy } })
+    })
+    const page = await rig.signedIn(context, 'session')
+    // Where a redirect led was not routed.
+    await page.reload()
+    await started(page)
+    await page.evaluate(() =>
+      Object.assign(document.body.appendChild(document.createElement('iframe')), { src: '/session/home' }),
+    )
+    const frame = page.frames()[1]
+    await frame?.waitForFunction(() => window.app?.started)
+    expect(await frame?.evaluate(() => window.app.started)).toBe('signed-in')
+    await page.evaluate(() => {
+      window.app.ahead.monotonicMs += 2_000
+    })
+    // The session looks at its storage anew.
+    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.session.getAccessToken()))).toBe('resolved')
   })
 })
