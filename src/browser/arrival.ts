@@ -24,6 +24,7 @@ export interface ArrivalParts {
 export interface Arrival {
   /** Finishes it, once; what failed for good keeps failing until a new login starts. */
   finish(): Promise<void> | undefined
+  /** Whether it is being finished, or still to be. */
   readonly isBusy: boolean
   /** Where the person wanted to go whose login failed on this page. */
   readonly goal: string | undefined
@@ -40,6 +41,7 @@ export function createArrival(parts: ArrivalParts): Arrival {
   let goal: string | undefined
   let isBusy = false
   const here = (): string => globalThis.location?.href ?? 'about:blank'
+  const isCallback = (): boolean => callbackMode(config.redirectUri, here()) !== undefined
 
   async function exchange(callback: string): Promise<void> {
     grant ??= readCallback(await logins.take(callback), callback, { nowMs: config.clock.wallMs() })
@@ -71,7 +73,7 @@ export function createArrival(parts: ArrivalParts): Arrival {
 
   return {
     finish() {
-      if (callbackMode(config.redirectUri, here())) {
+      if (isCallback()) {
         address = here()
         grant = work = undefined
         hideCallback()
@@ -83,7 +85,7 @@ export function createArrival(parts: ArrivalParts): Arrival {
       return work
     },
     get isBusy() {
-      return isBusy
+      return isBusy || isCallback()
     },
     get goal() {
       return location.pathname === new URL(config.redirectUri).pathname ? goal : undefined

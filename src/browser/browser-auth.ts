@@ -63,7 +63,7 @@ export interface BrowserAuth {
   signIn(options?: SignInOptions): Promise<void>
   /** Ends the session in all tabs; needs no network. Rejects with `storage_failed` if the record is still there. */
   signOut(): Promise<void>
-  /** A `fetch` that carries the token to `baseUrl` and nowhere else. It waits for a callback that is being finished. */
+  /** A `fetch` that carries the token to `baseUrl` and nowhere else. It waits for a callback, and finishes it. */
   readonly fetch: typeof fetch
   readonly session: Session
   /** Whether the address ends a login of this app, for routers and service workers; touches nothing. */
@@ -100,7 +100,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
         return popup.signIn({ config, session, name }, { params, signal }).then(arrival.forget)
       }
       // A login that is being finished must not be overtaken by the next one.
-      if (arrival.isBusy || callbackMode(config.redirectUri, location.href)) return arrival.finish()
+      if (arrival.isBusy) return arrival.finish()
       arrival.forget()
       const state = markedState(mode, generateRandomState())
       const { url, pending } = await startLogin(config, { returnTo, params, state })

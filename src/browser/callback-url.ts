@@ -1,3 +1,5 @@
+import { attempt } from '../attempt.ts'
+
 /** Marks the logins of this entry, so that a page knows its own callbacks, and a popup itself, by the address alone. */
 export type LoginMode = 'redirect' | 'popup'
 
@@ -11,7 +13,7 @@ export function markedState(mode: LoginMode, random: string): string {
 /** How the login began that this address ends, or undefined when the address is not a callback of ours. */
 export function callbackMode(redirectUri: string, address: string | URL): LoginMode | undefined {
   const expected = new URL(redirectUri)
-  const url = URL.canParse(address, expected) ? new URL(address, expected) : undefined
+  const url = attempt(() => new URL(address, expected))
   if (url?.origin !== expected.origin || url.pathname !== expected.pathname) return undefined
   const { searchParams } = url
   const [, mark] = /^([rp])\.[\w-]{43}$/.exec(searchParams.get('state') ?? '') ?? []

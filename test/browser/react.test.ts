@@ -70,3 +70,20 @@ it('an error is a thing of the past once somebody was signed in, and after their
   await page.getByText('signed-out').waitFor()
   expect((await rendered(page))[0]).toBe('signed-out')
 })
+
+it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {
+  const context = await reactContext()
+  const page = await context.newPage()
+  await page.goto(`${rig.origin}/memory/home`)
+  // Development mode mounts twice.
+  const bothCalls = async (): Promise<string[]> => {
+    await page.waitForFunction(() => window.react?.calls.length === 2)
+    return page.evaluate(() => window.react.calls)
+  }
+  expect(await bothCalls()).toEqual(['login_required', 'login_required'])
+  await page.evaluate(() => {
+    window.react.calls.length = 0
+    return window.react.auth.signIn()
+  })
+  expect(await bothCalls()).toEqual(['200', '200'])
+})
