@@ -54,6 +54,32 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await context.close()
   })
 
+  test('F023 a tab that slept while another person signed in shows nothing of the first', async () => {
+    const context = await watchedContext(browser, problems)
+    const [slept, other] = [await context.newPage(), await context.newPage()]
+    // It hears nothing of the sign-out in between.
+    await slept.addInitScript(() => Object.defineProperty(BroadcastChannel.prototype, 'onmessage', { set() {} }))
+    await slept.goto(example.origin)
+    await slept.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await approve(slept, example)
+    await slept.getByText('12 agents').waitFor()
+    await slept
+      .locator('tbody tr')
+      .first()
+      .evaluate((line) => line.setAttribute('data-of', 'ada'))
+    await other.goto(example.origin)
+    await other.getByRole('button', { name: 'Sign out' }).click()
+    await context.clearCookies()
+    await other.getByRole('button', { name: 'Sign in', exact: true }).click()
+    const email = 'rui@demo.example'
+    await approve(other, { ...example, email, password: example.passwordOf(email) })
+    await other.getByRole('button', { name: 'Sign out' }).waitFor()
+    await slept.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await slept.locator('[data-of=ada]').waitFor({ state: 'detached', timeout: 5_000 })
+    await slept.getByText('12 agents').waitFor()
+    await context.close()
+  })
+
   test('C-104 signs in in a window, searches and creates', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()

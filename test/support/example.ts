@@ -12,6 +12,8 @@ export interface RunningExample {
   readonly origin: string
   readonly email: string
   readonly password: string
+  /** The password of another account. */
+  passwordOf(email: string): string
   /** As Ctrl-C does it, to every process of the group; resolves to the exit code. */
   stop(): Promise<number | null>
 }
@@ -33,6 +35,7 @@ export async function runExample(
     origin: `http://127.0.0.1:${port}`,
     email,
     password,
+    passwordOf: (name) => new RegExp(`^ {2}${name}\\s+(\\S+)$`, 'm').exec(output)?.[1] ?? '',
     stop() {
       process.kill(-(child.pid ?? 0), 'SIGINT')
       return ended

@@ -16,22 +16,28 @@ const reasons = {
 
 export function App(): ReactElement {
   const { state, error, signOut } = useAuth()
+  const [failure, setFailure] = useState<unknown>()
   const isSignedIn = state.status === 'signed-in'
+  const leave = (): void => {
+    setFailure(undefined)
+    signOut().catch(setFailure)
+  }
   return (
     <>
       <header>
         <h1>Agents</h1>
         {isSignedIn && (
-          <button type="button" onClick={() => void signOut().catch(() => {})}>
+          <button type="button" onClick={leave}>
             Sign out
           </button>
         )}
       </header>
-      {error !== undefined && <Problem error={error} />}
+      {failure !== undefined && <Problem error={failure} again={leave} />}
+      {error !== undefined && <Problem error={error} again={() => location.reload()} />}
       {state.status === 'loading' && <p className="quiet">Looking for your session …</p>}
       {state.status === 'signed-out' && <SignIn reason={state.reason && reasons[state.reason]} />}
       {isSignedIn && (
-        <main className="signed-in">
+        <main className="signed-in" key={state.sessionRef}>
           <div className="column">
             <Agents />
             <NewAgent />

@@ -11,8 +11,11 @@ import { auth } from './auth.ts'
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
 
 // What one person saw must not be shown to the next.
+let shown: string | undefined
 auth.session.subscribe(() => {
-  if (auth.session.state.status === 'signed-out') queries.clear()
+  const { sessionRef } = auth.session.state
+  if (sessionRef !== shown) queries.clear()
+  shown = sessionRef
 })
 
 const root = document.getElementById('root')

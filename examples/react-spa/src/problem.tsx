@@ -1,7 +1,7 @@
 /** @jsxImportSource react */
 import { useAuth } from 'agent-auth/react'
 import { errorText } from 'example-common/error-text.ts'
-import type { ReactElement } from 'react'
+import { type ReactElement, useState } from 'react'
 
 export interface ProblemProps {
   readonly error: unknown
@@ -11,7 +11,9 @@ export interface ProblemProps {
 /** Says what failed, and offers what helps. */
 export function Problem({ error, again }: ProblemProps): ReactElement {
   const { signIn } = useAuth()
-  const { title, text, offer } = errorText(error)
+  const [failure, setFailure] = useState<unknown>()
+  // What came of the way out that was offered is news.
+  const { title, text, offer } = errorText(failure ?? error)
   return (
     <div className="problem" role="alert">
       <strong>{title}</strong>
@@ -22,7 +24,7 @@ export function Problem({ error, again }: ProblemProps): ReactElement {
         </button>
       )}
       {offer === 'sign-in' && (
-        <button type="button" onClick={() => void signIn().catch(() => {})}>
+        <button type="button" onClick={() => void signIn().catch(setFailure)}>
           Sign in
         </button>
       )}

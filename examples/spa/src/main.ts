@@ -34,9 +34,12 @@ let searches = 0
 
 async function showAgents(): Promise<void> {
   const search = ++searches
-  const { items, count } = await searchAgents(auth.fetch, byId<HTMLInputElement>('search-value').value)
+  const found = await searchAgents(auth.fetch, byId<HTMLInputElement>('search-value').value).catch((error) => {
+    if (search === searches) throw error
+  })
   // Somebody has typed on, or signed out, while this answer was on its way.
-  if (search !== searches) return
+  if (!found || search !== searches) return
+  const { items, count } = found
   const lines = items.map((agent) =>
     row(agent.agent_name, agent.agent_key, agent.parent_agent_type_key, agent.active ? 'on' : 'off'),
   )
@@ -56,19 +59,20 @@ async function create(form: HTMLFormElement): Promise<void> {
   await showAgents()
 }
 
-let shown = ''
+let shown: string | undefined
 
 function showState(): void {
-  const { status, reason } = auth.session.state
+  const { status, reason, sessionRef } = auth.session.state
   for (const part of ['loading', 'signed-in', 'signed-out']) byId(part).hidden = part !== status
   byId('sign-out').hidden = status !== 'signed-in'
   byId('reason').textContent = reason ? reasons[reason] : ''
-  if (status === 'signed-in' && shown !== status) void attempt(showAgents)
-  if (status !== 'signed-in') {
-    searches++
-    byId('agents').replaceChildren()
-  }
-  shown = status
+  if (sessionRef === shown) return
+  shown = sessionRef
+  // What one person saw must not be shown to the next.
+  searches++
+  byId('agents').replaceChildren()
+  byId('count').textContent = ''
+  if (sessionRef) void attempt(showAgents)
 }
 
 function onSubmit(id: string, work: (form: HTMLFormElement) => Promise<void>): void {
