@@ -9,7 +9,10 @@ const auth = createBrowserAuth({
 })
 
 const { status } = await auth.ready() // finishes a login when this page is its callback
-if (status !== 'signed-in') await auth.signIn() // leaves for the service, and comes back to this page
-const headers = { 'content-type': 'application/json' }
-const response = await auth.fetch('/api/llm_models/search', { method: 'POST', headers, body: '{}' })
-document.body.textContent = await response.text()
+if (status !== 'signed-in') {
+  await auth.signIn() // leaves for the service, and comes back to this page
+} else {
+  const headers = { 'content-type': 'application/json' }
+  const response = await auth.fetch('/api/llm_models/search', { method: 'POST', headers, body: '{}' })
+  document.body.textContent = await response.text()
+}
