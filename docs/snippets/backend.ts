@@ -9,7 +9,7 @@ const backend = createBackend({
   clientSecret: process.env.AGENT_CLIENT_SECRET,
   redirectUri: 'https://app.example.com/auth/callback',
   sessions: memoryStorage(), // for one process; see storages
-  secrets: [process.env.COOKIE_SECRET ?? ''], // at least 32 characters
+  secrets: [process.env.COOKIE_SECRET ?? ''], // at least 32 characters: openssl rand -base64 32
   proxy: ['POST /api/parent_agents/search'], // what the page may call, at the same path
 })
 
