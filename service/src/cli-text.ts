@@ -1,3 +1,4 @@
+import type { ServiceOptions } from './config.ts'
 import type { Client, Service } from './service.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
@@ -50,6 +51,12 @@ ${peopleLines.join('\n')}
 Clients
 ${clientLines.join('\n')}
 `
+}
+
+/** The pages for people, last, where a terminal shows them. */
+export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): string {
+  const controls = dev === 'on' ? `\n  dev controls   ${authUrl}/_dev` : ''
+  return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
 }
 
 /** What an application needs, ready to paste. A secret that only its hash is left of has no line of its own. */

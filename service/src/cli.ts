@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { refuseRedirectUri } from './auth/redirect-uris.ts'
 import { failureText } from './cli-failure.ts'
-import { environmentText, helpText, jsonLine, rosterText } from './cli-text.ts'
+import { environmentText, helpText, jsonLine, placesText, rosterText } from './cli-text.ts'
 import type { ServiceOptions } from './config.ts'
 import { refuseDataFile } from './data-file.ts'
 import { startService } from './server.ts'
@@ -47,7 +47,8 @@ async function run({ output, options }: Command): Promise<number> {
     const stopped = stopSignal()
     const service = await startService(options)
     warnOfKeptClients(service, options)
-    process.stdout.write(output === 'json' ? jsonLine(service) : rosterText(service) + environmentText(service))
+    const texts = [rosterText(service), environmentText(service), placesText(service, options.dev)]
+    process.stdout.write(output === 'json' ? jsonLine(service) : texts.join(''))
     await stopped
     await service.close()
     return exitCodes.ok

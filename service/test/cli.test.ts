@@ -76,9 +76,21 @@ test('the text shows people, clients and an .env', async () => {
     'secret ',
     'AGENT_AUTH_URL=http://127.0.0.1:',
     'AGENT_CLIENT_SECRET=',
+    'Stop with Ctrl-C.',
   ]) {
     expect(text).toContain(part)
   }
+  expect(text).not.toContain('/_dev')
+  child.kill('SIGTERM')
+  expect((await exit).code).toBe(0)
+}, 20_000)
+
+test('with --dev the text says where its controls and the description are, and both are there', async () => {
+  const { child, firstOutput, exit } = run(['--dev', ...freePorts])
+  const text = await firstOutput
+  const pages = [...text.matchAll(/^ {2}(?:dev controls|description|API clients) +(\S+)$/gm)].map(([, url = '']) => url)
+  const statuses = await Promise.all(pages.map(async (url) => (await fetch(url)).status))
+  expect(statuses).toEqual([200, 200, 200])
   child.kill('SIGTERM')
   expect((await exit).code).toBe(0)
 }, 20_000)
