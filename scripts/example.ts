@@ -17,9 +17,17 @@ export async function buildPackages(): Promise<void> {
 
 /** Says where the example is and who can sign in. */
 export function announce(origin: string, people: readonly Person[], more = ''): void {
-  const accounts = people.map(({ email, password }) => `  ${email}   ${password}`)
+  const width = Math.max(...people.map(({ email }) => email.length))
+  const accounts = people.map(({ email, password, permissions }) => {
+    return `  ${email.padEnd(width)}  ${password}  ${mayDo(permissions)}`
+  })
   const text = [`${origin}/`, `${more}Sign in with one of these:\n${accounts.join('\n')}`, 'Stop with Ctrl-C.']
   process.stdout.write(`\n${text.join('\n\n')}\n`)
+}
+
+function mayDo(permissions: readonly string[]): string {
+  if (!permissions.includes('api.access')) return 'signs in, but the API refuses'
+  return permissions.includes('parent_agents.create') ? 'may read and create agents' : 'may read agents'
 }
 
 /** Resolves at Ctrl-C, and when the process is asked to end. */

@@ -29,7 +29,7 @@ export async function runExample(
   const command = ['--import', ...script, '--port', String(port), ...args]
   const child = start(process.execPath, command, { detached: true, env: { ...process.env, ...env } })
   const output = await printedUntil(child, 'Stop with Ctrl-C')
-  const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)$/m.exec(output) ?? []
+  const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)/m.exec(output) ?? []
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   return {
     origin: `http://127.0.0.1:${port}`,

@@ -32,8 +32,10 @@ async function main(): Promise<void> {
   const print = (line: string): boolean => process.stdout.write(`${line}\n`)
   const [argument] = process.argv.slice(2)
   if (argument !== undefined) {
-    print(help)
-    process.exitCode = /^(-h|--help)$/.test(argument) ? 0 : 2
+    const asked = /^(-h|--help)$/.test(argument)
+    if (asked) print(help)
+    else process.stderr.write(`demo: unknown argument '${argument}'\nTry npm run demo -- --help\n`)
+    process.exitCode = asked ? 0 : 2
     return
   }
   const narrator = createNarrator(print)
