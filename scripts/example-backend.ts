@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Service, startService } from 'agent-service'
+import type { Service } from 'agent-service'
 import { announce, portFrom, untilStopped } from './example.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
@@ -34,6 +34,7 @@ await runCommand({ name: 'example:backend', help, options }, async (values) => {
   }
   const origin = `http://127.0.0.1:${port}`
   const stopped = untilStopped()
+  const { startService } = await import('agent-service')
   const service = await startService({ dev: 'on', redirectUris: [`${origin}/auth/callback`] })
   const workers = backendWorkers(service, port)
   try {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { type Service, startService } from 'agent-service'
-import { build, type PreviewServer, preview } from 'vite'
+import type { Service } from 'agent-service'
+import type { PreviewServer } from 'vite'
 import { announce, buildPackages, portFrom, untilStopped } from './example.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
@@ -28,6 +28,7 @@ await runCommand({ name, help, options, args }, async (values) => {
   }
   const origin = `http://127.0.0.1:${port}`
   const stopped = untilStopped()
+  const { startService } = await import('agent-service')
   const [service] = await Promise.all([
     startService({ dev: 'on', redirectUris: [`${origin}/callback`] }),
     buildPackages(),
@@ -44,6 +45,7 @@ await runCommand({ name, help, options, args }, async (values) => {
 })
 
 async function serve({ authUrl, baseUrl, clients }: Service, port: number): Promise<PreviewServer> {
+  const { build, preview } = await import('vite')
   Object.assign(process.env, {
     VITE_AGENT_AUTH_URL: authUrl,
     VITE_AGENT_BASE_URL: baseUrl,

@@ -132,14 +132,26 @@ describe('npm run example:backend', () => {
     }
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('You are signed out').waitFor()
-    // What the browser says when somebody turns to the tab.
-    await other.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
     await other.getByText('You are signed out').waitFor()
     expect(await other.getByText('night_porter').count()).toBe(0)
     const served = statusesServed(other, example.origin)
     await other.reload()
     expect(await Promise.all(served)).toEqual(['signed-out'])
     expect(await appCookies(context)).toEqual([])
+    expect(problems).toEqual([])
+    await Promise.all([page.close(), other.close()])
+  })
+
+  test('C-128 a session that ended elsewhere is noticed when somebody turns to the tab', async () => {
+    const page = await context.newPage()
+    await signIn(page, example)
+    const answer = await page.evaluate(() =>
+      fetch('/auth/logout', { method: 'POST', headers: { 'x-agent-auth': '1' } }).then(({ ok }) => ok),
+    )
+    expect(answer).toBe(true)
+    // What the browser says then.
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await page.getByText('You are signed out').waitFor()
     expect(problems).toEqual([])
   })
 })

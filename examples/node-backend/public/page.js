@@ -6,6 +6,8 @@ const guard = { 'x-agent-auth': '1' }
 const byId = (id) => document.getElementById(id)
 const processes = new Set()
 let tryAgain = () => {}
+/** Tells this app's other tabs to look at the session. */
+const tabs = new BroadcastChannel('example-backend')
 
 /** The backend or the API answered with something else than what was asked for. */
 class Refusal extends Error {
@@ -100,7 +102,12 @@ async function lookAtSession() {
 async function signOut() {
   const response = await send('/auth/logout', { method: 'POST', headers: guard })
   if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})))
+  tabs.postMessage('look')
   showSignedOut()
+}
+
+function lookIfSignedIn() {
+  if (document.body.dataset.status === 'signed-in') void attempt(lookAtSession)
 }
 
 function onSubmit(id, work) {
@@ -122,8 +129,9 @@ byId('place').textContent = document.body.dataset.place
 
 if (document.body.dataset.status === 'signed-in') {
   void attempt(() => Promise.all([lookAtSession(), showAgents()]))
+  tabs.addEventListener('message', lookIfSignedIn)
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden && document.body.dataset.status === 'signed-in') void attempt(lookAtSession)
+    if (!document.hidden) lookIfSignedIn()
   })
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) location.reload()
