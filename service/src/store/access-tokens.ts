@@ -1,3 +1,5 @@
+import type { Slots } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import type { Db } from './store.ts'
 
 /** Who a live bearer token speaks for, as things stand now. */
@@ -10,11 +12,18 @@ export interface BearerRecord {
   client?: { id: string; active: boolean; approved: boolean; surfaces: string | null }
 }
 
-export async function saveAccessToken(
-  db: Db,
-  token: { hash: string; grant_id: string; expires_ms: number },
-): Promise<void> {
-  await db.insertInto('access_tokens').values(token).execute()
+interface NewAccessToken {
+  hash: string
+  grant_id: string
+  expires_ms: number
+}
+
+const insertAccessToken = prepare((db, { hash, grant_id, expires_ms }: Slots<NewAccessToken>) =>
+  db.insertInto('access_tokens').values({ hash, grant_id, expires_ms }),
+)
+
+export async function saveAccessToken(db: Db, token: NewAccessToken): Promise<void> {
+  await insertAccessToken.run(db, token)
 }
 
 /** Every access token counts as expired from now on. */
@@ -22,9 +31,13 @@ export async function expireEveryAccessToken(db: Db, nowMs: number): Promise<voi
   await db.updateTable('access_tokens').set({ expires_ms: nowMs }).where('expires_ms', '>', nowMs).execute()
 }
 
-/** Looked up at each call, so that a revoked grant or a disabled person is noticed on the next request (S-054). */
-export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
-  const row = await db
+interface Presented {
+  hash: string
+  nowMs: number
+}
+
+const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
+  db
     .selectFrom('access_tokens as token')
     .innerJoin('grants', 'grants.id', 'token.grant_id')
     .innerJoin('people', 'people.id', 'grants.person_id')
@@ -40,8 +53,12 @@ export async function findAccessToken(db: Db, hash: string, nowMs: number): Prom
     .where('token.expires_ms', '>', nowMs)
     .where('grants.revoked_ms', 'is', null)
     .where('people.active', '=', 1)
-    .where('tenants.active', '=', 1)
-    .executeTakeFirst()
+    .where('tenants.active', '=', 1),
+)
+
+/** Looked up at each call, so that a revoked grant or a disabled person is noticed on the next request (S-054). */
+export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
+  const row = await liveAccessToken.first(db, { hash, nowMs })
   if (row === undefined) return undefined
   const client = {
     id: row.client_id,

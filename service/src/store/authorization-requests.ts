@@ -1,4 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { Slots } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import type { AuthorizationRequestTable } from './schema.ts'
 import type { Db } from './store.ts'
 
@@ -7,57 +9,80 @@ export type AuthorizationRequest = Selectable<AuthorizationRequestTable>
 /** A request that nobody finishes is dropped after ten minutes. */
 export const requestLifeMs: number = 10 * 60_000
 
+const insertRequest = prepare((db, request: Slots<AuthorizationRequest>) =>
+  db.insertInto('authorization_requests').values({
+    id_hash: request.id_hash,
+    browser_hash: request.browser_hash,
+    client_id: request.client_id,
+    redirect_uri: request.redirect_uri,
+    scope: request.scope,
+    state: request.state,
+    code_challenge: request.code_challenge,
+    refusal: request.refusal,
+    session_hash: request.session_hash,
+    consent_hash: request.consent_hash,
+    expires_ms: request.expires_ms,
+    decided_ms: request.decided_ms,
+  }),
+)
+
 export async function saveRequest(db: Db, request: AuthorizationRequest): Promise<void> {
-  await db.insertInto('authorization_requests').values(request).execute()
+  await insertRequest.run(db, request)
 }
 
-/** An undecided request of this browser. */
-export async function findOpenRequest(
-  db: Db,
-  { idHash, browserHash, nowMs }: { idHash: string; browserHash: string; nowMs: number },
-): Promise<AuthorizationRequest | undefined> {
-  return db
+interface Asked {
+  idHash: string
+  browserHash: string
+  nowMs: number
+}
+
+const openRequest = prepare((db, { idHash, browserHash, nowMs }: Slots<Asked>) =>
+  db
     .selectFrom('authorization_requests')
     .selectAll()
     .where('id_hash', '=', idHash)
     .where('browser_hash', '=', browserHash)
     .where('decided_ms', 'is', null)
-    .where('expires_ms', '>', nowMs)
-    .executeTakeFirst()
+    .where('expires_ms', '>', nowMs),
+)
+
+/** An undecided request of this browser. */
+export async function findOpenRequest(db: Db, asked: Asked): Promise<AuthorizationRequest | undefined> {
+  return openRequest.first(db, asked)
 }
 
-/** Ties the request to a signed-in session and to the one token that its consent form carries. */
-export async function bindConsent(
-  db: Db,
-  { idHash, sessionHash, consentHash }: { idHash: string; sessionHash: string; consentHash: string },
-): Promise<void> {
-  await db
+interface Consent {
+  idHash: string
+  sessionHash: string
+  consentHash: string
+}
+
+const bind = prepare((db, { idHash, sessionHash, consentHash }: Slots<Consent>) =>
+  db
     .updateTable('authorization_requests')
     .set({ session_hash: sessionHash, consent_hash: consentHash })
-    .where('id_hash', '=', idHash)
-    .execute()
+    .where('id_hash', '=', idHash),
+)
+
+/** Ties the request to a signed-in session and to the one token that its consent form carries. */
+export async function bindConsent(db: Db, consent: Consent): Promise<void> {
+  await bind.run(db, consent)
 }
 
-/** Decides the request once; of several answers only the first finds it undecided (S-014). */
-export async function decideRequest(
-  db: Db,
-  {
-    idHash,
-    sessionHash,
-    consentHash,
-    nowMs,
-  }: { idHash: string; sessionHash: string; consentHash: string; nowMs: number },
-): Promise<'decided' | 'refused'> {
-  const { numUpdatedRows } = await db
+const decide = prepare((db, { idHash, sessionHash, consentHash, nowMs }: Slots<Consent & { nowMs: number }>) =>
+  db
     .updateTable('authorization_requests')
     .set({ decided_ms: nowMs })
     .where('id_hash', '=', idHash)
     .where('session_hash', '=', sessionHash)
     .where('consent_hash', '=', consentHash)
     .where('decided_ms', 'is', null)
-    .where('expires_ms', '>', nowMs)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n ? 'decided' : 'refused'
+    .where('expires_ms', '>', nowMs),
+)
+
+/** Decides the request once; of several answers only the first finds it undecided (S-014). */
+export async function decideRequest(db: Db, consent: Consent & { nowMs: number }): Promise<'decided' | 'refused'> {
+  return (await decide.run(db, consent)) === 1 ? 'decided' : 'refused'
 }
 
 /** Ends a request that was answered with an error before anybody was asked. */

@@ -1,4 +1,6 @@
 import { lookupText } from './lookup-text.ts'
+import type { Slots } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import type { Db } from './store.ts'
 
 export interface ClientRecord {
@@ -10,16 +12,19 @@ export interface ClientRecord {
   redirectUris: string[]
 }
 
-/** One query, whether there is such a client or not (S-044). */
-export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
-  const rows = await db
+const clientWithUris = prepare((db, { id }: Slots<{ id: string }>) =>
+  db
     .selectFrom('clients')
     .leftJoin('client_redirect_uris as uris', 'uris.client_id', 'clients.id')
     .selectAll('clients')
     .select('uris.redirect_uri')
-    .where('clients.id', '=', lookupText(clientId))
-    .orderBy('uris.position')
-    .execute()
+    .where('clients.id', '=', id)
+    .orderBy('uris.position'),
+)
+
+/** One query, whether there is such a client or not (S-044). */
+export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
+  const rows = await clientWithUris.all(db, { id: lookupText(clientId) })
   const [row] = rows
   if (row === undefined) return undefined
   return {
@@ -42,26 +47,32 @@ async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
   return rows.map((row) => row.redirect_uri)
 }
 
-/** Hashes of the secrets that still count; two may be active while one is being replaced. */
-export async function findSecretHashes(db: Db, clientId: string, nowMs: number): Promise<string[]> {
-  const rows = await db
+const secretHashes = prepare((db, { clientId, nowMs }: Slots<{ clientId: string; nowMs: number }>) =>
+  db
     .selectFrom('client_secrets')
     .select('secret_hash')
-    .where('client_id', '=', lookupText(clientId))
-    .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)]))
-    .execute()
+    .where('client_id', '=', clientId)
+    .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)])),
+)
+
+/** Hashes of the secrets that still count; two may be active while one is being replaced. */
+export async function findSecretHashes(db: Db, clientId: string, nowMs: number): Promise<string[]> {
+  const rows = await secretHashes.all(db, { clientId: lookupText(clientId), nowMs })
   return rows.map((row) => row.secret_hash)
 }
 
-/** Whether the client is active, approved for the tenant, and includes the api surface (spec 5.1, S-061). */
-export async function isApproved(db: Db, clientId: string, tenantId: string): Promise<boolean> {
-  const row = await db
+const approval = prepare((db, { clientId, tenantId }: Slots<{ clientId: string; tenantId: string }>) =>
+  db
     .selectFrom('client_approvals')
     .innerJoin('clients', 'clients.id', 'client_approvals.client_id')
     .select(['client_approvals.active as approved', 'client_approvals.surfaces', 'clients.active'])
     .where('client_approvals.client_id', '=', clientId)
-    .where('client_approvals.tenant_id', '=', tenantId)
-    .executeTakeFirst()
+    .where('client_approvals.tenant_id', '=', tenantId),
+)
+
+/** Whether the client is active, approved for the tenant, and includes the api surface (spec 5.1, S-061). */
+export async function isApproved(db: Db, clientId: string, tenantId: string): Promise<boolean> {
+  const row = await approval.first(db, { clientId, tenantId })
   return row !== undefined && row.active === 1 && row.approved === 1 && includesApi(row.surfaces)
 }
 

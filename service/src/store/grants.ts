@@ -1,25 +1,43 @@
 import type { Selectable } from 'kysely'
+import type { Slots } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import type { GrantTable, RefreshTokenTable } from './schema.ts'
 import type { Db } from './store.ts'
 
 export type Grant = Selectable<GrantTable>
 export type RefreshToken = Selectable<RefreshTokenTable>
 
-export async function saveGrant(db: Db, grant: Omit<Grant, 'touched_ms' | 'revoked_ms'>): Promise<void> {
-  await db
-    .insertInto('grants')
-    .values({ ...grant, touched_ms: grant.created_ms, revoked_ms: null })
-    .execute()
+type NewGrant = Omit<Grant, 'touched_ms' | 'revoked_ms'>
+
+const insertGrant = prepare((db, grant: Slots<NewGrant>) =>
+  db.insertInto('grants').values({
+    id: grant.id,
+    client_id: grant.client_id,
+    person_id: grant.person_id,
+    tenant_id: grant.tenant_id,
+    scope: grant.scope,
+    created_ms: grant.created_ms,
+    expires_ms: grant.expires_ms,
+    touched_ms: grant.created_ms,
+    revoked_ms: null,
+  }),
+)
+
+export async function saveGrant(db: Db, grant: NewGrant): Promise<void> {
+  await insertGrant.run(db, grant)
 }
 
-/** The family of a refresh token. The update locks it, so that uses of one family run one after the other. */
-export async function lockGrantOfRefreshToken(db: Db, hash: string, nowMs: number): Promise<Grant | undefined> {
-  return db
+const lockGrant = prepare((db, { hash, nowMs }: Slots<{ hash: string; nowMs: number }>) =>
+  db
     .updateTable('grants')
     .set({ touched_ms: nowMs })
     .where('id', '=', (select) => select.selectFrom('refresh_tokens').select('grant_id').where('hash', '=', hash))
-    .returningAll()
-    .executeTakeFirst()
+    .returningAll(),
+)
+
+/** The family of a refresh token. The update locks it, so that uses of one family run one after the other. */
+export async function lockGrantOfRefreshToken(db: Db, hash: string, nowMs: number): Promise<Grant | undefined> {
+  return lockGrant.first(db, { hash, nowMs })
 }
 
 /** Ends everything that came from one consent: refresh tokens and access tokens (S-028, S-050). */
@@ -32,29 +50,48 @@ export async function revokeGrant(db: Db, grantId: string, nowMs: number): Promi
     .execute()
 }
 
+const refreshToken = prepare((db, { hash }: Slots<{ hash: string }>) =>
+  db.selectFrom('refresh_tokens').selectAll().where('hash', '=', hash),
+)
+
 export async function findRefreshToken(db: Db, hash: string): Promise<RefreshToken | undefined> {
-  return db.selectFrom('refresh_tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
+  return refreshToken.first(db, { hash })
 }
 
-export async function saveRefreshToken(
-  db: Db,
-  token: Pick<RefreshToken, 'hash' | 'grant_id' | 'idle_expires_ms'>,
-): Promise<void> {
-  await db
-    .insertInto('refresh_tokens')
-    .values({ ...token, used_ms: null, revoked_ms: null, successor_hash: null, successor_sealed: null })
-    .execute()
+type NewRefreshToken = Pick<RefreshToken, 'hash' | 'grant_id' | 'idle_expires_ms'>
+
+const insertRefreshToken = prepare((db, token: Slots<NewRefreshToken>) =>
+  db.insertInto('refresh_tokens').values({
+    hash: token.hash,
+    grant_id: token.grant_id,
+    idle_expires_ms: token.idle_expires_ms,
+    used_ms: null,
+    revoked_ms: null,
+    successor_hash: null,
+    successor_sealed: null,
+  }),
+)
+
+export async function saveRefreshToken(db: Db, token: NewRefreshToken): Promise<void> {
+  await insertRefreshToken.run(db, token)
 }
 
-export async function markRefreshTokenUsed(
-  db: Db,
-  token: { hash: string; usedMs: number; successorHash: string; successorSealed: string },
-): Promise<void> {
-  await db
+interface Rotation {
+  hash: string
+  usedMs: number
+  successorHash: string
+  successorSealed: string
+}
+
+const rotate = prepare((db, { hash, usedMs, successorHash, successorSealed }: Slots<Rotation>) =>
+  db
     .updateTable('refresh_tokens')
-    .set({ used_ms: token.usedMs, successor_hash: token.successorHash, successor_sealed: token.successorSealed })
-    .where('hash', '=', token.hash)
-    .execute()
+    .set({ used_ms: usedMs, successor_hash: successorHash, successor_sealed: successorSealed })
+    .where('hash', '=', hash),
+)
+
+export async function markRefreshTokenUsed(db: Db, rotation: Rotation): Promise<void> {
+  await rotate.run(db, rotation)
 }
 
 export async function extendIdleLife(db: Db, hash: string, idleExpiresMs: number): Promise<void> {

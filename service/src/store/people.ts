@@ -1,4 +1,6 @@
 import { lookupText } from './lookup-text.ts'
+import type { Slots } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import type { Db } from './store.ts'
 
 export interface PersonRecord {
@@ -11,6 +13,19 @@ export interface PersonRecord {
   active: boolean
 }
 
+const by = { id: findBy('id'), email: findBy('email') }
+
+function findBy(column: 'id' | 'email') {
+  return prepare((db, { value }: Slots<{ value: string }>) =>
+    db
+      .selectFrom('people')
+      .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+      .selectAll('people')
+      .select('tenants.active as tenant_active')
+      .where(`people.${column}`, '=', value),
+  )
+}
+
 export async function findPersonByEmail(db: Db, email: string): Promise<PersonRecord | undefined> {
   return findPerson(db, 'email', lookupText(email.toLowerCase()))
 }
@@ -21,13 +36,7 @@ export async function findPersonById(db: Db, id: string): Promise<PersonRecord |
 
 /** A person counts as active only together with the tenant. */
 async function findPerson(db: Db, column: 'id' | 'email', value: string): Promise<PersonRecord | undefined> {
-  const row = await db
-    .selectFrom('people')
-    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
-    .selectAll('people')
-    .select('tenants.active as tenant_active')
-    .where(`people.${column}`, '=', value)
-    .executeTakeFirst()
+  const row = await by[column].first(db, { value })
   if (row === undefined) return undefined
   return {
     id: row.id,
