@@ -5,7 +5,7 @@ import { failureText } from './cli-failure.ts'
 import { environmentText, helpText, jsonLine, placesText, rosterText } from './cli-text.ts'
 import type { ServiceOptions } from './config.ts'
 import { refuseDataFile } from './data-file.ts'
-import { startService } from './server.ts'
+import { startAlone } from './server.ts'
 import type { Service } from './service.ts'
 import { whereData } from './where-data.ts'
 
@@ -45,7 +45,7 @@ async function run({ output, options }: Command): Promise<number> {
     const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
     if (problem !== undefined) throw new Error(problem)
     const stopped = stopSignal()
-    const service = await startService(options)
+    const service = await startAlone(options)
     warnOfKeptClients(service, options)
     const texts = [rosterText(service), environmentText(service), placesText(service, options.dev)]
     process.stdout.write(output === 'json' ? jsonLine(service) : texts.join(''))

@@ -1,13 +1,23 @@
 import type { Assembly } from './app.ts'
 import { assemble } from './app.ts'
 import type { ServiceOptions } from './config.ts'
+import type { ProcessOwner } from './listener.ts'
 import { listen, stop } from './listener.ts'
 import type { Service } from './service.ts'
 
 /** The whole service on two loopback ports. */
-export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const auth = await listen(options.authPort ?? 0)
-  const base = await listen(options.basePort ?? 0).catch(async (error: unknown) => {
+export function startService(options: ServiceOptions = {}): Promise<Service> {
+  return start(options, 'theirs')
+}
+
+/** The same for a process that does nothing else. */
+export function startAlone(options: ServiceOptions): Promise<Service> {
+  return start(options, 'ours')
+}
+
+async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
+  const auth = await listen(options.authPort ?? 0, { process })
+  const base = await listen(options.basePort ?? 0, { process }).catch(async (error: unknown) => {
     await stop(auth.server)
     throw error
   })

@@ -53,7 +53,7 @@ function connected({ socket }: SlowClient): Promise<unknown> {
 }
 
 async function echo(limits = usualLimits): Promise<Listener> {
-  const listener = await listen(0, limits)
+  const listener = await listen(0, { limits })
   const app = new Hono<HttpEnvironment>()
   app.post('/', async (c) => c.text(await c.req.text()))
   app.get('/', (c) => c.text('here'))

@@ -4,6 +4,7 @@ import { showError } from '../pages/error.tsx'
 import { showSignIn } from '../pages/sign-in.tsx'
 import type { AuthorizationRequest } from '../store/authorization-requests.ts'
 import { requestLifeMs, saveRequest } from '../store/authorization-requests.ts'
+import type { ClientRecord } from '../store/clients.ts'
 import { findClient } from '../store/clients.ts'
 import { approveAtOnce, findAutomaticPerson } from './approve-at-once.ts'
 import type { AskedFor } from './authorization-request.ts'
@@ -29,18 +30,19 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
   if (redirectUri === undefined) {
     return showError(c, 400, 'The return address is not registered for this application (redirect_uri).')
   }
-  return begin(c, client.id, readAskedFor(query, { client, redirectUri }))
+  return begin(c, client, readAskedFor(query, { client, redirectUri }))
 }
 
-async function begin(c: Context<HttpEnvironment>, clientId: string, asked: AskedFor): Promise<Response> {
+async function begin(c: Context<HttpEnvironment>, client: ClientRecord, asked: AskedFor): Promise<Response> {
   const person = await findAutomaticPerson(c)
-  if (person !== undefined) return approveAtOnce(c, { clientId, asked, person })
+  if (person !== undefined) return approveAtOnce(c, { clientId: client.id, asked, person })
   const signedIn = await readSignedIn(c)
   if (signedIn !== undefined && asked.refusal !== null) {
     return c.redirect(callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state), 302)
   }
-  const { id, request } = await keepRequest(c, clientId, asked)
-  return signedIn === undefined ? showSignIn(c, { request: id, status: 200 }) : askConsent(c, { id, request, signedIn })
+  const { id, request } = await keepRequest(c, client.id, asked)
+  if (signedIn === undefined) return showSignIn(c, { request: id, status: 200 })
+  return askConsent(c, { id, request, signedIn, client })
 }
 
 async function keepRequest(

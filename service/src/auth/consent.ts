@@ -6,10 +6,10 @@ import { showError } from '../pages/error.tsx'
 import { showSignIn } from '../pages/sign-in.tsx'
 import type { AuthorizationRequest } from '../store/authorization-requests.ts'
 import { bindConsent, closeRequest, decideRequest } from '../store/authorization-requests.ts'
+import type { ClientRecord } from '../store/clients.ts'
 import { findClient, isApproved } from '../store/clients.ts'
 import { saveCode } from '../store/codes.ts'
 import type { Db } from '../store/store.ts'
-import { findTenantName } from '../store/tenants.ts'
 import { transact } from '../store/transact.ts'
 import type { FormPost } from './form-post.ts'
 import { readFormPost } from './form-post.ts'
@@ -22,12 +22,15 @@ interface Asking {
   id: string
   request: AuthorizationRequest
   signedIn: SignedIn
+  /** The request's client, if it was read just now. */
+  client?: ClientRecord
 }
 
 /** Shows the consent page, or sends the request's error back now that somebody is signed in. Always asks. */
-export async function askConsent(c: Context<HttpEnvironment>, { id, request, signedIn }: Asking): Promise<Response> {
+export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): Promise<Response> {
   const { store, clock } = c.get('service')
-  const client = await findClient(store.db, request.client_id)
+  const { id, request, signedIn } = asking
+  const client = asking.client ?? (await findClient(store.db, request.client_id))
   const tenantId = signedIn.person.tenantId
   const isAllowed = client !== undefined && (await isApproved(store.db, client.id, tenantId))
   const refusal = request.refusal ?? (isAllowed ? undefined : 'unauthorized_client')
@@ -41,15 +44,7 @@ export async function askConsent(c: Context<HttpEnvironment>, { id, request, sig
     sessionHash: signedIn.sessionHash,
     consentHash: hashToken(token),
   })
-  const tenantName = await findTenantName(store.db, tenantId)
-  return showConsent(c, {
-    request: id,
-    token,
-    client,
-    person: signedIn.person,
-    tenantName,
-    redirectUri: request.redirect_uri,
-  })
+  return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirect_uri })
 }
 
 /** POST /auth/v1/consent, field decision. */

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import type { ClientRecord } from '../store/clients.ts'
-import { isApproved } from '../store/clients.ts'
 import type { AuthorizationCode } from '../store/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/codes.ts'
 import type { Grant } from '../store/grants.ts'
 import { revokeGrant, saveGrant } from '../store/grants.ts'
-import { findPersonById } from '../store/people.ts'
+import { findStanding } from '../store/standing.ts'
 import type { Db } from '../store/store.ts'
 import { transact } from '../store/transact.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
@@ -62,11 +61,14 @@ async function redeem(
     return { replayOf: { personId: code.person_id, tenant: code.tenant_id } }
   }
   if (code.attempts > mostAttempts || code.expires_ms <= nowMs) return 'refused'
-  if (!(await isApproved(tx, client.id, code.tenant_id))) return 'unapproved'
-  const person = await findPersonById(tx, code.person_id)
-  if (person === undefined || !person.active || person.tenantId !== code.tenant_id) return 'refused'
+  const standing = await findStanding(tx, {
+    clientId: client.id,
+    personId: code.person_id,
+    tenantId: code.tenant_id,
+  })
+  if (typeof standing === 'string') return standing
   const grant = await startGrant(tx, { code, client, nowMs })
-  return issuePair(service, { tx, grant, permissions: person.permissions, kind: client.kind })
+  return issuePair(service, { tx, grant, permissions: standing.permissions, kind: client.kind })
 }
 
 /** Client, redirect URI and verifier are those the code was made for (S-026, S-031). */

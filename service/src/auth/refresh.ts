@@ -1,6 +1,5 @@
 import type { ServiceContext } from '../context.ts'
 import type { ClientRecord } from '../store/clients.ts'
-import { isApproved } from '../store/clients.ts'
 import type { Grant, RefreshToken } from '../store/grants.ts'
 import {
   extendIdleLife,
@@ -9,7 +8,7 @@ import {
   markRefreshTokenUsed,
   revokeGrant,
 } from '../store/grants.ts'
-import { findPersonById } from '../store/people.ts'
+import { findStanding } from '../store/standing.ts'
 import type { Db } from '../store/store.ts'
 import { transact } from '../store/transact.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
@@ -61,10 +60,13 @@ async function findAndUse(
   const token = await findRefreshToken(tx, hash)
   if (grant === undefined || token === undefined || grant.client_id !== client.id) return 'refused'
   if (grant.revoked_ms !== null || token.revoked_ms !== null || grant.expires_ms <= nowMs) return 'refused'
-  if (!(await isApproved(tx, client.id, grant.tenant_id))) return 'unapproved'
-  const person = await findPersonById(tx, grant.person_id)
-  if (person === undefined || !person.active || person.tenantId !== grant.tenant_id) return 'refused'
-  const use = { tx, client, presented, grant, token, permissions: person.permissions }
+  const standing = await findStanding(tx, {
+    clientId: client.id,
+    personId: grant.person_id,
+    tenantId: grant.tenant_id,
+  })
+  if (typeof standing === 'string') return standing
+  const use = { tx, client, presented, grant, token, permissions: standing.permissions }
   if (token.used_ms !== null) return useAgain(service, use)
   if (token.idle_expires_ms <= nowMs) return 'refused'
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)

@@ -8,7 +8,6 @@ import { showClientsSignIn } from '../pages/clients-sign-in.tsx'
 import { showError } from '../pages/error.tsx'
 import { showNewClient } from '../pages/new-client.tsx'
 import { clientRegistryOf } from '../store/client-registry.ts'
-import { findTenantName } from '../store/tenants.ts'
 import { readAdmin, readAdminForm, readSignInForm, signInToken } from './admin.ts'
 import { changeActivity, createSecret, showOneClient, stopSecret } from './one-client.ts'
 import { registerClient } from './register-client.ts'
@@ -41,7 +40,7 @@ async function listClients(c: Context<HttpEnvironment>): Promise<Response> {
   const { store } = c.get('service')
   const { tenantId } = admin.person
   const clients = await clientRegistryOf(store.db, tenantId).list()
-  return showClients(c, { admin, clients, tenantName: await findTenantName(store.db, tenantId) })
+  return showClients(c, { admin, clients, tenantName: admin.person.tenantName })
 }
 
 async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {

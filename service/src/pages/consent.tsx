@@ -11,7 +11,6 @@ interface ConsentPage {
   token: string
   client: ClientRecord
   person: PersonRecord
-  tenantName: string
   redirectUri: string
 }
 
@@ -26,7 +25,7 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
       </p>
       <dl>
         <Fact name="You">{`${page.person.name} (${page.person.email})`}</Fact>
-        <Fact name="Tenant">{page.tenantName}</Fact>
+        <Fact name="Tenant">{page.person.tenantName}</Fact>
         <Fact name="It may (api.access)">use the Agent Management API with your permissions</Fact>
         <Fact name="You return to">{new URL(page.redirectUri).host}</Fact>
       </dl>

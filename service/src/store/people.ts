@@ -6,6 +6,7 @@ import type { Db } from './store.ts'
 export interface PersonRecord {
   id: string
   tenantId: string
+  tenantName: string
   email: string
   name: string
   passwordHash: string
@@ -21,7 +22,7 @@ function findBy(column: 'id' | 'email') {
       .selectFrom('people')
       .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
       .selectAll('people')
-      .select('tenants.active as tenant_active')
+      .select(['tenants.name as tenant_name', 'tenants.active as tenant_active'])
       .where(`people.${column}`, '=', value),
   )
 }
@@ -41,6 +42,7 @@ async function findPerson(db: Db, column: 'id' | 'email', value: string): Promis
   return {
     id: row.id,
     tenantId: row.tenant_id,
+    tenantName: row.tenant_name,
     email: row.email,
     name: row.name,
     passwordHash: row.password_hash,
