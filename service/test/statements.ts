@@ -1,4 +1,4 @@
-import type { KyselyPlugin, QueryId } from 'kysely'
+import type { CompiledQuery, ConnectionProvider, QueryExecutor } from 'kysely'
 import type { Assembly } from '../src/app.ts'
 
 export interface Statement {
@@ -13,23 +13,22 @@ export interface StatementHooks {
   after?: (statement: Statement) => void
 }
 
-/** From now on every statement of the service passes by the hooks. */
-export function observe({ context: { store } }: Assembly, { before, after }: StatementHooks): void {
-  const { db } = store
-  const running = new WeakMap<QueryId, Statement>()
-  const plugin: KyselyPlugin = {
-    transformQuery({ node, queryId }) {
-      const { sql, parameters } = db.getExecutor().compileQuery(node, queryId)
-      const statement = { sql, parameters }
-      running.set(queryId, statement)
-      before?.(statement)
-      return node
-    },
-    async transformResult({ result, queryId }) {
-      const statement = running.get(queryId)
-      if (statement !== undefined) after?.(statement)
+/** From now on every statement of the service passes by the hooks, whether it was built now or prepared before. */
+export function observe({ context: { store } }: Assembly, hooks: StatementHooks): void {
+  watch(store.db.getExecutor(), hooks)
+}
+
+function watch(executor: QueryExecutor, hooks: StatementHooks): QueryExecutor {
+  const { executeQuery, withConnectionProvider } = executor
+  return Object.assign(executor, {
+    async executeQuery(statement: CompiledQuery) {
+      hooks.before?.(statement)
+      const result = await executeQuery.call(executor, statement)
+      hooks.after?.(statement)
       return result
     },
-  }
-  Object.assign(store, { db: db.withPlugin(plugin) })
+    // What a transaction runs on.
+    withConnectionProvider: (provider: ConnectionProvider) =>
+      watch(withConnectionProvider.call(executor, provider), hooks),
+  })
 }

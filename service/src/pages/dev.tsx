@@ -1,4 +1,4 @@
-/** @jsxImportSource hono/jsx */
+/** @jsxImportSource . */
 import type { Context } from 'hono'
 import type { ClockState } from '../clock.ts'
 import type { FaultRule } from '../faults.ts'

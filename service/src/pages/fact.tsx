@@ -1,15 +1,8 @@
-/** @jsxImportSource hono/jsx */
-import type { Child } from 'hono/jsx'
-import type { HtmlEscapedString } from 'hono/utils/html'
+/** @jsxImportSource . */
+import type { Child, Markup } from './markup.ts'
 
 /** One line of a list of facts. */
-export function Fact({
-  name,
-  children,
-}: {
-  name: string
-  children: Child
-}): HtmlEscapedString | Promise<HtmlEscapedString> {
+export function Fact({ name, children }: { name: string; children: Child }): Markup {
   return (
     <div>
       <dt>{name}</dt>

@@ -1,8 +1,8 @@
-/** @jsxImportSource hono/jsx */
+/** @jsxImportSource . */
 import type { Context } from 'hono'
-import { html, raw } from 'hono/html'
-import type { Child } from 'hono/jsx'
 import type { HttpEnvironment } from '../http/environment.ts'
+import type { Child } from './markup.ts'
+import { Markup } from './markup.ts'
 import { style, styleHash } from './style.ts'
 
 export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503
@@ -38,7 +38,7 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
   c.header('X-Content-Type-Options', 'nosniff')
   c.header('Referrer-Policy', 'no-referrer')
   c.header('Cache-Control', 'no-store')
-  return c.html(html`<!doctype html>${<Layout {...page} />}`, page.status)
+  return c.html(`<!doctype html>${(<Layout {...page} />).html}`, page.status)
 }
 
 function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) {
@@ -49,7 +49,7 @@ function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) 
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         {forwardTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${forwardTo}`} />}
         <title>{title} · Agent Management Service</title>
-        <style>{raw(style)}</style>
+        <style>{new Markup(style)}</style>
       </head>
       <body>
         <main class={width}>
@@ -57,7 +57,7 @@ function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) 
           <h1>{title}</h1>
           {children}
         </main>
-        {script === undefined ? null : <script type="module">{raw(script.text)}</script>}
+        {script === undefined ? null : <script type="module">{new Markup(script.text)}</script>}
       </body>
     </html>
   )

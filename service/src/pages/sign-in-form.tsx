@@ -1,8 +1,5 @@
-/** @jsxImportSource hono/jsx */
-import type { Child } from 'hono/jsx'
-import type { HtmlEscapedString } from 'hono/utils/html'
-
-type Html = HtmlEscapedString | Promise<HtmlEscapedString>
+/** @jsxImportSource . */
+import type { Child, Markup } from './markup.ts'
 
 interface SignInFormProps {
   action: string
@@ -11,7 +8,7 @@ interface SignInFormProps {
   children: Child
 }
 
-export function SignInForm({ action, problem, children }: SignInFormProps): Html {
+export function SignInForm({ action, problem, children }: SignInFormProps): Markup {
   return (
     <form method="post" action={action}>
       {problem === undefined ? null : (
@@ -37,7 +34,7 @@ export function SignInForm({ action, problem, children }: SignInFormProps): Html
 }
 
 /** `username` is for a password manager, where the form asks for the password alone. */
-export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Html {
+export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Markup {
   return (
     <>
       {username === undefined ? null : <input value={username} autocomplete="username" readonly hidden />}

@@ -1,6 +1,5 @@
-/** @jsxImportSource hono/jsx */
-import type { Child } from 'hono/jsx'
-import type { HtmlEscapedString } from 'hono/utils/html'
+/** @jsxImportSource . */
+import type { Child, Markup } from './markup.ts'
 
 interface TableProps {
   /** What the table holds, for whoever cannot see where it stands. */
@@ -13,13 +12,7 @@ interface TableProps {
   empty?: string
 }
 
-export function Table({
-  label,
-  columns,
-  rows,
-  narrow = 'cards',
-  empty,
-}: TableProps): HtmlEscapedString | Promise<HtmlEscapedString> {
+export function Table({ label, columns, rows, narrow = 'cards', empty }: TableProps): Markup {
   if (rows.length === 0) return <p class="soft">{empty}</p>
   return (
     <table class={narrow} aria-label={label}>
