@@ -38,11 +38,10 @@ export async function throughput(where: 'loopback' | 'in process', options: Load
     for (const work of works) {
       for (let round = -1; round < options.rounds; round++) {
         for (const server of servers) {
-          const rate = await measure(server, work, options.roundMs)
+          const rate = await measure(server, work, round < 0 ? options.warmUpMs : options.roundMs)
           const own = rates.get(work)
           const kept = own?.get(server.name) ?? { perCpuSecond: [], perSecond: [] }
           own?.set(server.name, kept)
-          // The first round warms up.
           if (round < 0) continue
           kept.perCpuSecond.push(rate.perCpuSecond)
           kept.perSecond.push(rate.perSecond)
@@ -56,6 +55,8 @@ export async function throughput(where: 'loopback' | 'in process', options: Load
 }
 
 export interface LoadOptions {
+  /** Long enough for every server's code to be compiled: who has the most of it is not to pay for that here. */
+  warmUpMs: number
   rounds: number
   roundMs: number
 }
