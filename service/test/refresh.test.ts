@@ -235,6 +235,7 @@ test.each([
 test.each([
   ['the person is disabled', 'people', { active: 0 }, 'invalid_grant'],
   ['the person moves to another tenant', 'people', { tenant_id: 'other' }, 'invalid_grant'],
+  ['the tenant is closed', 'tenants', { active: 0 }, 'invalid_grant'],
   ['the client is deactivated', 'clients', { active: 0 }, 'unauthorized_client'],
   ['the approval is withdrawn', 'client_approvals', { active: 0 }, 'unauthorized_client'],
   ['the api surface is gone', 'client_approvals', { surfaces: '[]' }, 'unauthorized_client'],
