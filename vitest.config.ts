@@ -13,7 +13,7 @@ const shared: ViteUserConfig = {
       { find: /^agent-service$/, replacement: path('service/src/index.ts') },
     ],
   },
-  oxc: { jsx: { runtime: 'automatic', importSource: '.' } },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
 }
 
 const databaseFree = [

@@ -1,4 +1,4 @@
-/** @jsxImportSource . */
+/** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { RegistryEvent } from '../journal.ts'

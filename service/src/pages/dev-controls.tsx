@@ -1,7 +1,7 @@
-/** @jsxImportSource . */
-
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
 import type { Person } from '../service.ts'
-import type { Child, Markup } from './markup.ts'
 
 interface DevControlsProps {
   people: readonly Person[]
@@ -10,7 +10,7 @@ interface DevControlsProps {
 }
 
 /** A form and a button for everything that `DevControls` offers. */
-export function Controls({ token, people, effects }: DevControlsProps): Markup {
+export function Controls({ token, people, effects }: DevControlsProps): HtmlEscapedString | Promise<HtmlEscapedString> {
   const emails = people.map(({ email }) => email)
   return (
     <div class="controls">

@@ -1,4 +1,4 @@
-/** @jsxImportSource . */
+/** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { ClockState } from '../clock.ts'
 import type { FaultRule } from '../faults.ts'

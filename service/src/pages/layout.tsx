@@ -1,8 +1,8 @@
-/** @jsxImportSource . */
+/** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
+import { raw } from 'hono/html'
+import { type Child, isValidElement } from 'hono/jsx'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { Child } from './markup.ts'
-import { Markup } from './markup.ts'
 import { style, styleHash } from './style.ts'
 
 export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503
@@ -38,7 +38,19 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
   c.header('X-Content-Type-Options', 'nosniff')
   c.header('Referrer-Policy', 'no-referrer')
   c.header('Cache-Control', 'no-store')
-  return c.html(`<!doctype html>${(<Layout {...page} />).html}`, page.status)
+  return c.html(`<!doctype html>${textOf(<Layout {...page} />)}`, page.status)
+}
+
+/**
+ * What `toString` gives, without the AsyncLocalStorage that it starts for asynchronous components: from the first page on,
+ * Node 20 would call a hook for every promise of the process. No component here is asynchronous.
+ */
+function textOf(page: unknown): string {
+  const buffer = Object.assign([''], { callbacks: [] })
+  if (isValidElement(page)) page.toStringToBuffer(buffer)
+  const [text] = buffer
+  if (!text || buffer.length > 1) throw new Error('a page is one element without asynchronous parts')
+  return text
 }
 
 function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) {
@@ -49,7 +61,7 @@ function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) 
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         {forwardTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${forwardTo}`} />}
         <title>{title} · Agent Management Service</title>
-        <style>{new Markup(style)}</style>
+        <style>{raw(style)}</style>
       </head>
       <body>
         <main class={width}>
@@ -57,7 +69,7 @@ function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) 
           <h1>{title}</h1>
           {children}
         </main>
-        {script === undefined ? null : <script type="module">{new Markup(script.text)}</script>}
+        {script === undefined ? null : <script type="module">{raw(script.text)}</script>}
       </body>
     </html>
   )

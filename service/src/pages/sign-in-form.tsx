@@ -1,5 +1,8 @@
-/** @jsxImportSource . */
-import type { Child, Markup } from './markup.ts'
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
+
+type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
 interface SignInFormProps {
   action: string
@@ -8,7 +11,7 @@ interface SignInFormProps {
   children: Child
 }
 
-export function SignInForm({ action, problem, children }: SignInFormProps): Markup {
+export function SignInForm({ action, problem, children }: SignInFormProps): Html {
   return (
     <form method="post" action={action}>
       {problem === undefined ? null : (
@@ -34,7 +37,7 @@ export function SignInForm({ action, problem, children }: SignInFormProps): Mark
 }
 
 /** `username` is for a password manager, where the form asks for the password alone. */
-export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Markup {
+export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Html {
   return (
     <>
       {username === undefined ? null : <input value={username} autocomplete="username" readonly hidden />}

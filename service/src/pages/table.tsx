@@ -1,5 +1,6 @@
-/** @jsxImportSource . */
-import type { Child, Markup } from './markup.ts'
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
 
 interface TableProps {
   /** What the table holds, for whoever cannot see where it stands. */
@@ -12,7 +13,13 @@ interface TableProps {
   empty?: string
 }
 
-export function Table({ label, columns, rows, narrow = 'cards', empty }: TableProps): Markup {
+export function Table({
+  label,
+  columns,
+  rows,
+  narrow = 'cards',
+  empty,
+}: TableProps): HtmlEscapedString | Promise<HtmlEscapedString> {
   if (rows.length === 0) return <p class="soft">{empty}</p>
   return (
     <table class={narrow} aria-label={label}>
