@@ -1,11 +1,9 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Service, type ServiceOptions, startService } from 'agent-service'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
-import { buildApp } from './built-app.ts'
-import { type Kind, kinds, type PageConfig } from './kinds.ts'
+import { type AppServer, serveApp } from './app-server.ts'
+import { type Kind, kinds } from './kinds.ts'
 import type {} from './page-app.ts'
 import { type Watch, watchContext } from './watch.ts'
 
@@ -21,35 +19,24 @@ export interface BrowserRig {
   signedIn(context: BrowserContext, kind: Kind): Promise<Page>
   /** How many token requests of this kind the service has seen in this test. */
   tokenRequests(grant: 'authorization_code' | 'refresh_token'): number
-  /** Headers that every page of the app has from now on, to the end of the test. */
-  headers: Record<string, string>
+  /** What the app's pages are served with, to the end of the test. */
+  readonly app: AppServer
 }
 
 /** One browser, one app and one service for the file; what a test opens is checked and closed after it. */
 export function browserRig(options: ServiceOptions = {}, launch: () => Promise<Browser> = launchChromium): BrowserRig {
   const rig = {} as { -readonly [K in keyof BrowserRig]: BrowserRig[K] }
   const watches: Watch[] = []
-  let server: Server
   let counted = 0
   beforeAll(async () => {
-    const script = await buildApp()
-    server = createServer((request, response) => {
-      const isScript = request.url === '/app.js'
-      response.writeHead(200, {
-        'content-type': isScript ? 'text/javascript' : 'text/html',
-        'content-security-policy': policy(rig.service),
-        ...rig.headers,
-      })
-      response.end(isScript ? script : page(rig.service))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    rig.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    rig.app = await serveApp(() => rig.service)
+    rig.origin = rig.app.origin
     const redirectUris = kinds.map((kind) => `${rig.origin}/${kind}/callback`)
     rig.service = await startService({ dev: 'on', redirectUris, ...options })
     rig.browser = await launch()
   })
   beforeEach(async () => {
-    rig.headers = {}
+    Object.assign(rig.app, { scripts: {}, before: () => {} })
     rig.service.dev.clearFaults()
     rig.service.dev.autoApprove('ada@demo.example')
     counted = rig.service.dev.journal().length
@@ -60,7 +47,7 @@ export function browserRig(options: ServiceOptions = {}, launch: () => Promise<B
   afterAll(async () => {
     await rig.browser?.close()
     await rig.service?.close()
-    server?.close()
+    rig.app?.close()
   })
   rig.context = async () => {
     const context = await rig.browser.newContext()
@@ -110,17 +97,4 @@ export const statusOf = (page: Page): Promise<string> => page.evaluate(() => win
 /** Resolves when the page's session has this status. */
 export async function untilStatus(page: Page, status: string): Promise<void> {
   await page.waitForFunction((wanted) => window.app?.auth.session.state.status === wanted, status)
-}
-
-function policy({ authUrl, baseUrl }: Service): string {
-  return `default-src 'none'; script-src 'self'; connect-src ${authUrl} ${baseUrl}; require-trusted-types-for 'script'`
-}
-
-function page({ authUrl, baseUrl, clients }: Service): string {
-  const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
-  const config: PageConfig = { authUrl, baseUrl, clientId }
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title>
-<p id="state"></p><button id="redirect">Sign in</button><button id="popup">Sign in in a window</button>
-<script type="application/json" id="config">${JSON.stringify(config)}</script>
-<script type="module" src="/app.js"></script></html>`
 }

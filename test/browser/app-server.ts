@@ -1,0 +1,52 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Service } from 'agent-service'
+import { buildApp } from './built-app.ts'
+import type { PageConfig } from './kinds.ts'
+
+export interface AppServer {
+  readonly origin: string
+  /** Runs in every page before the app starts. */
+  before: () => void
+  /** Scripts at paths of their own. */
+  scripts: Record<string, string>
+  /** Every address asked for, in order. */
+  readonly asked: string[]
+  close(): void
+}
+
+/** Serves the test app, built, at every path of an origin of its own; `service` is asked for at each request. */
+export async function serveApp(service: () => Service): Promise<AppServer> {
+  const script = await buildApp()
+  const scripts = (): Record<string, string> => ({
+    '/app.js': script,
+    '/before.js': `(${app.before})()`,
+    ...app.scripts,
+  })
+  const server = createServer((request, response) => {
+    const { url = '' } = request
+    const text = scripts()[url]
+    app.asked.push(app.origin + url)
+    if (text !== undefined) return void response.writeHead(200, { 'content-type': 'text/javascript' }).end(text)
+    response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy(service()) })
+    response.end(page(service()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const app: AppServer = { origin, before: () => {}, scripts: {}, asked: [], close: () => server.close() }
+  return app
+}
+
+function policy({ authUrl, baseUrl }: Service): string {
+  return `default-src 'none'; script-src 'self'; connect-src ${authUrl} ${baseUrl}; require-trusted-types-for 'script'`
+}
+
+function page({ authUrl, baseUrl, clients }: Service): string {
+  const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  const config: PageConfig = { authUrl, baseUrl, clientId }
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title>
+<p id="state"></p><button id="redirect">Sign in</button><button id="popup">Sign in in a window</button>
+<script type="application/json" id="config">${JSON.stringify(config)}</script>
+<script src="/before.js"></script>
+<script type="module" src="/app.js"></script></html>`
+}
