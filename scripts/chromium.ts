@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { findChromium } from '../test/support/chromium.ts'
+import { installPackages } from './debian-packages.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
 const help = `Usage: npm run chromium [-- --check]
@@ -15,25 +15,9 @@ Exit codes: 0 there is one, 1 there is none and it could not be installed, 2 the
 `
 
 await runCommand({ name: 'chromium', help, options: { check: { type: 'boolean' } } }, ({ check }) => {
-  if (findChromium() === undefined && !check) install()
+  if (findChromium() === undefined && !check) installPackages(['chromium'])
   const found = findChromium()
   if (found === undefined) throw new Error('there is no Chromium on PATH')
   process.stdout.write(`${found}\n`)
   return exitCodes.ok
 })
-
-/** Installs Debian's package. */
-function install(): void {
-  if (process.getuid?.() !== 0) {
-    throw new Error('there is no Chromium on PATH, and only root may install it: apt-get install chromium')
-  }
-  process.stderr.write('chromium: none on PATH, installing the Debian package\n')
-  for (const args of [['update'], ['install', '--yes', '--no-install-recommends', 'chromium']]) {
-    const { status, error } = spawnSync('apt-get', args, {
-      stdio: ['ignore', process.stderr.fd, 'inherit'],
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    })
-    if (error !== undefined) throw new Error('there is no apt-get here: install Chromium and put it on PATH')
-    if (status !== 0) throw new Error(`apt-get ${args[0]} failed with exit code ${status}`)
-  }
-}

@@ -9,11 +9,21 @@ const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 /** Those of our own: `tsx file.ts`. The others hand their arguments to vitest, the demo or the built service. */
 const own = Object.entries(scripts).filter(([, script]) => /^tsx \S+\.ts( \S+)?$/.test(script))
 
-function run(script: string, ...more: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function run(script: string, ...more: string[]): Promise<Ended> {
+  return runWith({}, script, ...more)
+}
+
+function runWith(changes: NodeJS.ProcessEnv, script: string, ...more: string[]): Promise<Ended> {
   const args = ['--import', ...script.split(' '), ...more]
   return new Promise((resolve) => {
     // Whatever stands in the environment of these tests is none of theirs.
-    const env = { ...process.env, REDIS_URL: '', DATABASE_URL: '' }
+    const env = { ...process.env, REDIS_URL: '', DATABASE_URL: '', ...changes }
     execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
     })
@@ -57,5 +67,17 @@ test.each([
     code: 2,
     stdout: '',
     stderr: expect.stringContaining(reason),
+  })
+})
+
+test('npm run test:engines: an engine that is not on PATH is skipped with the reason, and that is no failure', async () => {
+  const { code, stdout } = await runWith({ PATH: '/nowhere' }, scripts['test:engines'] ?? '', '--no-install')
+  expect({ code, lines: stdout.trimEnd().split('\n') }).toEqual({
+    code: 0,
+    lines: [
+      'test:engines: skipped firefox: no firefox-esr or firefox on PATH; nothing is to be installed',
+      'test:engines: skipped webkit: no WebKitWebDriver, no Xvfb on PATH; nothing is to be installed',
+      expect.stringContaining('test:engines: skipped chromium: no chromium or'),
+    ],
   })
 })

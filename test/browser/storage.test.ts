@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
+import { dumpDatabase } from './database.ts'
 import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
 
 const rig = browserRig()
@@ -18,25 +19,6 @@ const reload = async (page: Page): Promise<string> => {
 async function clearSite(page: Page): Promise<void> {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('Storage.clearDataForOrigin', { origin: rig.origin, storageTypes: 'all' })
-}
-
-/** Runs in a page: what the database holds, sealed text as characters. */
-async function dumpDatabase(): Promise<{ text: string; keys: { name: string; extractable: boolean }[] }> {
-  const database = await new Promise<IDBDatabase>((resolve) => {
-    const request = indexedDB.open('agent-auth')
-    request.onsuccess = () => resolve(request.result)
-  })
-  const all = await new Promise<Record<string, unknown>[]>((resolve) => {
-    const request = database.transaction('records').objectStore('records').getAll()
-    request.onsuccess = () => resolve(request.result)
-  })
-  database.close()
-  const values = all.flatMap((record) => Object.values(record))
-  const text = values.map((value) =>
-    value instanceof ArrayBuffer ? String.fromCharCode(...new Uint8Array(value)) : JSON.stringify(value),
-  )
-  const keys = values.filter((value) => value instanceof CryptoKey)
-  return { text: text.join(' '), keys: keys.map(({ algorithm: { name }, extractable }) => ({ name, extractable })) }
 }
 
 describe('kinds', () => {

@@ -1,9 +1,13 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { chromium } from 'playwright-core'
+import { findOnPath } from './on-path.ts'
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+export const chromiumNames: readonly string[] = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
 
 /** The browser talks to the pages under test and to nobody else. */
 const quiet = [
@@ -16,9 +20,8 @@ const quiet = [
 ]
 
 /** The first Chromium on PATH, or undefined when there is none. */
-export function findChromium(path: string = process.env.PATH ?? ''): string | undefined {
-  const folders = path.split(delimiter).filter((folder) => folder !== '')
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable)
+export function findChromium(): string | undefined {
+  return findOnPath(chromiumNames)
 }
 
 /** A real, headless Chromium. Open a context per test, and close the browser at the end of the file. */
@@ -30,13 +33,4 @@ export async function launchChromium(): Promise<Browser> {
   // Chromium's sandbox does not start for root, as in most containers.
   const chromiumSandbox = process.getuid?.() !== 0
   return chromium.launch({ executablePath, chromiumSandbox, args: ['--headless=new', ...quiet] })
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
