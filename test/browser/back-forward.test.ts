@@ -1,18 +1,9 @@
-import { type Browser, chromium } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { findChromium } from '../support/chromium.ts'
+import { launchChromium } from '../support/chromium.ts'
 import { browserRig, call, signIn, untilStatus } from './rig.ts'
 
 /** The back/forward cache is on, as in every browser people use. */
-const launch = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath: findChromium() ?? '',
-    chromiumSandbox: process.getuid?.() !== 0,
-    args: ['--headless=new', '--disable-gpu'],
-    ignoreDefaultArgs: ['--disable-back-forward-cache'],
-  })
-
-const rig = browserRig({}, launch)
+const rig = browserRig({}, () => launchChromium({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }))
 
 it.each(['indexed', 'memory'] as const)(
   'C-107 F-40 %s: after a sign-out elsewhere, Back shows a signed-out page whose first call carries no token',

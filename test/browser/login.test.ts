@@ -272,6 +272,23 @@ describe('callback', () => {
     expect(await call(page)).toBe(200)
   })
 
+  it.each([
+    ['an error', (callback: string) => callback.replace(/code=[^&]*/, 'error=access_denied'), 'login_denied'],
+    ['a refused code', (callback: string) => callback.replace(/code=[^&]*/, 'code=unknown'), 'grant_rejected'],
+  ])(
+    'C-022 F020 a login that ends in %s leaves the stored session as it was, and is told all the same',
+    async (_, spoil, code) => {
+      const page = await rig.signedIn(await rig.context(), 'indexed')
+      const callback = await interrupted(page)
+      expect(await goto(page, spoil(callback))).toBe(code)
+      expect(await statusOf(page)).toBe('signed-in')
+      expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe(code)
+      expect(await call(page)).toBe(200)
+      await page.reload()
+      expect(await started(page)).toBe('signed-in')
+    },
+  )
+
   it('C-029 a code that could not be sent is sent by a later ready()', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')

@@ -140,6 +140,27 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-in')
   })
 
+  it('C-065 F-20 F070 indexed: the disk is full: one event, still signed in, and the write is made up for later', async () => {
+    const page = await rig.open(await rig.context(), '/indexed/home')
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.origin, quotaSize: 1 })
+    await signIn(page)
+    expect(await call(page)).toBe(200)
+    await rig.service.dev.expireAccessTokens()
+    expect(await call(page)).toBe(200)
+    expect(await statusOf(page)).toBe('signed-in')
+    expect(rig.tokenRequests('refresh_token')).toBe(1)
+    expect(await eventsOf(page)).toEqual(['storage_degraded write_failed'])
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.origin })
+    await page.evaluate(() => {
+      window.app.ahead.monotonicMs += 10_000
+    })
+    expect(await call(page)).toBe(200)
+    await expect.poll(async () => (await page.evaluate(dumpDatabase)).keys.length).toBe(1)
+    expect(await reload(page)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+  })
+
   it('C-068 F-44 site data cleared: one event, signed out, and the next login works', async () => {
     const page = await rig.signedIn(await rig.context(), 'indexed')
     await clearSite(page)

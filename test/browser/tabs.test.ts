@@ -10,6 +10,12 @@ const tokenPath = { path: '/auth/v1/token' }
 const toldAt = (page: Page, status: string): Promise<number> =>
   page.evaluate((wanted) => window.app.told.findLast((told) => told.status === wanted)?.atMs ?? Number.NaN, status)
 
+/** The same as the name of the lock. */
+const channelName = (): string => {
+  const clientId = rig.service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  return sessionName({ authUrl: rig.service.authUrl, clientId }, 'default')
+}
+
 const sessionRef = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => window.app.auth.session.state.sessionRef)
 
@@ -112,24 +118,20 @@ describe('lock', () => {
     await waiting.goto(`${rig.origin}/indexed/home`)
     await started(waiting)
     await rig.service.dev.expireAccessTokens()
-    const clientId = rig.service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
-    const letGo = await holder.evaluateHandle(
-      async (name) => {
-        let release = (): void => {}
-        await new Promise<void>((taken) => {
-          void navigator.locks.request(
-            name,
-            () =>
-              new Promise<void>((resolve) => {
-                release = resolve
-                taken()
-              }),
-          )
-        })
-        return release
-      },
-      sessionName({ authUrl: rig.service.authUrl, clientId }, 'default'),
-    )
+    const letGo = await holder.evaluateHandle(async (name) => {
+      let release = (): void => {}
+      await new Promise<void>((taken) => {
+        void navigator.locks.request(
+          name,
+          () =>
+            new Promise<void>((resolve) => {
+              release = resolve
+              taken()
+            }),
+        )
+      })
+      return release
+    }, channelName())
     const outcome = call(waiting)
     await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
     await waiting.clock.fastForward(20_001)
@@ -220,23 +222,38 @@ describe('sign-in and sign-out', () => {
     expect(await statusOf(here)).toBe('signed-in')
   })
 
+  it('memory: tabs that follow a sign-out do not tell of it again, so one that signs in at once stays signed in', async () => {
+    const context = await rig.context()
+    const here = await rig.signedIn(context, 'memory')
+    const others = [await rig.signedIn(context, 'memory'), await rig.signedIn(context, 'memory')]
+    await here.evaluate(async (name) => {
+      window.name = ''
+      new BroadcastChannel(name).onmessage = ({ data }) => {
+        if (data.type === 'all told') window.name += 'x'
+      }
+      await window.app.auth.signOut()
+      await window.app.auth.session.signIn({ accessToken: 'of-the-next-login', obtainedAtMs: Date.now() })
+    }, channelName())
+    for (const other of others) {
+      await untilStatus(other, 'signed-out')
+      // Once this is heard, so is whatever the tab has told before.
+      await other.evaluate((name) => new BroadcastChannel(name).postMessage({ type: 'all told' }), channelName())
+    }
+    await here.waitForFunction(() => window.name === 'xx')
+    expect(await statusOf(here)).toBe('signed-in')
+    expect(await here.evaluate(() => window.app.told.map(({ status }) => status))).toEqual([
+      'signed-in',
+      'signed-out',
+      'signed-in',
+    ])
+  })
+
   it('C-105 whatever else comes over the channel changes nothing', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'memory')
     const other = await rig.open(context, '/memory/home')
-    const name = await page.evaluate(() =>
-      [
-        'agent-auth',
-        ...(({ authUrl, clientId }) => [authUrl, clientId])(
-          JSON.parse(document.querySelector('#config')?.textContent ?? ''),
-        ),
-        'default',
-      ]
-        .map(encodeURIComponent)
-        .join(':'),
-    )
-    await other.evaluate((channelName) => {
-      const channel = new BroadcastChannel(channelName)
+    await other.evaluate((name) => {
+      const channel = new BroadcastChannel(name)
       for (const message of [
         null,
         7,
@@ -248,10 +265,10 @@ describe('sign-in and sign-out', () => {
       ])
         channel.postMessage(message)
       channel.postMessage({ type: 'changed' })
-    }, name)
+    }, channelName())
     expect(await call(page)).toBe(200)
     // The same name with a real message does what it says: the test posts where the library listens.
-    await other.evaluate((channelName) => new BroadcastChannel(channelName).postMessage({ type: 'signed-out' }), name)
+    await other.evaluate((name) => new BroadcastChannel(name).postMessage({ type: 'signed-out' }), channelName())
     await untilStatus(page, 'signed-out')
   })
 })

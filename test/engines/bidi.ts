@@ -1,7 +1,6 @@
 /** A connection that speaks WebDriver BiDi (w3c.github.io/webdriver-bidi): commands and their answers, no events. */
 export interface Bidi {
   send<R = unknown>(method: string, params: object): Promise<R>
-  close(): void
 }
 
 interface Answer {
@@ -37,6 +36,5 @@ export async function connectBidi(url: string): Promise<Bidi> {
       if (type === 'error') throw new Error(`${method}: ${error} ${message}`)
       return result as R
     },
-    close: () => socket.close(),
   }
 }

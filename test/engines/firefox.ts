@@ -29,19 +29,22 @@ export async function launchFirefox(): Promise<Engine> {
   const program = await startProgram(findOnPath(firefoxNames) ?? '', args, {
     ready: /WebDriver BiDi listening on (ws:\S+)/,
   })
-  const bidi = await connectBidi(`${program.said}/session`)
-  const { capabilities } = await bidi.send<{ capabilities: { browserVersion: string } }>('session.new', {
-    capabilities: {},
-  })
-  return {
-    name: `Firefox ${capabilities.browserVersion}`,
-    newProfile: () => newProfile(bidi),
-    async close() {
-      bidi.close()
-      await program.stop()
-      await rm(folder, { recursive: true, force: true })
-    },
+  const close = async (): Promise<void> => {
+    await program.stop()
+    await rm(folder, { recursive: true, force: true })
   }
+  try {
+    const bidi = await connectBidi(`${program.said}/session`)
+    const { capabilities } = await bidi.send<SessionStart>('session.new', { capabilities: {} })
+    return { name: `Firefox ${capabilities.browserVersion}`, newProfile: () => newProfile(bidi), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface SessionStart {
+  readonly capabilities: { readonly browserVersion: string }
 }
 
 interface Context {

@@ -7,7 +7,7 @@ const startMs = 60_000
 export interface Program {
   /** What the pattern found in the program's output. */
   readonly said: string
-  /** Ends it, and everything it started. */
+  /** Asks it to end, and waits until it has. */
   stop(): Promise<void>
 }
 
@@ -17,14 +17,13 @@ export interface Start {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Starts a program in a process group of its own. */
+/** Starts a program, in this process group, so that Ctrl-C reaches it too. */
 export async function startProgram(
   command: string,
   args: readonly string[],
   { ready, env }: Start = {},
 ): Promise<Program> {
   const options: SpawnOptions = {
-    detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   }
@@ -32,7 +31,7 @@ export async function startProgram(
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
     const ended = once(child, 'exit')
-    process.kill(-child.pid, 'SIGKILL')
+    child.kill()
     await ended
   }
   try {

@@ -35,6 +35,7 @@ export function engineRig(): EngineRig {
     const redirectUris = kinds.map((kind) => `${rig.app.origin}/${kind}/callback`)
     rig.service = await startService({ dev: 'on', redirectUris })
     engine = await engines[inject('engine')].launch()
+    process.stdout.write(`${engine.name}\n`)
   })
   beforeEach(async () => {
     Object.assign(rig.app, { scripts: {}, before: () => {} })

@@ -30,7 +30,7 @@ it('C-066 indexed: the record is sealed by a key that cannot be exported', async
 
 describe('refresh', () => {
   it.each(['memory', 'session', 'local', 'indexed'] as const)(
-    'F030 %s: when the token has run out, ten calls share one refresh',
+    'F048 %s: when the token has run out, ten calls share one refresh',
     async (kind) => {
       const tab = await rig.signedIn(kind)
       await ahead(tab, 3_600_000)
@@ -40,7 +40,7 @@ describe('refresh', () => {
     },
   )
 
-  it('C-090 a call whose token the API refuses is sent again, once, with a new one', async () => {
+  it('C-094 C-097 a call whose token the API refuses is sent again, once, with a new one', async () => {
     const tab = await rig.signedIn('indexed')
     await rig.service.dev.expireAccessTokens()
     expect(await call(tab)).toBe(200)

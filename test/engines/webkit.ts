@@ -1,6 +1,6 @@
 import { freePort } from '../support/example.ts'
 import type { Engine, Profile } from './engine.ts'
-import { startProgram } from './processes.ts'
+import { type Program, startProgram } from './processes.ts'
 import { type Send, tabOf, webDriverAt, windowsOf } from './webdriver.ts'
 
 /** How long the driver may take to answer, on a busy machine. */
@@ -8,24 +8,26 @@ const startMs = 60_000
 
 /** WebKitGTK's MiniBrowser on a screen of its own, spoken to over WebDriver: a session is a browser with a fresh profile. */
 export async function launchWebkit(): Promise<Engine> {
-  const screen = await startProgram('Xvfb', ['-displayfd', '3', '-nolisten', 'tcp'], { ready: /^(\d+)\n/m })
-  const port = await freePort()
-  // WebKit's sandbox does not start for root, as in most containers.
-  const sandbox = process.getuid?.() === 0 ? { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' } : {}
-  const driver = await startProgram('WebKitWebDriver', [`--port=${port}`], {
-    env: { DISPLAY: `:${screen.said}`, ...sandbox },
-  })
-  const send = webDriverAt(`http://127.0.0.1:${port}`)
-  await untilReady(send)
-  const { version, end } = await startSession(send)
-  await end()
-  return {
-    name: `WebKitGTK ${version}`,
-    newProfile: () => newProfile(send),
-    async close() {
-      await driver.stop()
-      await screen.stop()
-    },
+  const programs: Program[] = []
+  const close = async (): Promise<void> => {
+    for (const program of programs.splice(0).reverse()) await program.stop()
+  }
+  try {
+    const screen = await startProgram('Xvfb', ['-displayfd', '3', '-nolisten', 'tcp'], { ready: /^(\d+)\n/m })
+    programs.push(screen)
+    const port = await freePort()
+    // WebKit's sandbox does not start for root, as in most containers.
+    const sandbox = process.getuid?.() === 0 ? { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' } : {}
+    const env = { DISPLAY: `:${screen.said}`, ...sandbox }
+    programs.push(await startProgram('WebKitWebDriver', [`--port=${port}`], { env }))
+    const send = webDriverAt(`http://127.0.0.1:${port}`)
+    await untilReady(send)
+    const { version, end } = await startSession(send)
+    await end()
+    return { name: `WebKitGTK ${version}`, newProfile: () => newProfile(send), close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 

@@ -24,13 +24,18 @@ export function findChromium(): string | undefined {
   return findOnPath(chromiumNames)
 }
 
+export interface LaunchOptions {
+  /** What Playwright turns off that a test wants to be as in the browsers people use. */
+  readonly ignoreDefaultArgs?: string[]
+}
+
 /** A real, headless Chromium. Open a context per test, and close the browser at the end of the file. */
-export async function launchChromium(): Promise<Browser> {
+export async function launchChromium({ ignoreDefaultArgs = [] }: LaunchOptions = {}): Promise<Browser> {
   const executablePath = findChromium()
   if (executablePath === undefined) {
     throw new Error('there is no Chromium on PATH: install one, or run `npm run chromium`')
   }
   // Chromium's sandbox does not start for root, as in most containers.
   const chromiumSandbox = process.getuid?.() !== 0
-  return chromium.launch({ executablePath, chromiumSandbox, args: ['--headless=new', ...quiet] })
+  return chromium.launch({ executablePath, chromiumSandbox, args: ['--headless=new', ...quiet], ignoreDefaultArgs })
 }
