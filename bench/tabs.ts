@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import { type Service, startService } from 'agent-service'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { buildApp } from '../test/browser/built-app.ts'
+import { buildScript } from '../test/browser/built-app.ts'
 import type {} from '../test/browser/page-app.ts'
 import { launchChromium } from '../test/support/chromium.ts'
 
@@ -83,7 +83,7 @@ function printed(seen: readonly Round[], kind: Kind, count: number): boolean {
 }
 
 async function openScene(): Promise<Scene & { server: Server }> {
-  const script = await buildApp()
+  const script = await buildScript('page-app.ts')
   let page = ''
   const server = createServer((request, response) => {
     const isScript = request.url === '/app.js'

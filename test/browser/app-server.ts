@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Service } from 'agent-service'
-import { buildApp } from './built-app.ts'
+import { buildScript } from './built-app.ts'
 import type { PageConfig } from './kinds.ts'
 
 export interface AppServer {
@@ -17,7 +17,7 @@ export interface AppServer {
 
 /** Serves the test app, built, at every path of an origin of its own; `service` is asked for at each request. */
 export async function serveApp(service: () => Service): Promise<AppServer> {
-  const script = await buildApp()
+  const script = await buildScript('page-app.ts')
   const scripts = (): Record<string, string> => ({
     '/app.js': script,
     '/before.js': `(${app.before})()`,

@@ -7,14 +7,14 @@ import options from '../../tsup.config.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Builds the package as it is published, and the test app against it; returns the app's one script. */
-export async function buildApp(): Promise<string> {
+/** Builds the package as it is published, and a file of this folder against it; returns the one script. */
+export async function buildScript(file: string): Promise<string> {
   // Inside the project, so that the dependencies of what is built are found.
   const folder = await mkdtemp(join(root, 'node_modules', '.browser-test-'))
   try {
     await build({ ...options, outDir: folder, dts: false, clean: false, silent: true, config: false })
     const { outputFiles } = await bundle({
-      entryPoints: [join(root, 'test/browser/page-app.ts')],
+      entryPoints: [join(root, 'test/browser', file)],
       bundle: true,
       write: false,
       format: 'esm',
