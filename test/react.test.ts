@@ -1,10 +1,8 @@
 import type { Tokens } from 'agent-auth'
 import type { BrowserAuth } from 'agent-auth/browser'
 import { createBrowserAuth } from 'agent-auth/browser'
-import { AuthProvider, useAuth } from 'agent-auth/react'
-import { createElement, type ReactElement } from 'react'
-import { renderToString } from 'react-dom/server'
 import { describe, expect, test } from 'vitest'
+import { loadRendering, reactMajors } from './support/react-versions.ts'
 
 const testTokens = (person: string): Tokens => ({
   accessToken: `access-of-${person}`,
@@ -22,15 +20,13 @@ const authFor = (key: string): BrowserAuth =>
     key,
   })
 
-function Status(): ReactElement {
-  const { state, error } = useAuth()
-  return createElement('p', null, state.status, state.expiresAtMs ?? '', error === undefined ? '' : 'failed')
-}
+describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
+  const { reactVersion, render, renderWithoutProvider } = await loadRendering(major)
 
-const render = (auth: BrowserAuth): string =>
-  renderToString(createElement(AuthProvider, { auth }, createElement(Status)))
+  test('is this React', () => {
+    expect(reactVersion).toMatch(new RegExp(`^${major}\\.`))
+  })
 
-describe('rendering on a server', () => {
   test('C-112 says loading, whoever is signed in, and needs no browser', async () => {
     const auth = authFor('ada')
     expect(render(auth)).toBe('<p>loading</p>')
@@ -48,14 +44,14 @@ describe('rendering on a server', () => {
       expect(tokens).toEqual(['access-of-ada', 'access-of-ben'])
     }
   })
-})
 
-test('useAuth outside of an AuthProvider says so', () => {
-  let code: unknown
-  try {
-    renderToString(createElement(Status))
-  } catch (error) {
-    code = (error as { code?: unknown }).code
-  }
-  expect(code).toBe('config_invalid')
+  test('useAuth outside of an AuthProvider says so', () => {
+    let code: unknown
+    try {
+      renderWithoutProvider()
+    } catch (error) {
+      code = (error as { code?: unknown }).code
+    }
+    expect(code).toBe('config_invalid')
+  })
 })

@@ -8,7 +8,9 @@ export interface AppServer {
   readonly origin: string
   /** Runs in every page before the app starts. */
   before: () => void
-  /** Scripts at paths of their own. */
+  /** What the app's server has rendered into the element `root`. */
+  rendered: string
+  /** Scripts at paths of their own, or in place of the app's. */
   scripts: Record<string, string>
   /** Every address asked for, in order. */
   readonly asked: string[]
@@ -29,11 +31,11 @@ export async function serveApp(service: () => Service): Promise<AppServer> {
     app.asked.push(app.origin + url)
     if (text !== undefined) return void response.writeHead(200, { 'content-type': 'text/javascript' }).end(text)
     response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy(service()) })
-    response.end(page(service()))
+    response.end(page(service(), app.rendered))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const app: AppServer = { origin, before: () => {}, scripts: {}, asked: [], close: () => server.close() }
+  const app: AppServer = { origin, before: () => {}, rendered: '', scripts: {}, asked: [], close: () => server.close() }
   return app
 }
 
@@ -41,11 +43,11 @@ function policy({ authUrl, baseUrl }: Service): string {
   return `default-src 'none'; script-src 'self'; connect-src ${authUrl} ${baseUrl}; require-trusted-types-for 'script'`
 }
 
-function page({ authUrl, baseUrl, clients }: Service): string {
+function page({ authUrl, baseUrl, clients }: Service, rendered: string): string {
   const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const config: PageConfig = { authUrl, baseUrl, clientId }
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title>
-<p id="state"></p><button id="redirect">Sign in</button><button id="popup">Sign in in a window</button>
+<div id="root">${rendered}</div><p id="state"></p><button id="redirect">Sign in</button><button id="popup">Sign in in a window</button>
 <script type="application/json" id="config">${JSON.stringify(config)}</script>
 <script src="/before.js"></script>
 <script type="module" src="/app.js"></script></html>`

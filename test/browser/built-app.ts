@@ -8,7 +8,7 @@ import options from '../../tsup.config.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Builds the package as it is published, and a file of this folder against it; returns the one script. */
-export async function buildScript(file: string): Promise<string> {
+export async function buildScript(file: string, alias: Record<string, string> = {}): Promise<string> {
   // Inside the project, so that the dependencies of what is built are found.
   const folder = await mkdtemp(join(root, 'node_modules', '.browser-test-'))
   try {
@@ -20,7 +20,11 @@ export async function buildScript(file: string): Promise<string> {
       format: 'esm',
       platform: 'browser',
       target: 'es2022',
-      alias: { 'agent-auth/browser': join(folder, 'browser.js') },
+      alias: {
+        ...alias,
+        'agent-auth/browser': join(folder, 'browser.js'),
+        'agent-auth/react': join(folder, 'react.js'),
+      },
       logLevel: 'silent',
     })
     return outputFiles[0]?.text ?? ''

@@ -1,29 +1,12 @@
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import type { BrowserContext, Page } from 'playwright-core'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { reactAlias, reactMajors } from '../support/react-versions.ts'
+import { buildScript } from './built-app.ts'
 import type {} from './react-app.ts'
 import { browserRig } from './rig.ts'
 
 const rig = browserRig()
-const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 let script = ''
-
-beforeAll(async () => {
-  const { outputFiles } = await build({
-    entryPoints: [source('react-app.ts')],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2022',
-    alias: {
-      'agent-auth/browser': source('../../src/browser/index.ts'),
-      'agent-auth/react': source('../../src/react/index.ts'),
-    },
-    define: { 'process.env.NODE_ENV': '"development"' },
-  })
-  script = outputFiles[0]?.text ?? ''
-})
 
 /** A profile in which the React app takes the place of the test app. */
 async function reactContext(): Promise<BrowserContext> {
@@ -41,49 +24,55 @@ const decline = (context: BrowserContext): Promise<unknown> =>
 
 const rendered = (page: Page): Promise<string[]> => page.evaluate(() => window.react.rendered)
 
-it('F008 a component that signs in when nobody is sees a failed login before it sees that nobody is', async () => {
-  const context = await reactContext()
-  await decline(context)
-  const page = await context.newPage()
-  const authorizations: string[] = []
-  page.on('request', (request) => void (/authorize/.test(request.url()) && authorizations.push(request.url())))
-  await page.goto(`${rig.origin}/memory/home?guard`)
-  await page.getByText('login_denied').waitFor()
-  expect(await rendered(page)).toEqual(['loading', 'signed-out login_denied'])
-  expect(authorizations).toHaveLength(1)
-})
-
-it('an error is a thing of the past once somebody was signed in, and after their sign-out too', async () => {
-  const context = await reactContext()
-  await decline(context)
-  const page = await context.newPage()
-  await page.goto(`${rig.origin}/memory/home?guard`)
-  await page.getByText('login_denied').waitFor()
-  await context.unrouteAll()
-  await page.click('#window')
-  await page.getByText('signed-in').waitFor()
-  await page.evaluate(() => {
-    window.react.rendered.length = 0
-    sessionStorage.removeItem('guard')
-    return window.react.auth.signOut()
+describe.each(reactMajors)('React %i', (major) => {
+  beforeAll(async () => {
+    script = await buildScript('react-app.ts', reactAlias(major))
   })
-  await page.getByText('signed-out').waitFor()
-  expect((await rendered(page))[0]).toBe('signed-out')
-})
 
-it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {
-  const context = await reactContext()
-  const page = await context.newPage()
-  await page.goto(`${rig.origin}/memory/home`)
-  // Development mode mounts twice.
-  const bothCalls = async (): Promise<string[]> => {
-    await page.waitForFunction(() => window.react?.calls.length === 2)
-    return page.evaluate(() => window.react.calls)
-  }
-  expect(await bothCalls()).toEqual(['login_required', 'login_required'])
-  await page.evaluate(() => {
-    window.react.calls.length = 0
-    return window.react.auth.signIn()
+  it('F008 a component that signs in when nobody is sees a failed login before it sees that nobody is', async () => {
+    const context = await reactContext()
+    await decline(context)
+    const page = await context.newPage()
+    const authorizations: string[] = []
+    page.on('request', (request) => void (/authorize/.test(request.url()) && authorizations.push(request.url())))
+    await page.goto(`${rig.origin}/memory/home?guard`)
+    await page.getByText('login_denied').waitFor()
+    expect(await rendered(page)).toEqual(['loading', 'signed-out login_denied'])
+    expect(authorizations).toHaveLength(1)
   })
-  expect(await bothCalls()).toEqual(['200', '200'])
+
+  it('an error is a thing of the past once somebody was signed in, and after their sign-out too', async () => {
+    const context = await reactContext()
+    await decline(context)
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home?guard`)
+    await page.getByText('login_denied').waitFor()
+    await context.unrouteAll()
+    await page.click('#window')
+    await page.getByText('signed-in').waitFor()
+    await page.evaluate(() => {
+      window.react.rendered.length = 0
+      sessionStorage.removeItem('guard')
+      return window.react.auth.signOut()
+    })
+    await page.getByText('signed-out').waitFor()
+    expect((await rendered(page))[0]).toBe('signed-out')
+  })
+
+  it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {
+    const context = await reactContext()
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    // Development mode mounts twice.
+    const bothCalls = async (): Promise<string[]> => {
+      await page.waitForFunction(() => window.react?.calls.length === 2)
+      return page.evaluate(() => window.react.calls)
+    }
+    expect(await bothCalls()).toEqual(['login_required', 'login_required'])
+    await page.evaluate(() => {
+      window.react.calls.length = 0
+      return window.react.auth.signIn()
+    })
+    expect(await bothCalls()).toEqual(['200', '200'])
+  })
 })

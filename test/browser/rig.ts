@@ -36,7 +36,7 @@ export function browserRig(options: ServiceOptions = {}, launch: () => Promise<B
     rig.browser = await launch()
   })
   beforeEach(async () => {
-    Object.assign(rig.app, { scripts: {}, before: () => {} })
+    Object.assign(rig.app, { scripts: {}, rendered: '', before: () => {} })
     rig.service.dev.clearFaults()
     rig.service.dev.autoApprove('ada@demo.example')
     counted = rig.service.dev.journal().length

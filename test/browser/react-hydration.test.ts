@@ -1,0 +1,72 @@
+import { createBrowserAuth } from 'agent-auth/browser'
+import type { Page } from 'playwright-core'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadRendering, type ReactMajor, reactAlias, reactMajors } from '../support/react-versions.ts'
+import { buildScript } from './built-app.ts'
+import type {} from './hydration-app.ts'
+import { browserRig } from './rig.ts'
+
+const rig = browserRig()
+
+async function untilShown(page: Page, text: string): Promise<void> {
+  await page.waitForFunction((wanted) => document.querySelector('#root p')?.textContent === wanted, text)
+}
+
+const seen = (page: Page): Promise<string[]> => page.evaluate(() => window.reactApp.seen)
+
+describe.each(reactMajors)('React %i, taking over what its server rendered, in StrictMode', (major: ReactMajor) => {
+  let script: string
+  let rendered: string
+  let complaints: string[]
+  beforeAll(async () => {
+    script = await buildScript('hydration-app.ts', reactAlias(major))
+    const { renderView } = await loadRendering(major)
+    const { authUrl, baseUrl } = rig.service
+    rendered = renderView(createBrowserAuth({ authUrl, baseUrl, clientId: 'any', redirectUri: `${rig.origin}/` }))
+    expect(rendered).toContain('<p>loading</p>')
+  })
+  beforeEach(() => {
+    rig.app.scripts['/app.js'] = script
+    rig.app.rendered = rendered
+    complaints = []
+  })
+
+  async function open(path: string): Promise<Page> {
+    const page = await (await rig.context()).newPage()
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    await page.goto(rig.origin + path)
+    return page
+  }
+
+  it('C-112 C-020 F009 a person signs in with one exchange, reloads, and signs out; React has nothing to complain of', async () => {
+    const page = await open('/indexed/home?x=1')
+    await untilShown(page, 'signed-out')
+    expect(await page.evaluate(() => window.reactApp.version)).toMatch(new RegExp(`^${major}\\.`))
+    expect(await seen(page)).toEqual(['loading', 'signed-out'])
+    await page.click('#in')
+    await untilShown(page, 'signed-in')
+    expect(page.url()).toBe(`${rig.origin}/indexed/home?x=1`)
+    expect(await seen(page)).toEqual(['loading', 'signed-in'])
+    expect(rig.tokenRequests('authorization_code')).toBe(1)
+    await page.reload()
+    await untilShown(page, 'signed-in')
+    expect(await seen(page)).toEqual(['loading', 'signed-in'])
+    await page.click('#out')
+    await untilShown(page, 'signed-out')
+    expect(complaints).toEqual([])
+  })
+
+  it('C-022 a failed callback is shown, and gone once somebody is signed in; with a stored session it ends nothing', async () => {
+    const forged = `/indexed/callback?error=access_denied&state=r.${'A'.repeat(43)}`
+    const page = await open(forged)
+    await untilShown(page, 'signed-out flow_not_found')
+    await page.click('#in')
+    await untilShown(page, 'signed-in')
+    await page.goto(rig.origin + forged)
+    await untilShown(page, 'signed-in')
+    expect(await seen(page)).toEqual(['loading', 'signed-in'])
+    expect(complaints).toEqual([])
+  })
+})
