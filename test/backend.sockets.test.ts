@@ -184,7 +184,9 @@ describe('over sockets', () => {
       const { call } = await socketRig((_, response) => {
         response.writeHead(status, { location: `http://127.0.0.1:${port}/` }).end()
       })
-      expect((await call('/api/items/7')).status).toBe(502)
+      const answered = await call('/api/items/7')
+      expect(answered.status).toBe(502)
+      expect(await answered.json()).toMatchObject({ code: 'request_failed', retryable: false })
     }
     expect(elsewhere).toEqual([])
   })

@@ -9,20 +9,21 @@ export interface AnswerOptions {
 
 /** What is answered depends on who asks: no cache keeps it, and no other site reads it. */
 export function answer(body: BodyInit | null, { status = 200, headers = {}, cookies = [] }: AnswerOptions): Response {
-  const all = new Headers(headers)
-  for (const line of cookies) all.append('set-cookie', line)
-  return new Response(body, { status, headers: guarded(all) })
+  const response = guarded(new Response(body, { status, headers }))
+  for (const line of cookies) response.headers.append('set-cookie', line)
+  return response
 }
 
 /** Sets what every answer that depends on a session must carry. */
-export function guarded(headers: Headers): Headers {
+export function guarded(response: Response): Response {
+  const { headers } = response
   const varies = headers.get('vary')
   headers.set('cache-control', 'no-store')
   headers.set('vary', varies ? `${varies}, Cookie` : 'Cookie')
   headers.set('x-content-type-options', 'nosniff')
   headers.set('cross-origin-resource-policy', 'same-origin')
   headers.set('referrer-policy', 'no-referrer')
-  return headers
+  return response
 }
 
 export function json(value: unknown, options: AnswerOptions = {}): Response {

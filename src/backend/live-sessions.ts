@@ -11,6 +11,8 @@ const maxUnsaved = 10_000
 /** A session this process has at hand. */
 export interface LiveSession {
   readonly session: Session
+  /** Calls the API with its token, once somebody needed that. */
+  fetch?: typeof fetch
   /** How many proxied requests are under way. */
   proxied: number
 }

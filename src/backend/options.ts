@@ -38,6 +38,8 @@ export interface BackendContext {
   readonly apiFetch: typeof fetch | undefined
   readonly sessions: TokenStorage
   readonly live: LiveSessions
+  /** The latest session keys by the id they were made from. */
+  readonly knownKeys: Map<string, string>
   readonly keys: () => Promise<SealKeys>
   readonly basePath: string
   /** The app's own, where its pages and this backend are. */
@@ -78,6 +80,7 @@ export function backendContext(options: BackendOptions): BackendContext {
     apiFetch: options.fetch,
     sessions,
     live: liveSessions(config, sessions),
+    knownKeys: new Map(),
     keys: sealKeys(secrets),
     basePath,
     origin,

@@ -5,7 +5,7 @@ import { apiFetch } from './get-session.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
 import { BodyTooLarge, relayed, requestBody } from './proxy/bodies.ts'
-import { requestHeaders, responseHeaders } from './proxy/headers.ts'
+import { type Fields, requestHeaders, responseHeaders } from './proxy/headers.ts'
 import type { ProxyMatch } from './proxy/routes.ts'
 import { isGuarded } from './same-origin.ts'
 import { findSession } from './session-cookie.ts'
@@ -52,7 +52,7 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
 interface Call {
   readonly context: BackendContext
   readonly request: Request
-  readonly headers: Headers
+  readonly headers: Fields
   readonly live: LiveSession
   readonly target: string
   /** Called once, when nothing of this call is under way any more. */
@@ -78,11 +78,12 @@ async function forward(call: Call): Promise<Response> {
     const body = await requestBody(request, stop.signal, () => {
       cause = 'too_large'
     })
-    const send = apiFetch(context, live.session)
-    const init = { method: request.method, headers, signal: stop.signal, redirect: 'manual' } as const
+    live.fetch ??= apiFetch(context, live.session)
+    // Only a request that can neither be followed nor shown in a window is sent by Node without a copy of its body.
+    const init = { method: request.method, headers, signal: stop.signal, redirect: 'error', window: null } as const
     // Not yet in the types: a streamed body needs it.
     const duplex = { duplex: 'half' } as const
-    const response = await send(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
+    const response = await live.fetch(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
     return relay(response, (how) => {
       if (how === 'broken') abort()
       end()
@@ -103,17 +104,22 @@ function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Res
   const { status, type, redirected, body } = response
   if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400 && status !== 304)) {
     onEnd('broken')
-    return failed(502, rejected('The API answered with a redirect, which is not followed.'))
+    return redirectRefused()
   }
-  const headers = guarded(responseHeaders(response.headers))
+  const headers = responseHeaders(response.headers)
   if (!body) onEnd('done')
-  return new Response(body && relayed(body, onEnd), { status, headers })
+  return guarded(new Response(body && relayed(body, onEnd), { status, headers }))
 }
 
 function notForwarded(error: unknown, late: boolean): Response {
   if (late) return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
   if (isAgentAuthError(error)) return failedWith(error)
+  if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return redirectRefused()
   return failed(502, { code: 'request_failed', message: 'The API could not be reached.', retryable: true })
+}
+
+function redirectRefused(): Response {
+  return failed(502, rejected('The API answered with a redirect, which is not followed.'))
 }
 
 function forbidden(message: string): Failure {

@@ -5,6 +5,9 @@ import type { BackendContext } from './options.ts'
 /** When it began, in seconds to base 36, and 256 random bits. */
 const shape = /^([\da-z]{5,8})\.[\w-]{43}$/
 
+/** How many hashes are kept, so that a request needs none: they say nothing about who is signed in. */
+const maxKnownKeys = 1_000
+
 /** What a request's session cookie stands for; `key` names the record, and no cookie can be made from it. */
 export interface FoundSession {
   readonly key: string | undefined
@@ -23,9 +26,16 @@ export function newSessionId({ config }: BackendContext): string {
 }
 
 /** The store sees only this hash, bound to the app: neither a copy of the store nor another app's cookie opens anything. */
-export async function sessionKey({ config }: BackendContext, id: string): Promise<string> {
+export async function sessionKey({ config, knownKeys }: BackendContext, id: string): Promise<string> {
+  const known = knownKeys.get(id)
+  if (known !== undefined) return known
   const bytes = new TextEncoder().encode(`${config.redirectUri} ${id}`)
-  return `web-${base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
+  const key = `web-${base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
+  // A copy: a piece of a header would keep all of that in memory.
+  knownKeys.set(new TextDecoder().decode(new TextEncoder().encode(id)), key)
+  const [oldest = ''] = knownKeys.keys()
+  if (knownKeys.size > maxKnownKeys) knownKeys.delete(oldest)
+  return key
 }
 
 export async function findSession(

@@ -13,10 +13,11 @@ export async function requestBody(
   signal: AbortSignal,
   onTooLarge: () => void,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined> {
-  if (!request.body || /^(GET|HEAD)$/.test(request.method)) return undefined
+  if (/^(GET|HEAD)$/.test(request.method)) return undefined
   const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
   if (declared > maxBytes && Number.isFinite(declared)) throw new BodyTooLarge()
-  if (declared > maxHeldBytes) return limited(request.body, onTooLarge)
+  // Only here: a bridge makes the stream when it is looked at, and reading all at once needs none.
+  if (declared > maxHeldBytes) return request.body ? limited(request.body, onTooLarge) : undefined
   const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
   if (bytes.length > maxBytes) throw new BodyTooLarge()
   return bytes

@@ -12,35 +12,35 @@ const outbound =
 
 const maxHeaderBytes = 16_384
 
+/** Fields in the form that `fetch` and `Response` take: making `Headers` of them is theirs to do, once. */
+export type Fields = [name: string, value: string][]
+
 /** The headers of a request as the API may see them; undefined when they are too large. */
-export function requestHeaders(headers: Headers): Headers | undefined {
+export function requestHeaders(headers: Headers): Fields | undefined {
   let size = 0
   for (const [name, value] of headers) size += name.length + value.length + 4
   if (size > maxHeaderBytes) return undefined
-  const kept = filtered(headers, inbound)
-  kept.delete(guardHeader)
+  const kept = filtered(headers, inbound, guardHeader)
   // The body is passed on as it comes: nothing here has to unpack it.
-  kept.set('accept-encoding', 'identity')
+  kept.push(['accept-encoding', 'identity'])
   return kept
 }
 
 /** The headers of an answer as the browser may see them. */
-export function responseHeaders(headers: Headers): Headers {
-  const kept = filtered(headers, outbound)
+export function responseHeaders(headers: Headers): Fields {
   // A password prompt of the browser would be for this app, in the API's name.
-  if (/\b(basic|digest|negotiate|ntlm)\b/i.test(kept.get('www-authenticate') ?? '')) kept.delete('www-authenticate')
+  const prompts = /\b(basic|digest|negotiate|ntlm)\b/i.test(headers.get('www-authenticate') ?? '')
+  const kept = filtered(headers, outbound, prompts ? 'www-authenticate' : '')
   const length = headers.get('content-length')
-  if (length !== null && !headers.has('content-encoding') && /^\d+$/.test(length)) kept.set('content-length', length)
+  if (length !== null && !headers.has('content-encoding') && /^\d+$/.test(length)) kept.push(['content-length', length])
   return kept
 }
 
-function filtered(headers: Headers, dropped: RegExp): Headers {
-  const named = new Set((headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/))
-  const kept = new Headers()
-  for (const [name, value] of headers) {
+function filtered(headers: Headers, dropped: RegExp, also: string): Fields {
+  const named = new Set([also, ...(headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/)])
+  return [...headers].filter(([name]) => {
     // Some servers take the two for one.
     const read = name.replaceAll('_', '-')
-    if (!hopByHop.test(read) && !dropped.test(read) && !named.has(name)) kept.append(name, value)
-  }
-  return kept
+    return !hopByHop.test(read) && !dropped.test(read) && !named.has(name)
+  })
 }
