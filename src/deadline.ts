@@ -1,5 +1,8 @@
 import { AgentAuthError } from './errors.ts'
 
+/** Of a timer: a longer one would fire at once. */
+const longestMs = 2_147_483_647
+
 /**
  * Runs a task that must end by itself when its signal fires, and settles at the deadline even when it does not.
  * Rejects with `timeout` or, when `signal` fires first, `aborted`.
@@ -11,10 +14,26 @@ export async function withDeadline<T>(
 ): Promise<T> {
   if (signal?.aborted) throw aborted()
   const controller = new AbortController()
-  const limit = sleep(timeoutMs, controller.signal).then(() => {
-    throw new AgentAuthError('timeout', `No answer within ${timeoutMs} ms.`, { retryable: true })
+  return abortable(within(timeoutMs, task(controller.signal)), signal).finally(() => controller.abort())
+}
+
+/** Settles as the work does, or at the deadline: the work goes on then. Rejects with `timeout`. */
+export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void =>
+      reject(new AgentAuthError('timeout', `No answer within ${timeoutMs} ms.`, { retryable: true }))
+    const timer = setTimeout(late, Math.min(timeoutMs, longestMs))
+    work.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (error) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
   })
-  return abortable(Promise.race([limit, task(controller.signal)]), signal).finally(() => controller.abort())
 }
 
 /** Ends only this wait when the signal fires; the work behind the promise goes on. Rejects with `aborted`. */
@@ -32,7 +51,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null 
 export function sleep(waitMs: number, signal?: AbortSignal | null): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const wait = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(waitMs, 2_147_483_647))
+    timer = setTimeout(resolve, Math.min(waitMs, longestMs))
   })
   return abortable(wait, signal).finally(() => clearTimeout(timer))
 }

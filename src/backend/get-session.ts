@@ -27,10 +27,15 @@ export async function getSession(context: BackendContext, source: SessionSource)
   if (key === undefined || state?.status !== 'signed-in') return { status: 'signed-out' }
   const { expiresAtMs = Number.POSITIVE_INFINITY } = state
   const tokens = tokensOf(context, key)
+  let send: typeof fetch | undefined
   return {
     status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
-    fetch: apiFetch(context, tokens),
+    // Made when it is needed: many only ask who somebody is.
+    fetch(input, init) {
+      send ??= apiFetch(context, tokens)
+      return send(input, init)
+    },
     ...tokens,
     signOut: () => context.live.use(key, ({ session }) => session.signOut()),
   }

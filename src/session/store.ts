@@ -1,4 +1,4 @@
-import { succeeds, withDeadline } from '../deadline.ts'
+import { succeeds, within } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { inProcessLock } from '../storage/in-process-lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
@@ -78,7 +78,7 @@ function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<
 }
 
 function bounded<T>(operation: () => Promise<T>): Promise<T> {
-  return withDeadline(operationLimitMs, operation).catch((error) => {
+  return within(operationLimitMs, operation()).catch((error) => {
     throw failure(error)
   })
 }

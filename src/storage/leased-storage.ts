@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { withDeadline } from '../deadline.ts'
+import { within } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { inProcessLock } from './in-process-lock.ts'
 import { keepLease, type Lease, type LeaseTable, operationMs, takeLease } from './lease.ts'
@@ -33,13 +33,10 @@ export interface SharedStorage extends TokenStorage {
 export function leasedStorage(database: RecordDatabase): SharedStorage {
   // Tells a write which turn it belongs to, also through whatever wraps this storage.
   const turns = new AsyncLocalStorage<Lease>()
-  const bounded = async <T>(operation: () => Promise<T>): Promise<T> => {
-    try {
-      return await withDeadline(operationMs, operation)
-    } catch (error) {
+  const bounded = <T>(operation: () => Promise<T>): Promise<T> =>
+    within(operationMs, operation()).catch((error) => {
       throw failure(database, error)
-    }
-  }
+    })
   const change = async (operation: (lease: Lease | undefined) => Promise<boolean>): Promise<void> => {
     const lease = turns.getStore()
     if (!(await bounded(() => operation(lease)))) throw lockLost()
