@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, backendRig, guard } from './support/backend-rig.ts'
@@ -257,6 +258,29 @@ describe('over sockets', () => {
       }
     },
   )
+
+  test.each([
+    ['413: a body that is too large', 413, {}, 1_100_000],
+    ['403: a page of another site', 403, { 'sec-fetch-site': 'cross-site' }, 100_000],
+    ['401: nobody', 401, { cookie: 'none=1' }, 100_000],
+  ])('C-126 %s, while it is still being sent: the connection goes on', async (_, status, changed, size) => {
+    const { port, person, seen } = await socketRig(items)
+    const headers = { host: 'x', ...guard, cookie: person.cookieHeader(), ...changed }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.write(`POST /api/items HTTP/1.1\r\n${lines.join('')}content-length: ${size}\r\n\r\n`)
+    // Longer than the bridge waits for the rest of a body that nobody reads.
+    await sleep(800)
+    socket.write(Buffer.alloc(size))
+    socket.write('GET /next HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await once(socket, 'close')
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 404'])
+    expect(seen).toEqual([])
+  })
 
   test.each([
     'http://evil.example/api/items/7',

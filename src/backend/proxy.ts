@@ -4,7 +4,7 @@ import type { ProxyRefusal } from './events.ts'
 import { apiFetch } from './get-session.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
-import { BodyTooLarge, relayed, requestBody } from './proxy/bodies.ts'
+import { BodyTooLarge, drained, relayed, requestBody } from './proxy/bodies.ts'
 import { type Fields, requestHeaders, responseHeaders } from './proxy/headers.ts'
 import type { ProxyMatch } from './proxy/routes.ts'
 import { isGuarded } from './same-origin.ts'
@@ -16,8 +16,14 @@ const maxPerSession = 32
 /** Forwards one allowed request to the API with the bearer header of whoever asks, and relays the answer. */
 export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
   const { path } = match
-  const refuse = (status: number, reason: ProxyRefusal, failure: Failure, cookies?: readonly string[]): Response => {
+  const refuse = async (
+    status: number,
+    reason: ProxyRefusal,
+    failure: Failure,
+    cookies?: readonly string[],
+  ): Promise<Response> => {
     context.emit({ type: 'proxy_refused', route: match.route.template, status, reason })
+    await drained(request)
     return failed(status, failure, cookies)
   }
   if (!isGuarded(request, context.origin))
@@ -92,6 +98,7 @@ async function forward(call: Call): Promise<Response> {
     // The API may have answered all the same, with something that cannot be passed on.
     abort()
     end()
+    if (error instanceof BodyTooLarge) await drained(request)
     if (error instanceof BodyTooLarge || cause === 'too_large')
       return failed(413, rejected('The body is larger than 1 MiB.'))
     return notForwarded(error, cause === 'deadline')

@@ -1,4 +1,4 @@
-import { abortable } from '../../deadline.ts'
+import { abortable, within } from '../../deadline.ts'
 
 const maxBytes = 1_048_576
 /** Up to here a body is read before it is sent, so that a 401 can be answered by sending it again. */
@@ -35,6 +35,30 @@ function limited(body: ReadableStream<Uint8Array>, onTooLarge: () => void): Read
       },
     }),
   )
+}
+
+/** How much of a refused body is read, and for how long, in milliseconds. */
+const maxDrainedBytes = 8_388_608
+const drainLimitMs = 30_000
+
+/**
+ * Reads a refused body to its end without keeping it. A server that closes the connection while a browser still sends
+ * takes the answer away with it, and the next request too. RFC 9112 section 9.6.
+ */
+export async function drained({ method, body, headers }: Request): Promise<void> {
+  const declared = Number(headers.get('content-length') ?? 0)
+  if (/^(GET|HEAD)$/.test(method) || !body || body.locked || declared > maxDrainedBytes) return
+  const reader = body.getReader()
+  let left = maxDrainedBytes
+  const toEnd = async (): Promise<void> => {
+    while (left > 0) {
+      const { done, value } = await reader.read()
+      if (done) return
+      left -= value.byteLength
+    }
+  }
+  await within(drainLimitMs, toEnd()).catch(() => {})
+  reader.cancel().catch(() => {})
 }
 
 /** The longest silence of the API within an answer. */
