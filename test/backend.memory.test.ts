@@ -1,6 +1,8 @@
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
 import { liveSessions } from '../src/backend/live-sessions.ts'
+import { backendContext } from '../src/backend/options.ts'
+import { newSessionId, sessionKey } from '../src/backend/session-cookie.ts'
 import { backendRig } from './support/backend-rig.ts'
 import { optionsWith } from './support/token-flow.ts'
 
@@ -66,6 +68,19 @@ describe('sessions in memory', () => {
     expect(live.size).toBe(10_000)
     expect(live.acquire('10099')[0].session.state.status).toBe('signed-in')
   }, 30_000)
+
+  test('C-114 C-129 the hashes of cookies are kept for the latest 1,000, and are each of their own app', async () => {
+    const rig = await backendRig()
+    closing.push(rig.close)
+    const context = backendContext(rig.options)
+    const ids = Array.from({ length: 1_500 }, () => newSessionId(context))
+    const keys = await Promise.all(ids.map((id) => sessionKey(context, id)))
+    expect(new Set(keys).size).toBe(1_500)
+    expect(context.knownKeys.size).toBe(1_000)
+    expect(await Promise.all(ids.map((id) => sessionKey(context, id)))).toEqual(keys)
+    const other = backendContext({ ...rig.options, redirectUri: 'https://other.example/auth/callback' })
+    expect(keys).not.toContain(await sessionKey(other, ids.at(-1) ?? ''))
+  })
 
   const closing: (() => Promise<void>)[] = []
   afterAll(() => Promise.all(closing.map((close) => close())))

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, test } from 'vitest'
+import { type BackendProcesses, backendProcesses } from './support/backend-processes.ts'
+import { nextWord } from './support/children.ts'
+import { freshDatabase } from './support/fresh-database.ts'
+import type { FreshDatabase } from './support/postgres-server.ts'
+import { serverUrl } from './support/servers-client.ts'
+
+let redis: string
+let database: FreshDatabase
+beforeAll(async () => {
+  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+})
+afterAll(() => database.drop())
+
+const people = 5
+const stopped = people
+const killed = people + 1
+
+/** All of them, through all processes but the first `from`. */
+function everywhere(
+  { children, call }: BackendProcesses,
+  person: number,
+  from: number,
+  times: number,
+): Promise<number[]> {
+  const processes = children.slice(from).map((_, at) => at + from)
+  return Promise.all(Array.from({ length: times }, () => processes.map((process) => call(process, person))).flat())
+}
+
+/** Lets one process begin a refresh whose answer comes late; resolves when the service has the request. */
+async function refreshBegins({ children, call }: BackendProcesses, at: number, person: number) {
+  const child = children[at]
+  if (!child) throw new Error('No such process.')
+  const said = nextWord(child)
+  const answered = call(at, person).catch(() => 'no answer')
+  if ((await said) !== 'sends') throw new Error('It said something else.')
+  // It says so just before.
+  await sleep(500)
+  return { child, answered }
+}
+
+test.concurrent.for(['redis', 'postgres'] as const)(
+  'P-04 C-129 C-080 F-25 %s: four processes of one backend: one refresh each; one that stops or dies in it ends no session',
+  { timeout: 90_000 },
+  async (kind, { expect, onTestFinished }) => {
+    const url = kind === 'redis' ? redis : database.url
+    const backend = await backendProcesses(onTestFinished, { kind, url, processes: 4, people: people + 2 })
+    await backend.service.dev.expireAccessTokens()
+
+    const stale = Array.from({ length: people }, (_, person) => everywhere(backend, person, 0, 5))
+    expect((await Promise.all(stale)).flat().filter((status) => status !== 200)).toEqual([])
+    expect(backend.refreshes()).toBe(people)
+
+    backend.service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 2_000 }, times: 2 })
+    const [asleep, dead] = await Promise.all([refreshBegins(backend, 0, stopped), refreshBegins(backend, 1, killed)])
+    asleep.child.kill('SIGSTOP')
+    dead.child.kill('SIGKILL')
+    // The others wait until the leases have ended.
+    const waiting = await Promise.all([everywhere(backend, stopped, 2, 3), everywhere(backend, killed, 2, 3)])
+    expect(new Set(waiting.flat())).toEqual(new Set([200]))
+    asleep.child.kill('SIGCONT')
+    expect([await asleep.answered, await dead.answered]).toEqual([200, 'no answer'])
+    expect([await backend.call(0, stopped), await backend.call(2, killed)]).toEqual([200, 200])
+    // One more for each whose answer was not saved, and no third.
+    expect(backend.refreshes()).toBe(people + 4)
+  },
+)

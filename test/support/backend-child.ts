@@ -1,0 +1,25 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import { createBackend } from 'agent-auth/backend'
+import type { BackendTask } from './backend-processes.ts'
+import { onIoRedis, onPostgres } from './shared-stores.ts'
+
+// One process of a backend, on a port of its own; it says when it sends a refresh.
+const { kind, url, prefix, options } = JSON.parse(process.argv[2] ?? '') as BackendTask
+const { storage } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
+const backend = createBackend({
+  ...options,
+  sessions: storage,
+  fetch(input, init) {
+    if (String(input).includes('=refresh_token')) process.send?.('sends')
+    return fetch(input, init)
+  },
+})
+const server = createAdaptorServer({
+  fetch: async (request) => (await backend.handle(request)) ?? new Response(null, { status: 404 }),
+  overrideGlobalObjects: false,
+}) as Server
+await once(server.listen(0, '127.0.0.1'), 'listening')
+process.send?.((server.address() as AddressInfo).port)
