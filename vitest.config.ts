@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const path = (relative: string): string => root + relative
@@ -14,6 +15,29 @@ const shared: ViteUserConfig = {
     ],
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
+}
+
+/** Files that wait much: begun first, their waiting goes by beside the others' work. */
+const slow = [
+  'service/test/kills',
+  'test/storages.redis',
+  'test/browser/examples',
+  'test/storages.holders',
+  'test/storages.storm',
+  'test/browser/tabs',
+  'test/browser/node-backend',
+  'test/storages.postgres',
+  'test/backend.processes',
+  'test/browser/login',
+  'service/test/tenants.random',
+  'service/test/pages.browser',
+].map((name) => path(`${name}.test.ts`))
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => slow.indexOf(moduleId) + 1 || slow.length + 1
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other))
+  }
 }
 
 const databaseFree = [
@@ -31,32 +55,36 @@ const config: ViteUserConfig = {
   test: {
     globalSetup: ['test/support/servers.ts'],
     projects: [
-      project('libsql', ['test/**/*.test.ts', 'service/test/**/*.test.{ts,tsx}']),
-      // The service's tests once more, each service on a PostgreSQL database of its own; not those in which no database has a part.
-      project('postgres', ['service/test/**/*.test.{ts,tsx}'], databaseFree),
+      project('library', { include: ['test/*.test.ts'] }),
+      project('browser', { include: ['test/browser/*.test.ts'], isolate: false }),
+      project('libsql', { include: ['service/test/**/*.test.ts'], isolate: false }),
+      // The same once more, each service on a PostgreSQL database of its own; not those in which no database has a part.
+      project('postgres', { include: ['service/test/**/*.test.ts'], exclude: databaseFree, isolate: false }),
     ],
     // Much of the time goes by waiting for leases, deadlines and other processes.
-    maxWorkers: 4,
+    maxWorkers: 6,
+    sequence: { sequencer: SlowFirst },
   },
 }
 
+/** Without isolation a worker loads the sources once and not for each file: nothing is kept in modules. */
 function project(
-  database: 'libsql' | 'postgres',
-  include: string[],
-  exclude: string[] = [],
+  name: 'library' | 'browser' | 'libsql' | 'postgres',
+  { include, exclude = [], isolate = true }: { include: string[]; exclude?: string[]; isolate?: boolean },
 ): TestProjectInlineConfiguration {
   return {
     ...shared,
     test: {
-      name: database,
+      name,
       environment: 'node',
       include,
       exclude,
-      provide: { serviceDatabase: database },
+      isolate,
+      provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
       setupFiles: ['test/support/canary-setup.ts'],
-      // A test waits for sockets and deadlines of at most 15 s; property tests raise it where they need to.
-      testTimeout: 20_000,
-      hookTimeout: 20_000,
+      // A test waits for sockets and deadlines of at most 15 s, on a machine that may have other things to do.
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
     },
   }
 }

@@ -1,40 +1,43 @@
-import { backend } from './backend.ts'
-import { overhead } from './overhead.ts'
-import { service, serviceHelp } from './service.ts'
-import { storms } from './storms.ts'
-import { tabs, tabsHelp } from './tabs.ts'
+import { exitCodes } from '../scripts/flags.ts'
 
 interface Bench {
   /** What is measured, against what. */
   readonly measures: string
-  /** Where it takes arguments of its own. */
-  readonly help?: string
-  /** Prints its figures and resolves to the exit code: 0 when its targets were met. */
-  run(args: string[]): Promise<0 | 1 | 2>
+  /** What it needs, peers and browsers among it, is loaded with it. */
+  load(): Promise<{
+    /** Where it takes arguments of its own. */
+    readonly help?: string
+    /** Prints its figures and resolves to the exit code: 0 when its targets were met. */
+    run(args: string[]): Promise<0 | 1 | 2>
+  }>
 }
 
 const benches: Record<string, Bench> = {
   overhead: {
     measures: 'a call through the bearer fetch, against one with the header set by hand',
-    run: withoutArguments(overhead),
+    load: async () => withoutArguments((await import('./overhead.ts')).overhead),
   },
   storms: {
     measures: 'sessions of four processes that expire at once, over Redis and PostgreSQL: one refresh each',
-    run: withoutArguments(storms),
+    load: async () => withoutArguments((await import('./storms.ts')).storms),
   },
   tabs: {
     measures: 'tabs in Chromium whose token expires at once: refreshes a round, failures, lost sessions',
-    help: tabsHelp,
-    run: tabs,
+    async load() {
+      const { tabs, tabsHelp } = await import('./tabs.ts')
+      return { help: tabsHelp, run: tabs }
+    },
   },
   service: {
     measures: 'agent-service beside its peers: start, logins, refreshes, memory, search',
-    help: serviceHelp,
-    run: service,
+    async load() {
+      const { service, serviceHelp } = await import('./service.ts')
+      return { help: serviceHelp, run: service }
+    },
   },
   backend: {
     measures: 'sealing, memory of idle sessions, lookups in Redis, proxied calls; against their bare counterparts',
-    run: withoutArguments(backend),
+    load: async () => withoutArguments((await import('./backend.ts')).backend),
   },
 }
 
@@ -50,20 +53,24 @@ const [name = '', ...rest] = process.argv.slice(2)
 const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
 const isAsked = [name, ...rest].some((argument) => argument === '--help' || argument === '-h')
 
-if (isAsked) {
-  process.stdout.write(
-    bench === undefined ? help : (bench.help ?? `npm run bench -- ${name}: ${bench.measures}\n\n${help}`),
-  )
-} else process.exitCode = bench === undefined ? usage() : await bench.run(rest)
+process.exitCode = isAsked ? await tell() : ((await (await bench?.load())?.run(rest)) ?? usage())
 
-function withoutArguments(run: () => Promise<boolean>): Bench['run'] {
-  return async (args) => {
-    if (args.length > 0) return usage()
-    return (await run()) ? 0 : 1
+async function tell(): Promise<0> {
+  const own = bench && ((await bench.load()).help ?? `npm run bench -- ${name}: ${bench.measures}\n\n${help}`)
+  process.stdout.write(own ?? help)
+  return exitCodes.ok
+}
+
+function withoutArguments(measure: () => Promise<boolean>): Awaited<ReturnType<Bench['load']>> {
+  return {
+    async run(args) {
+      if (args.length > 0) return usage()
+      return (await measure()) ? 0 : 1
+    },
   }
 }
 
 function usage(): 2 {
   process.stderr.write(help)
-  return 2
+  return exitCodes.usage
 }

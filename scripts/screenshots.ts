@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
 import type { Person, Service } from '../service/src/index.ts'
-import { startService } from '../service/src/index.ts'
 import { authorizeUrl, personOf } from '../service/test/login.ts'
 import { launchChromium } from '../test/support/chromium.ts'
 import { type RunningExample, runExample } from '../test/support/example.ts'
@@ -96,6 +95,7 @@ function everyPicture(folder: string, theme: Theme, width: Width): Shoot {
 
 /** Every page once, in the order in which somebody comes across them. */
 async function walk(context: BrowserContext, shoot: Shoot): Promise<void> {
+  const { startService } = await import('../service/src/index.ts')
   const service = await startService({ dev: 'on' })
   try {
     const page = await context.newPage()

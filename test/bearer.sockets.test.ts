@@ -182,7 +182,7 @@ describe('connections that break', () => {
 })
 
 describe('sockets and bodies', () => {
-  it('C-098 2,000 401 cycles with unread bodies of 128 kB: never more than a few open sockets', {
+  it('C-098 500 401 cycles with unread bodies of 128 kB: never more than a few open sockets', {
     timeout: 60_000,
   }, async () => {
     const seen = new Set(['Bearer token-0'])
@@ -197,12 +197,12 @@ describe('sockets and bodies', () => {
       return isNew ? respond(200, {}, 'ok') : respond(401, {}, large)
     })
     const signed = await sender(api, { token, lifeS: undefined })
-    for (let cycle = 0; cycle < 2_000; cycle++) {
+    for (let cycle = 0; cycle < 500; cycle++) {
       const response = await signed.send(api.url, create())
       expect([response.status, await response.text()]).toEqual([200, 'ok'])
       signed.clock.advance(30_000)
     }
-    expect([signed.refreshes, api.requests.length]).toEqual([2_000, 4_000])
+    expect([signed.refreshes, api.requests.length]).toEqual([500, 1_000])
     expect(most).toBeLessThanOrEqual(8)
   })
 

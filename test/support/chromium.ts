@@ -1,5 +1,4 @@
 import type { Browser } from 'playwright-core'
-import { chromium } from 'playwright-core'
 import { findOnPath } from './on-path.ts'
 
 export const chromiumNames: readonly string[] = [
@@ -35,6 +34,7 @@ export async function launchChromium({ ignoreDefaultArgs = [] }: LaunchOptions =
   if (executablePath === undefined) {
     throw new Error('there is no Chromium on PATH: install one, or run `npm run chromium`')
   }
+  const { chromium } = await import('playwright-core')
   // Chromium's sandbox does not start for root, as in most containers.
   const chromiumSandbox = process.getuid?.() !== 0
   return chromium.launch({ executablePath, chromiumSandbox, args: ['--headless=new', ...quiet], ignoreDefaultArgs })

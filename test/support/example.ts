@@ -35,7 +35,7 @@ export async function runExample(
     origin: `http://127.0.0.1:${port}`,
     email,
     password,
-    passwordOf: (name) => new RegExp(`^ {2}${name}\\s+(\\S+)$`, 'm').exec(output)?.[1] ?? '',
+    passwordOf: (name) => new RegExp(`^ {2}${name}\\s+(\\S+)`, 'm').exec(output)?.[1] ?? '',
     stop() {
       process.kill(-(child.pid ?? 0), 'SIGINT')
       return ended
