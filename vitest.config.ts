@@ -81,7 +81,7 @@ function project(
       exclude,
       isolate,
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
-      setupFiles: ['test/support/canary-setup.ts'],
+      setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts'],
       // A test waits for sockets and deadlines of at most 15 s, on a machine that may have other things to do.
       testTimeout: 60_000,
       hookTimeout: 60_000,

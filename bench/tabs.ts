@@ -21,14 +21,14 @@ Opens 2, 5 and 20 tabs in Chromium that all find their token expired at once, ${
 Exit codes: 0 one refresh a round and nothing lost, 1 missed, 2 the arguments are wrong.
 `
 
-interface Scene {
+export interface Scene {
   readonly service: Service
   readonly origin: string
   readonly browser: Browser
 }
 
 /** What one round saw: how often the service was asked to refresh, and what failed. */
-interface Round {
+export interface Round {
   readonly refreshes: number
   readonly failed: number
   readonly sessionsLost: number
@@ -46,21 +46,36 @@ export async function tabs(args: string[]): Promise<0 | 1 | 2> {
     process.stderr.write(tabsHelp)
     return 2
   }
-  const scene = await openScene()
-  try {
+  return withScene(async (scene) => {
     process.stdout.write(`${requestsPerTab} requests a tab, ${rounds} rounds\n`)
     process.stdout.write('tabs      kind      refreshes a round   failed requests   sessions lost\n')
     let isMet = true
     for (const kind of ['open', 'restored'] as const) {
-      for (const count of tabCounts)
-        isMet = printed(await playRounds(scene, { kind, count, rounds }), kind, count) && isMet
+      for (const count of tabCounts) {
+        const onRound = (round: number): void => {
+          if (process.stderr.isTTY) process.stderr.write(`\r${count} tabs, round ${round} of ${rounds} \r`)
+        }
+        isMet = printed(await playRounds(scene, { kind, count, rounds, onRound }), kind, count) && isMet
+      }
     }
     process.stdout.write(`target: 1.00, 0 and 0: ${isMet ? 'met' : 'missed'}\n`)
     return isMet ? 0 : 1
+  })
+}
+
+export async function withScene<T>(use: (scene: Scene) => Promise<T>): Promise<T> {
+  const scene = await openScene()
+  try {
+    return await use(scene)
   } finally {
     await scene.browser.close()
     await scene.service.close()
   }
+}
+
+/** One refresh, and nothing lost. */
+export function isFaultless({ refreshes, failed, sessionsLost }: Round): boolean {
+  return refreshes === 1 && failed === 0 && sessionsLost === 0
 }
 
 function readRounds(args: string[]): number | undefined {
@@ -79,7 +94,7 @@ function printed(seen: readonly Round[], kind: Kind, count: number): boolean {
   const cells = [(sum('refreshes') / seen.length).toFixed(2), sum('failed'), sum('sessionsLost')].map(String)
   const columns = cells.map((cell) => cell.padStart(17)).join(' ')
   process.stdout.write(`${String(count).padStart(4)}      ${kind.padEnd(9)}${columns}\n`)
-  return sum('refreshes') === seen.length && sum('failed') === 0 && sum('sessionsLost') === 0
+  return seen.every(isFaultless)
 }
 
 async function openScene(): Promise<Scene & { server: Server }> {
@@ -102,9 +117,9 @@ async function openScene(): Promise<Scene & { server: Server }> {
   return { server, service, origin, browser: await launchChromium() }
 }
 
-async function playRounds(
+export async function playRounds(
   scene: Scene,
-  { kind, count, rounds }: { kind: Kind; count: number; rounds: number },
+  { kind, count, rounds, onRound }: { kind: Kind; count: number; rounds: number; onRound: (round: number) => void },
 ): Promise<Round[]> {
   const context = await scene.browser.newContext()
   let pages = await openTabs(scene, context, count)
@@ -128,7 +143,7 @@ async function playRounds(
       failed: answers.filter((answer) => answer !== 200).length,
       sessionsLost: statuses.some((status) => status !== 'signed-in') ? 1 : 0,
     })
-    if (process.stderr.isTTY) process.stderr.write(`\r${count} tabs, round ${round} of ${rounds} \r`)
+    onRound(round)
   }
   await context.close()
   return seen

@@ -1,7 +1,11 @@
 import { parseArgs } from 'node:util'
-import { soaks } from '../test/soak/index.ts'
+import { missing, soaks } from '../test/soak/index.ts'
 
 const list = soaks.map(({ name, says, rounds }) => `  ${name.padEnd(18)} ${says} (${rounds})`).join('\n')
+
+const reasons = Object.entries(missing)
+  .map(([row, reason]) => `  ${row} ${reason}`)
+  .join('\n')
 
 const help = `Usage: npm run soak [-- NAME …] [--rounds N]
 
@@ -9,7 +13,11 @@ The long sizes of what the ordinary tests run small. Without a name all of them,
 
 ${list}
 
-  --rounds N   instead of the number in brackets
+Not here:
+
+${reasons}
+
+  --rounds N   instead of the number in brackets; tests run at least at their ordinary size
   --help       this text
 
 Exit code 0: all held, 1: one did not, 2: the arguments are wrong.
@@ -39,11 +47,11 @@ async function run(soak: (typeof soaks)[number], rounds: number): Promise<boolea
   const seconds = (): string => `${Math.round((performance.now() - startMs) / 1_000)} s`
   let shownMs = startMs
   process.stdout.write(`${soak.name}: ${soak.says}, ${rounds} rounds\n`)
-  const onRound = (round: number): void => {
+  const onRound = (round: number, of = rounds): void => {
     // A line every ten seconds.
     if (performance.now() - shownMs < 10_000) return
     shownMs = performance.now()
-    process.stdout.write(`  ${round} of ${rounds} after ${seconds()}\n`)
+    process.stdout.write(`  ${round} of ${of} after ${seconds()}\n`)
   }
   try {
     process.stdout.write(`  held: ${await soak.run({ rounds, onRound })} (${seconds()})\n`)

@@ -6,6 +6,7 @@ import { isAgentAuthError } from '../src/errors.ts'
 import { exchangeCode } from '../src/exchange.ts'
 import { secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
+import { runs } from './support/runs.ts'
 import { callbackUrl, configWith, failure, json, redirectUri, scriptedFetch } from './support/token-flow.ts'
 
 const clock = testClock()
@@ -147,7 +148,8 @@ describe('the code', () => {
 })
 
 describe('any input', () => {
-  it('C-018 C-063 20,000 callback URLs: a grant or a typed error, which quotes nothing', async () => {
+  const urls = runs(20_000, 1_000_000)
+  it('P-12 C-018 C-063 any callback URL: a grant or a typed error, which quotes nothing', urls.options, async () => {
     const pending = await begin()
     const code = secret('code')
     const names = fc.constantFrom(
@@ -195,11 +197,12 @@ describe('any input', () => {
           }
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: urls.numRuns },
     )
   })
 
-  it('C-012 C-063 whatever record comes out of a storage: a grant or a typed error', async () => {
+  const kept = runs(5_000, 1_000_000)
+  it('P-12 C-012 C-063 whatever record comes out of a storage: a grant or a typed error', kept.options, async () => {
     const pending = await begin()
     const url = callbackUrl(pending, { code: 'c', iss: 'x' })
     const members = Object.keys(pending) as (keyof PendingLogin)[]
@@ -221,7 +224,7 @@ describe('any input', () => {
           }
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: kept.numRuns },
     )
   })
 

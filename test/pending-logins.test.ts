@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type PendingLogin, startLogin } from '../src/authorize.ts'
 import { readCallback } from '../src/callback.ts'
@@ -8,6 +9,7 @@ import { pendingLogins } from '../src/storage/pending-logins.ts'
 import type { TokenStorage } from '../src/storage/token-storage.ts'
 import { assertNoLeak, registerSecret, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
+import { runs } from './support/runs.ts'
 import { callbackUrl, configWith, failure, json, redirectUri, scriptedFetch } from './support/token-flow.ts'
 
 afterEach(() => vi.useRealTimers())
@@ -44,6 +46,16 @@ function failing(call: 'getItem' | 'setItem' | 'removeItem', error: unknown, fro
       return call === 'setItem' ? inner.items.set(key, value) : undefined
     },
   })
+}
+
+/** The same storage, each of whose calls happens when the scheduler chooses. */
+function scheduled(storage: TokenStorage, scheduler: fc.Scheduler): TokenStorage {
+  const step = (what: string): Promise<unknown> => scheduler.schedule(Promise.resolve(), what)
+  return {
+    getItem: (key) => step('get').then(() => storage.getItem(key)),
+    setItem: (key, value) => step('set').then(() => storage.setItem(key, value)),
+    removeItem: (key) => step('remove').then(() => storage.removeItem(key)),
+  }
 }
 
 function records({ items }: { items: Map<string, string> }): PendingLogin[] {
@@ -183,6 +195,30 @@ describe('taking', () => {
     const codes = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
     expect(codes).toEqual(Array.from({ length: 49 }, () => 'already_handled'))
   })
+
+  const orders = runs(50, 1_000)
+  it(
+    'P-05 C-020 C-021 fifty callbacks at once, in whatever order they and the storage come: one token request',
+    orders.options,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+          const { storage, clock, begin, finish, calls } = setUp()
+          const url = callbackUrl(await begin(), { code: 'c' })
+          const shared = scheduled(storage, scheduler)
+          const users = [1, 2].map(() => pendingLogins(shared, { clock }))
+          const callbacks = Array.from({ length: 50 }, (_, at) =>
+            scheduler.schedule(Promise.resolve()).then(() => finish(url, users[at % 2])),
+          )
+          const results = await scheduler.waitFor(Promise.allSettled(callbacks))
+          expect(calls).toHaveLength(1)
+          const codes = results.map((result) => (result.status === 'rejected' ? result.reason.code : 'tokens'))
+          expect(codes.sort()).toEqual([...Array.from({ length: 49 }, () => 'already_handled'), 'tokens'])
+        }),
+        { numRuns: orders.numRuns },
+      )
+    },
+  )
 
   it('C-020 the record is gone before the token request goes out', async () => {
     const { clock, storage, logins } = setUp()

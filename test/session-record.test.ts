@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from './support/runs.ts'
 import { codeOf, type Realm, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
 import { word } from './support/token-service.ts'
 import { flush } from './support/virtual-time.ts'
 
-const numRuns = 1_000
+/** Four ways to a record that nobody wrote so: a million together. */
+const { numRuns, options } = runs(1_000, 250_000)
 const rig = sessionRig(undefined, { token: word })
 const owner = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
 const codes = ['login_required', 'session_ended', 'temporarily_unavailable', 'client_rejected', 'config_invalid']
@@ -64,7 +66,7 @@ test('C-057 the record these properties start from is a good one', async () => {
   expect(await rig.realm({ storage: records.handle() }).session.getAccessToken()).toBe('access')
 })
 
-test('C-057 F071 any text in the store gives a typed result', async () => {
+test('P-12 C-057 F071 any text in the store gives a typed result', options, async () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.base64String(), fc.string({ maxLength: 2_000 }))
   await fc.assert(
     fc.asyncProperty(text, async (stored) => void (await expectOnlyTypedResults(stored))),
@@ -72,7 +74,7 @@ test('C-057 F071 any text in the store gives a typed result', async () => {
   )
 })
 
-test('C-057 F071 any value of a store that parses what it reads gives a typed result', async () => {
+test('P-12 C-057 F071 any value of a store that parses what it reads gives a typed result', options, async () => {
   await fc.assert(
     fc.asyncProperty(fc.anything({ withDate: true, withNullPrototype: true, withMap: true }), async (stored) => {
       await expectOnlyTypedResults(stored)
@@ -81,27 +83,31 @@ test('C-057 F071 any value of a store that parses what it reads gives a typed re
   )
 })
 
-test('C-057 F071 a good record with any bytes cut out, changed or put in gives a typed result', async () => {
-  const text = JSON.stringify(good)
-  const edit = fc.record({
-    at: fc.nat(text.length),
-    cut: fc.nat(20),
-    put: fc.oneof(
-      fc.string({ maxLength: 5, unit: 'binary' }),
-      fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999'),
-    ),
-  })
-  await fc.assert(
-    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
-      let stored = text
-      for (const { at, cut, put } of edits) stored = stored.slice(0, at) + put + stored.slice(at + cut)
-      await expectOnlyTypedResults(stored)
-    }),
-    { numRuns },
-  )
-})
+test(
+  'P-12 C-057 F071 a good record with any bytes cut out, changed or put in gives a typed result',
+  options,
+  async () => {
+    const text = JSON.stringify(good)
+    const edit = fc.record({
+      at: fc.nat(text.length),
+      cut: fc.nat(20),
+      put: fc.oneof(
+        fc.string({ maxLength: 5, unit: 'binary' }),
+        fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999'),
+      ),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+        let stored = text
+        for (const { at, cut, put } of edits) stored = stored.slice(0, at) + put + stored.slice(at + cut)
+        await expectOnlyTypedResults(stored)
+      }),
+      { numRuns },
+    )
+  },
+)
 
-test('C-057 F071 a good record with any members replaced by anything gives a typed result', async () => {
+test('P-12 C-057 F071 a good record with any members replaced by anything gives a typed result', options, async () => {
   const names = Object.keys(good) as (keyof typeof good)[]
   const odd = fc.oneof(
     fc.jsonValue(),

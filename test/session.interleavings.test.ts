@@ -1,6 +1,7 @@
 import type { Session } from 'agent-auth'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { runs } from './support/runs.ts'
 import { codeOf, type Realm, sessionRig } from './support/session-rig.ts'
 import { type SharedRecords, sharedRecords } from './support/shared-records.ts'
 import { type Answer, type Entry, type TokenService, word } from './support/token-service.ts'
@@ -339,17 +340,32 @@ async function explore(numRuns: number, options: Parameters<typeof plans>[0]): P
   }
 }
 
-test('C-069 C-074 F-31 F-32 I1 I2 I4 I5 I8 I9 hold in 600 random histories', async () => {
-  await explore(600, { answers: ['ok'], revoke: false })
-}, 60_000)
+const honest = runs(600, 40_000)
+test('P-06 C-069 C-074 F-31 F-32 I1 I2 I4 I5 I8 I9 hold in random histories', {
+  ...honest.options,
+  timeout: 60_000,
+}, async () => {
+  await explore(honest.numRuns, { answers: ['ok'], revoke: false })
+})
 
-test('C-080 C-082 F041 I1 I2 I4 I5 I8 I9 hold in 600 random histories with lost, late, busy and foreign answers', async () => {
+const troubled = runs(600, 40_000)
+test('P-06 C-080 C-082 F041 I1 I2 I4 I5 I8 I9 hold in random histories with lost, late, busy and foreign answers', {
+  ...troubled.options,
+  timeout: 60_000,
+}, async () => {
   const busy = () => new Response(null, { status: 503 })
   const later = () => new Response(null, { status: 429, headers: { 'retry-after': '3' } })
   const portal = () => new Response('<html>', { headers: { 'content-type': 'text/html' } })
-  await explore(600, { answers: ['ok', 'lose', 'hang', 'unreachable', busy, later, portal], revoke: false })
-}, 60_000)
+  await explore(troubled.numRuns, {
+    answers: ['ok', 'lose', 'hang', 'unreachable', busy, later, portal],
+    revoke: false,
+  })
+})
 
-test('C-077 C-078 F-37 I1 I2 I4 I5 I8 I9 hold in 300 random histories in which the service revokes', async () => {
-  await explore(300, { answers: ['ok', 'lose'], revoke: true })
-}, 60_000)
+const revoked = runs(300, 20_000)
+test('P-06 C-077 C-078 F-37 I1 I2 I4 I5 I8 I9 hold in random histories in which the service revokes', {
+  ...revoked.options,
+  timeout: 60_000,
+}, async () => {
+  await explore(revoked.numRuns, { answers: ['ok', 'lose'], revoke: true })
+})

@@ -1,6 +1,7 @@
 import { createSession } from 'agent-auth'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from './support/runs.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
 import { word } from './support/token-service.ts'
@@ -9,28 +10,33 @@ import { flush, virtualTime } from './support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('one refresh', () => {
-  test('C-069 P-01 1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes, 20 seeds', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), async (scheduler) => {
-        const travel = (what: string): Promise<void> => scheduler.schedule(Promise.resolve(), what)
-        const { clock, service, realm } = sessionRig(undefined, { token: word, travel })
-        const records = sharedRecords()
-        const step = (operation: string): Promise<void> => scheduler.schedule(Promise.resolve(), operation)
-        const { session } = realm({ storage: records.handle({ step }) })
-        await scheduler.waitFor(session.signIn(service.issue()))
-        clock.advance(hour)
-        const calls = Array.from({ length: 1_000 }, (_, index) =>
-          index % 2
-            ? scheduler.schedule(Promise.resolve()).then(() => session.getAccessToken())
-            : session.getAccessToken(),
-        )
-        const answers = new Set(await scheduler.waitFor(Promise.all(calls)))
-        expect(service.sent).toHaveLength(1)
-        expect([...answers]).toEqual([records.record()?.accessToken])
-      }),
-      { numRuns: 20 },
-    )
-  })
+  const seeds = runs(20, 1_000)
+  test(
+    'C-069 P-01 1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes',
+    seeds.options,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+          const travel = (what: string): Promise<void> => scheduler.schedule(Promise.resolve(), what)
+          const { clock, service, realm } = sessionRig(undefined, { token: word, travel })
+          const records = sharedRecords()
+          const step = (operation: string): Promise<void> => scheduler.schedule(Promise.resolve(), operation)
+          const { session } = realm({ storage: records.handle({ step }) })
+          await scheduler.waitFor(session.signIn(service.issue()))
+          clock.advance(hour)
+          const calls = Array.from({ length: 1_000 }, (_, index) =>
+            index % 2
+              ? scheduler.schedule(Promise.resolve()).then(() => session.getAccessToken())
+              : session.getAccessToken(),
+          )
+          const answers = new Set(await scheduler.waitFor(Promise.all(calls)))
+          expect(service.sent).toHaveLength(1)
+          expect([...answers]).toEqual([records.record()?.accessToken])
+        }),
+        { numRuns: seeds.numRuns },
+      )
+    },
+  )
 
   test('C-069 success and failure are shared, then the slot is free', async () => {
     const { clock, service, realm } = sessionRig()

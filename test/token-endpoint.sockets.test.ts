@@ -5,6 +5,7 @@ import type { AuthEvent } from '../src/events.ts'
 import { exchangeCode } from '../src/exchange.ts'
 import { refreshTokens } from '../src/refresh.ts'
 import { assertNoLeak, secret } from './support/canary.ts'
+import { runs } from './support/runs.ts'
 import { configWith, failure, grantFor, tokensWith } from './support/token-flow.ts'
 import {
   endless,
@@ -159,20 +160,24 @@ describe('size', () => {
   it.each([
     ['a gzip bomb of 200 MB', gzipBomb],
     ['a body without end', endless],
-  ])('C-049 %s: response_too_large, with bounded memory and a closed socket', async (_, script) => {
-    const wire = await serve(script())
-    const config = configFor(wire, { timeoutMs: 10_000 })
-    // The first call pays for what every call needs: buffers, code, the packed bomb.
-    for (let warm = 0; warm < 3; warm++) await failure(call('refresh', config))
-    const grownMiB = await growth(async () => {
-      for (let turn = 0; turn < 5; turn++)
-        expect(await failure(call('refresh', config))).toMatchObject({ code: 'response_too_large', retryable: true })
-    })
-    // Five calls; one of them unbounded would be 200.
-    expect(grownMiB).toBeLessThan(16)
-    expect(await failure(call('exchange', config))).toMatchObject({ code: 'response_too_large', retryable: false })
-    await socketsClosed(wire)
-  })
+  ])(
+    'P-18 C-049 %s: response_too_large, with bounded memory and a closed socket',
+    runs(1, 10).options,
+    async (_, script) => {
+      const wire = await serve(script())
+      const config = configFor(wire, { timeoutMs: 10_000 })
+      // The first call pays for what every call needs: buffers, code, the packed bomb.
+      for (let warm = 0; warm < 3; warm++) await failure(call('refresh', config))
+      const grownMiB = await growth(async () => {
+        for (let turn = 0; turn < 5; turn++)
+          expect(await failure(call('refresh', config))).toMatchObject({ code: 'response_too_large', retryable: true })
+      })
+      // Five calls; one of them unbounded would be 200.
+      expect(grownMiB).toBeLessThan(16)
+      expect(await failure(call('exchange', config))).toMatchObject({ code: 'response_too_large', retryable: false })
+      await socketsClosed(wire)
+    },
+  )
 
   it('C-049 an HTML page without end is not read at all', async () => {
     const page = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ntransfer-encoding: chunked\r\n\r\n6\r\n<html>\r\n`

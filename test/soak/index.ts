@@ -1,9 +1,12 @@
+import type { LongTests } from './tests.ts'
+
 /** One long run. `run` returns what it measured in a few words, and throws when its claim did not hold. */
 export interface Soak {
   name: string
   says: string
   rounds: number
-  run(size: { rounds: number; onRound: (round: number) => void }): Promise<string>
+  /** `onRound` is told how many rounds are done, and of how many where that is not `rounds`. */
+  run(size: { rounds: number; onRound: (round: number, of?: number) => void }): Promise<string>
 }
 
 /** What `npm run soak` knows. A new long run is one more line here; what it needs is loaded when it runs. */
@@ -32,4 +35,56 @@ export const soaks: readonly Soak[] = [
     rounds: 2_000,
     run: async (size) => (await import('./timings.ts')).soakTimings(size),
   },
+  {
+    name: 'storms-redis',
+    says: 'P-04 4 processes x 100 requests x 20 sessions at expiry, on Redis',
+    rounds: 200,
+    run: async (size) => (await import('./storms.ts')).soakStorms('redis', size),
+  },
+  {
+    name: 'storms-postgres',
+    says: 'P-04 the same on PostgreSQL',
+    rounds: 200,
+    run: async (size) => (await import('./storms.ts')).soakStorms('postgres', size),
+  },
+  {
+    name: 'tabs',
+    says: 'P-02 10 tabs x 20 requests in Chromium at expiry: asleep, then reopened',
+    rounds: 500,
+    run: async (size) => (await import('./tabs.ts')).soakTabs(size),
+  },
+  tests('callers', 'P-01 1,000 callers with an expired token, seeds', 1_000, ['test/session.refresh.test.ts']),
+  tests('callbacks', 'P-05 one callback 50 times at once, seeds', 1_000, ['test/pending-logins.test.ts']),
+  tests('interleavings', 'P-06 random histories of a session', 100_000, ['test/session.interleavings.test.ts']),
+  tests('lost-answers', 'P-10 histories of lost refresh answers', 10_000, ['test/session.refresh.outage.test.ts']),
+  tests('parsers', 'P-12 random input of each parser that has a fuzz test', 1_000_000, [
+    'test/callback.refusals.test.ts',
+    'test/token-endpoint.bodies.test.ts',
+    'test/bearer.challenge.test.ts',
+    'test/session-record.test.ts',
+  ]),
+  tests('outages', 'P-17 ten minutes of outage, four kinds', 20, ['test/session.refresh.outage.test.ts']),
+  tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/token-endpoint.sockets.test.ts']),
+  tests('sign-outs', 'P-19 a sign-out seen in 10 tabs, three storages', 200, ['test/browser/tabs.test.ts']),
+  tests('tenants', 'P-20 random operations of five tenants', 100_000, ['service/test/tenants.random.test.ts']),
 ]
+
+/** Long sizes that nothing here runs, and why. */
+export const missing: Readonly<Record<string, string>> = {
+  'P-03': 'needs the file store of a command-line tool, which does not exist',
+  'P-07': 'as P-03',
+  'P-08': 'as P-03',
+  'P-12': 'no fuzz test for Retry-After, sealed cookie, Basic, form, JSON body, filter tree, redirect URI',
+}
+
+/** Ordinary tests with a long size, found by the row that `says` begins with. */
+function tests(name: string, says: string, rounds: number, files: LongTests['files']): Soak {
+  const row = says.slice(0, says.indexOf(' '))
+  return {
+    name,
+    says,
+    rounds,
+    run: async (size) =>
+      (await import('./tests.ts')).soakTests({ row, files }, { share: size.rounds / rounds, onRound: size.onRound }),
+  }
+}

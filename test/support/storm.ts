@@ -13,10 +13,14 @@ export interface StormSize {
   /** For each session in each process, all at once. */
   readonly requests: number
   readonly rounds: number
+  readonly onRound?: (round: number) => void
 }
 
+/** The full size of a round. */
+export const stormSize = { processes: 4, sessions: 20, requests: 100 } as const
+
 /** What a child is started with. */
-export interface StormTask extends Omit<StormSize, 'processes' | 'rounds'> {
+export interface StormTask extends Omit<StormSize, 'processes' | 'rounds' | 'onRound'> {
   readonly prefix: string
   readonly path: string
   readonly config: { authUrl: string; baseUrl: string; clientId: string; redirectUri: string; timeoutMs: number }
@@ -60,15 +64,24 @@ export async function storm(atEnd: AtEnd, size: StormSize): Promise<StormRound[]
       return (await report) as StormReport
     })
     rounds.push(summary(await Promise.all(reports), refreshesSeen(service, sinceMs), performance.now() - startMs))
+    size.onRound?.(round)
   }
   for (const child of children) child.send('end' satisfies StormOrder)
   return rounds
 }
 
+/** One refresh a session, and every request answered. */
+export function isFaultless(
+  { refreshes, ok, ended }: StormRound,
+  { processes, sessions, requests }: Pick<StormSize, 'processes' | 'sessions' | 'requests'>,
+): boolean {
+  return refreshes === sessions && ok === processes * sessions * requests && ended === 0
+}
+
 /** A real service, and people of it who are signed in over the storage as `person-0` and so on. */
 export async function peopleSignedIn(
   atEnd: AtEnd,
-  { kind, url, sessions, requests }: Omit<StormSize, 'processes' | 'rounds'>,
+  { kind, url, sessions, requests }: Omit<StormSize, 'processes' | 'rounds' | 'onRound'>,
 ): Promise<{ service: Service; task: StormTask }> {
   const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs })
   atEnd(() => service.close())
