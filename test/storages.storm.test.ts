@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-// The full size, 100 requests and 20 rounds, is `npm run bench -- storms`.
+// The full size, 100 requests, is `npm run bench -- storms`, and 200 rounds of it `npm run soak -- storms-redis`.
 test.each(['redis', 'postgres'] as const)(
   'P-04 C-069 C-071 %s: 4 processes, 20 sessions, all expired at once: one refresh each, no failure',
   async (kind) => {

@@ -5,6 +5,8 @@ export interface Soak {
   name: string
   says: string
   rounds: number
+  /** Where it runs ordinary tests: their files. */
+  files?: readonly string[]
   /** `onRound` is told how many rounds are done, and of how many where that is not `rounds`. */
   run(size: { rounds: number; onRound: (round: number, of?: number) => void }): Promise<string>
 }
@@ -84,6 +86,7 @@ function tests(name: string, says: string, rounds: number, files: LongTests['fil
     name,
     says,
     rounds,
+    files,
     run: async (size) =>
       (await import('./tests.ts')).soakTests({ row, files }, { share: size.rounds / rounds, onRound: size.onRound }),
   }

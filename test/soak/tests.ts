@@ -7,7 +7,8 @@ export interface LongTests {
   /** Whose tests: those with it in their title. */
   readonly row: string
   readonly files: readonly string[]
-  readonly project?: 'libsql' | 'postgres'
+  /** Where the vitest configuration is; default: the project's own. */
+  readonly root?: string
 }
 
 interface Size {
@@ -16,42 +17,41 @@ interface Size {
   readonly onRound: Parameters<Soak['run']>[0]['onRound']
 }
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
+const ownRoot = fileURLToPath(new URL('../../', import.meta.url))
 /** Of a failure: what a property prints first is its seed; a counterexample can be pages. */
 const longestMessage = 1_500
 
 /** Ordinary tests at their long sizes (test/support/runs.ts), in processes of their own. */
-export async function soakTests({ row, files, project = 'libsql' }: LongTests, size: Size): Promise<string> {
+export async function soakTests({ row, files, root = ownRoot }: LongTests, size: Size): Promise<string> {
   const seen = new Map<TestCase, number>()
-  const rounds = (of: (test: TestCase) => number): number =>
-    [...seen.keys()].reduce((sum, test) => sum + (test.meta().numRuns ?? 0) * of(test), 0)
-  const done = (): number => rounds((test) => seen.get(test) ?? 0)
   const reporter: Reporter = {
-    onTestCaseReady: (test) => void seen.set(test, 0),
+    onTestCaseReady(test) {
+      // Those that the name leaves out are told of as well.
+      if (test.fullName.includes(`${row} `)) seen.set(test, 0)
+    },
     onHookEnd({ name, entity }) {
       if (name !== 'afterEach' || entity.type !== 'test') return
       seen.set(entity, (seen.get(entity) ?? 0) + 1)
-      size.onRound(done(), rounds(wanted))
+      size.onRound(
+        rounds(seen.keys(), (test) => seen.get(test) ?? 0),
+        rounds(seen.keys(), ({ options }) => (options.repeats ?? 0) + 1),
+      )
     },
   }
-  const unhandled = await vitest({ row, files, project }, size.share, reporter)
+  const unhandled = await vitest({ row, files, root }, size.share, reporter)
   const ran = [...seen.keys()].filter((test) => test.result().state !== 'skipped')
   const failures = [...ran.flatMap(failureOf), ...unhandled]
   if (failures.length > 0) throw new Error(failures.join('\n'))
-  for (const test of seen.keys()) if (!ran.includes(test)) seen.delete(test)
-  if (done() === 0) throw new Error(`no test of ${row} ran that has a long size`)
-  return `${done()} rounds in ${ran.length} tests`
+  const done = rounds(ran, (test) => (test.diagnostic()?.repeatCount ?? 0) + 1)
+  if (done === 0) throw new Error(`no test of ${row} ran that has a long size`)
+  return `${done} rounds in ${ran.length === 1 ? 'one test' : `${ran.length} tests`}`
 }
 
 /** Resolves with the errors that belong to no test. */
-async function vitest(
-  { row, files, project }: Required<LongTests>,
-  share: number,
-  reporter: Reporter,
-): Promise<string[]> {
+async function vitest({ row, files, root }: Required<LongTests>, share: number, reporter: Reporter): Promise<string[]> {
   process.env.SOAK_SHARE = String(share)
   try {
-    const options = { root, project: [project], testNamePattern: `${row} `, watch: false, reporters: [reporter] }
+    const options = { root, project: ['libsql'], testNamePattern: `${row} `, watch: false, reporters: [reporter] }
     const run = await startVitest('test', [...files], options)
     await run.close()
     const modules = run.state.getTestModules().flatMap((module) => module.errors())
@@ -61,8 +61,8 @@ async function vitest(
   }
 }
 
-function wanted({ options }: TestCase): number {
-  return (options.repeats ?? 0) + 1
+function rounds(tests: Iterable<TestCase>, repeatsOf: (test: TestCase) => number): number {
+  return [...tests].reduce((sum, test) => sum + (test.meta().numRuns ?? 0) * repeatsOf(test), 0)
 }
 
 /** The first: those of repeats after it only say that they were not tried. */

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { missing, soaks } from './soak/index.ts'
+import { runs } from './support/runs.ts'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** The promises that have a long size, and it. */
+const longSizes: Record<string, number> = {
+  'P-01': 1_000,
+  'P-02': 500,
+  'P-03': 500,
+  'P-04': 200,
+  'P-05': 1_000,
+  'P-06': 100_000,
+  'P-07': 5_000,
+  'P-08': 5_000,
+  'P-09': 500,
+  'P-10': 10_000,
+  'P-11': 1_000,
+  'P-12': 1_000_000,
+  'P-17': 20,
+  'P-18': 10,
+  'P-19': 200,
+  'P-20': 100_000,
+}
+
+test.each(Object.entries(longSizes))('%s has a soak of %i rounds, or a reason why not', (row, rounds) => {
+  const named = soaks.filter(({ says }) => says.startsWith(`${row} `))
+  if (named.length === 0) expect(missing[row], 'neither a soak nor a reason').toMatch(/\w/)
+  expect(named.filter((soak) => soak.rounds !== rounds)).toEqual([])
+})
+
+test('every soak has a name of its own and says first what it proves', () => {
+  expect(new Set(soaks.map(({ name }) => name)).size).toBe(soaks.length)
+  expect(soaks.filter(({ says }) => !/^[PS]-\d{2,3} /.test(says))).toEqual([])
+})
+
+test('docs/benchmarks.md lists every soak with its rounds, and every row that has none', () => {
+  const text = readFileSync(`${root}docs/benchmarks.md`, 'utf8')
+  const lines = text.split('\n').filter((line) => line.startsWith('| `'))
+  const unlisted = soaks.filter(({ name, says, rounds }) => {
+    const line = lines.find((one) => one.includes(`\`${name}\``) && one.includes(says.slice(0, says.indexOf(' '))))
+    return !line?.includes(`| ${rounds.toLocaleString('en')} |`)
+  })
+  expect(unlisted.map(({ name }) => name)).toEqual([])
+  expect(Object.keys(missing).filter((row) => !text.includes(row))).toEqual([])
+})
+
+test('every file that a soak repeats has a test of its row and a long size', () => {
+  const without = soaks.flatMap(({ says, files = [] }) => {
+    const title = new RegExp(`['"\`](?:\\S+ )*${says.slice(0, 4)} `)
+    const texts = files.map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }))
+    return texts.filter(({ text }) => !(title.test(text) && /\bruns\(/.test(text))).map(({ file }) => file)
+  })
+  expect(without).toEqual([])
+})
+
+test('runs: the ordinary size, and under a soak as many repeats as the long one takes', () => {
+  onTestFinished(() => void delete process.env.SOAK_SHARE)
+  const repeats = (share?: string): number | undefined => {
+    if (share !== undefined) process.env.SOAK_SHARE = share
+    return runs(600, 40_000).options.repeats
+  }
+  expect(repeats()).toBe(0)
+  expect(repeats('1')).toBe(66)
+  expect(repeats('0.02')).toBe(1)
+  expect(repeats('0.0001')).toBe(0)
+})
+
+/** Soaks the tests of test/support/soak-fixture that name this row. */
+function soaked(row: string): Promise<{ text: string; tookMs: number }> {
+  const startMs = performance.now()
+  return new Promise((resolve) => {
+    const args = ['--import', 'tsx', `${root}test/support/soak-fixture/soak.ts`, row]
+    execFile(process.execPath, args, { cwd: root }, (_, stdout, stderr) =>
+      resolve({ text: stdout + stderr, tookMs: performance.now() - startMs }),
+    )
+  })
+}
+
+test.each([
+  ['P-01', /^\d+ of 100\n[\s\S]*\n100 of 100\n100 rounds in one test\n$/],
+  [
+    'P-02',
+    /P-02 some number fails\n[\s\S]*\{ seed: -?\d+, path: "[\s\S]*Counterexample: \[5\][\s\S]*\nnot below five$/m,
+  ],
+  ['P-03', /no test of P-03 ran that has a long size/],
+])(
+  'a soak of tests says what held, or the seed of what did not: %s',
+  async (row, said) => {
+    expect((await soaked(row)).text).toMatch(said)
+  },
+  60_000,
+)

@@ -1,0 +1,23 @@
+import fc from 'fast-check'
+import { afterEach, test } from 'vitest'
+import { runs } from '../runs.ts'
+
+afterEach(() => {})
+
+function check(numRuns: number, limit: number): void {
+  const below = fc.property(fc.nat(1_000), (number) => {
+    if (number >= limit) throw new Error('not below five')
+  })
+  fc.assert(below, { numRuns })
+}
+
+const some = runs(10, 100)
+test('P-01 every number passes', some.options, () => check(some.numRuns, Number.POSITIVE_INFINITY))
+
+const many = runs(10, 1_000)
+test('P-02 some number fails', many.options, () => check(many.numRuns, 5))
+
+test('P-03 without a long size', () => {})
+
+const other = runs(10, 5_000)
+test('P-04 of another row', other.options, () => check(other.numRuns, 5))
