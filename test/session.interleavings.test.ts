@@ -340,32 +340,31 @@ async function explore(numRuns: number, options: Parameters<typeof plans>[0]): P
   }
 }
 
-const honest = runs(600, 40_000)
-test('P-06 C-069 C-074 F-31 F-32 I1 I2 I4 I5 I8 I9 hold in random histories', {
-  ...honest.options,
-  timeout: 60_000,
-}, async () => {
+const honest = runs(600, 40_000, 60_000)
+test('P-06 C-069 C-074 F-31 F-32 I1 I2 I4 I5 I8 I9 hold in random histories', honest.options, async () => {
   await explore(honest.numRuns, { answers: ['ok'], revoke: false })
 })
 
-const troubled = runs(600, 40_000)
-test('P-06 C-080 C-082 F041 I1 I2 I4 I5 I8 I9 hold in random histories with lost, late, busy and foreign answers', {
-  ...troubled.options,
-  timeout: 60_000,
-}, async () => {
-  const busy = () => new Response(null, { status: 503 })
-  const later = () => new Response(null, { status: 429, headers: { 'retry-after': '3' } })
-  const portal = () => new Response('<html>', { headers: { 'content-type': 'text/html' } })
-  await explore(troubled.numRuns, {
-    answers: ['ok', 'lose', 'hang', 'unreachable', busy, later, portal],
-    revoke: false,
-  })
-})
+const troubled = runs(600, 40_000, 60_000)
+test(
+  'P-06 C-080 C-082 F041 I1 I2 I4 I5 I8 I9 hold in random histories with lost, late, busy and foreign answers',
+  troubled.options,
+  async () => {
+    const busy = () => new Response(null, { status: 503 })
+    const later = () => new Response(null, { status: 429, headers: { 'retry-after': '3' } })
+    const portal = () => new Response('<html>', { headers: { 'content-type': 'text/html' } })
+    await explore(troubled.numRuns, {
+      answers: ['ok', 'lose', 'hang', 'unreachable', busy, later, portal],
+      revoke: false,
+    })
+  },
+)
 
-const revoked = runs(300, 20_000)
-test('P-06 C-077 C-078 F-37 I1 I2 I4 I5 I8 I9 hold in random histories in which the service revokes', {
-  ...revoked.options,
-  timeout: 60_000,
-}, async () => {
-  await explore(revoked.numRuns, { answers: ['ok', 'lose'], revoke: true })
-})
+const revoked = runs(300, 20_000, 60_000)
+test(
+  'P-06 C-077 C-078 F-37 I1 I2 I4 I5 I8 I9 hold in random histories in which the service revokes',
+  revoked.options,
+  async () => {
+    await explore(revoked.numRuns, { answers: ['ok', 'lose'], revoke: true })
+  },
+)

@@ -60,14 +60,15 @@ test('every file that a soak repeats has a test of its row and a long size', () 
 
 test('runs: the ordinary size, and under a soak as many repeats as the long one takes', () => {
   onTestFinished(() => void delete process.env.SOAK_SHARE)
-  const repeats = (share?: string): number | undefined => {
+  const sized = (share?: string): unknown => {
     if (share !== undefined) process.env.SOAK_SHARE = share
-    return runs(600, 40_000).options.repeats
+    const { repeats, timeout } = runs(600, 40_000, 60_000).options
+    return [repeats, timeout]
   }
-  expect(repeats()).toBe(0)
-  expect(repeats('1')).toBe(66)
-  expect(repeats('0.02')).toBe(1)
-  expect(repeats('0.0001')).toBe(0)
+  expect(sized()).toEqual([0, 60_000])
+  expect(sized('1')).toEqual([66, 600_000])
+  expect(sized('0.02')).toEqual([1, 600_000])
+  expect(sized('0.0001')).toEqual([0, 600_000])
 })
 
 /** Soaks the tests of test/support/soak-fixture that name this row. */

@@ -150,7 +150,7 @@ describe('sign-in and sign-out', () => {
 
   it.each(['indexed', 'memory', 'session'] as const)(
     'P-19 C-108 F057 %s: a sign-out is seen in every tab within a second',
-    { ...runs(1, 200).options, timeout: 40_000 },
+    runs(1, 200).options,
     async (kind) => {
       const context = await rig.context()
       const pages = []

@@ -25,9 +25,8 @@ const longestMessage = 1_500
 export async function soakTests({ row, files, root = ownRoot }: LongTests, size: Size): Promise<string> {
   const seen = new Map<TestCase, number>()
   const reporter: Reporter = {
-    onTestCaseReady(test) {
-      // Those that the name leaves out are told of as well.
-      if (test.fullName.includes(`${row} `)) seen.set(test, 0)
+    onTestModuleCollected(module) {
+      for (const test of module.children.allTests()) if (test.fullName.includes(`${row} `)) seen.set(test, 0)
     },
     onHookEnd({ name, entity }) {
       if (name !== 'afterEach' || entity.type !== 'test') return

@@ -9,11 +9,17 @@ declare module 'vitest' {
 
 /**
  * The size of a test: `numRuns` rounds, and under `npm run soak` `long` of them. The long size repeats the ordinary test, each
- * time with other seeds, so its timeout and what is looked at after it stay what they are.
+ * time with other seeds, so what is looked at after it stays what it is. `timeoutMs` is for one repeat; 20 s by default, and
+ * ten times as much under a soak, which runs beside other work.
  */
-export function runs(numRuns: number, long: number): { readonly numRuns: number; readonly options: TestOptions } {
-  const repeats = Math.max(0, Math.ceil((long * soakShare()) / numRuns) - 1)
-  return { numRuns, options: { repeats, meta: { numRuns } } }
+export function runs(
+  numRuns: number,
+  long: number,
+  timeoutMs = 20_000,
+): { readonly numRuns: number; readonly options: TestOptions } {
+  const share = soakShare()
+  const repeats = Math.max(0, Math.ceil((long * share) / numRuns) - 1)
+  return { numRuns, options: { repeats, timeout: share > 0 ? 10 * timeoutMs : timeoutMs, meta: { numRuns } } }
 }
 
 /** Which part of the long sizes is wanted: 1 is all, 0 is an ordinary run. */

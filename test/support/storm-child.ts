@@ -5,6 +5,8 @@ import type { StormOrder, StormReport, StormTask } from './storm.ts'
 // One backend process: a session for each person over the shared storage, and many requests at once when it is told to.
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
 const { storage, close } = task.kind === 'redis' ? onIoRedis(task.url, task.prefix) : onPostgres(task.url)
+/** Of the API: four processes with more would fill the service's queue of connections, and the round wait for retransmissions. */
+const callsAtOnce = 100
 let aheadMs = 0
 const report: StormReport = { ok: 0, failures: {}, ended: 0 }
 
@@ -15,11 +17,29 @@ const config = createAuthConfig({
     if (event.type === 'session_ended' || event.type === 'login_required') report.ended += 1
   },
 })
+const fetchInTurn = inTurn(callsAtOnce)
 const people = Array.from({ length: task.sessions }, (_, index) => {
   const session = createSession(config, { storage, key: `person-${index}` })
-  return { session, fetch: createBearerFetch(session, { baseUrl: task.config.baseUrl }) }
+  return { session, fetch: createBearerFetch(session, { baseUrl: task.config.baseUrl, fetch: fetchInTurn }) }
 })
 await Promise.all(people.map(({ session }) => session.ready()))
+
+/** The platform's fetch for so many calls at a time; every caller has asked for its token before it waits here. */
+function inTurn(limit: number): typeof fetch {
+  const waiting: (() => void)[] = []
+  let free = limit
+  return async (...args) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await fetch(...args)
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}
 
 async function request(bearerFetch: typeof fetch): Promise<void> {
   let outcome: string
