@@ -166,8 +166,8 @@ describe('size', () => {
     async (_, script) => {
       const wire = await serve(script())
       const config = configFor(wire, { timeoutMs: 10_000 })
-      // The first call pays for what every call needs: buffers, code, the packed bomb.
-      for (let warm = 0; warm < 3; warm++) await failure(call('refresh', config))
+      // The first calls pay for what every call needs: buffers, code, the packed bomb.
+      for (let warm = 0; warm < 15; warm++) await failure(call('refresh', config))
       const grownMiB = await growth(async () => {
         for (let turn = 0; turn < 5; turn++)
           expect(await failure(call('refresh', config))).toMatchObject({ code: 'response_too_large', retryable: true })
