@@ -50,7 +50,7 @@ export async function soakTests({ row, files, root = ownRoot }: LongTests, size:
 async function vitest({ row, files, root }: Required<LongTests>, share: number, reporter: Reporter): Promise<string[]> {
   process.env.SOAK_SHARE = String(share)
   try {
-    const options = { root, project: ['libsql'], testNamePattern: `${row} `, watch: false, reporters: [reporter] }
+    const options = { root, project: ['!postgres'], testNamePattern: `${row} `, watch: false, reporters: [reporter] }
     const run = await startVitest('test', [...files], options)
     await run.close()
     const modules = run.state.getTestModules().flatMap((module) => module.errors())
