@@ -62,7 +62,7 @@ const config: ViteUserConfig = {
       project('postgres', { include: ['service/test/**/*.test.ts'], exclude: databaseFree, isolate: false }),
     ],
     // Much of the time goes by waiting for leases, deadlines and other processes.
-    maxWorkers: 6,
+    maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
   },
 }
@@ -80,6 +80,8 @@ function project(
       include,
       exclude,
       isolate,
+      // Of those started anew for each file, threads are the quicker ones.
+      pool: isolate ? 'threads' : 'forks',
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
       setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts'],
       // A test waits for sockets and deadlines of at most 15 s, on a machine that may have other things to do.

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import { type Service, startService } from 'agent-service'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { buildScript } from '../test/browser/built-app.ts'
+import { buildPackage, bundleAgainst } from '../test/browser/built-package.ts'
 import type {} from '../test/browser/page-app.ts'
 import { launchChromium } from '../test/support/chromium.ts'
 
@@ -98,7 +98,8 @@ function printed(seen: readonly Round[], kind: Kind, count: number): boolean {
 }
 
 async function openScene(): Promise<Scene & { server: Server }> {
-  const script = await buildScript('page-app.ts')
+  const { folder, remove } = await buildPackage()
+  const script = await bundleAgainst(folder, 'page-app.ts').finally(remove)
   let page = ''
   const server = createServer((request, response) => {
     const isScript = request.url === '/app.js'
@@ -114,7 +115,7 @@ async function openScene(): Promise<Scene & { server: Server }> {
   page = `<!doctype html><title>Tab</title><p id="state"></p>
 <script type="application/json" id="config">${JSON.stringify({ authUrl, baseUrl, clientId })}</script>
 <script type="module" src="/app.js"></script>`
-  return { server, service, origin, browser: await launchChromium() }
+  return { server, service, origin, browser: await launchChromium({ build: 'whole' }) }
 }
 
 export async function playRounds(

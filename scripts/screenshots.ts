@@ -53,7 +53,7 @@ type Shoot = (name: string, page: Page) => Promise<void>
 await runCommand({ name: 'screenshots', help, options: { all: { type: 'string' } } }, async ({ all }) => {
   const folder = all === '-' ? await mkdtemp(join(tmpdir(), 'agent-service-pages-')) : (all ?? docsFolder)
   await mkdir(folder, { recursive: true })
-  const browser = await launchChromium()
+  const browser = await launchChromium({ build: 'whole' })
   const examples = new Map<string, RunningExample>()
   try {
     for (const [picture, name] of Object.entries(exampleNames)) examples.set(picture, await runExample(name))

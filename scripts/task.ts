@@ -1,10 +1,20 @@
 import { spawnSync } from 'node:child_process'
+import { isNewer } from './is-newer.ts'
 
 interface Task {
   does: string
   /** Run one after the other, until one fails. */
-  steps: string[]
+  steps: Step[]
 }
+
+type Step = string | { run: string /** Left out when all these are newer than what they are made from. */; makes: Made }
+
+interface Made {
+  files: string[]
+  from: string[]
+}
+
+const lock = ['package.json', 'package-lock.json']
 
 /** Commands of the root package that are several steps. */
 const tasks: Record<string, Task> = {
@@ -13,8 +23,23 @@ const tasks: Record<string, Task> = {
     steps: ['tsup', 'npm run --silent build -w service'],
   },
   'build:js': {
-    does: 'Builds the JavaScript of both packages without their types: what demo and service run.',
-    steps: ['tsup --no-dts --silent', 'npm run --silent build -w service -- --no-dts --silent'],
+    does: 'Builds the JavaScript of both packages without their types, where it is out of date: what demo and service run.',
+    steps: [
+      {
+        run: 'tsup --no-dts --silent',
+        makes: {
+          files: ['dist/index.js', 'dist/browser.js', 'dist/react.js'],
+          from: [...lock, 'tsup.config.ts', 'src'],
+        },
+      },
+      {
+        run: 'npm run --silent build -w service -- --no-dts --silent',
+        makes: {
+          files: ['service/dist/index.js', 'service/dist/cli.js'],
+          from: [...lock, 'service/package.json', 'service/tsup.config.ts', 'service/src'],
+        },
+      },
+    ],
   },
   check: {
     does: 'Builds, then checks types, format and lint, and the packages as they would be published.',
@@ -40,7 +65,7 @@ else if (rest.length > 0) complain(`${name} takes no arguments; npm run ${name} 
 else process.exitCode = run(task.steps)
 
 function helpFor(task: string, { does, steps }: Task): string {
-  const listed = steps.map((step) => `  ${step}\n`).join('')
+  const listed = steps.map((step) => `  ${commandOf(step)}\n`).join('')
   return `Usage: npm run ${task}
 
 ${does}
@@ -50,12 +75,18 @@ Exit codes: 0 every step passed, otherwise that of the first step that did not, 
 `
 }
 
-function run(steps: readonly string[]): number {
+function commandOf(step: Step): string {
+  return typeof step === 'string' ? step : step.run
+}
+
+function run(steps: readonly Step[]): number {
   for (const step of steps) {
-    const { status, error } = spawnSync(step, { stdio: 'inherit', shell: true })
+    if (typeof step !== 'string' && isNewer(step.makes.files, step.makes.from)) continue
+    const command = commandOf(step)
+    const { status, error } = spawnSync(command, { stdio: 'inherit', shell: true })
     if (error !== undefined) throw error
     if (status !== 0) {
-      process.stderr.write(`${name}: stopped at ${step}\n`)
+      process.stderr.write(`${name}: stopped at ${command}\n`)
       return status ?? 1
     }
   }

@@ -22,7 +22,7 @@ async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
   const { storage, close } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
   atEnd(close)
   await storage.setItem(name, 'before')
-  const child = startChild(atEnd, 'lock-holder.ts', [kind, url, prefix, name])
+  const child = await startChild(atEnd, 'lock-holder.ts', [kind, url, prefix, name])
   expect(await nextWord(child)).toBe('holds')
   return { name, storage, child }
 }

@@ -20,7 +20,7 @@ test.each(['redis', 'postgres'] as const)(
   async (kind) => {
     const url = kind === 'redis' ? redis : database.url
     const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })
-    const child = startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
+    const child = await startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
     expect(await nextWord(child)).toBe('ready')
     // The service takes its time: the answer finds nobody.
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 3_000 }, times: 1 })

@@ -3,7 +3,9 @@ import { launchChromium } from '../support/chromium.ts'
 import { browserRig, call, signIn, untilStatus } from './rig.ts'
 
 /** The back/forward cache is on, as in every browser people use. */
-const rig = browserRig({}, () => launchChromium({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }))
+const rig = browserRig({}, () =>
+  launchChromium({ build: 'whole', ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
+)
 
 it.each(['indexed', 'memory'] as const)(
   'C-107 F-40 %s: after a sign-out elsewhere, Back shows a signed-out page whose first call carries no token',

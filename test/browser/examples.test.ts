@@ -25,7 +25,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
   let example: RunningExample
   let problems: string[] = []
   beforeAll(async () => {
-    ;[browser, example] = await Promise.all([launchChromium(), runExample(name)])
+    ;[browser, example] = await Promise.all([launchChromium({ build: 'whole' }), runExample(name)])
   }, 60_000)
   afterEach(() => {
     expect(problems).toEqual([])

@@ -4,7 +4,7 @@ import { launchChromium } from '../support/chromium.ts'
 import { browserRig } from './rig.ts'
 
 /** Popups are blocked, as in every browser people use. */
-const rig = browserRig({}, () => launchChromium({ ignoreDefaultArgs: ['--disable-popup-blocking'] }))
+const rig = browserRig({}, () => launchChromium({ build: 'whole', ignoreDefaultArgs: ['--disable-popup-blocking'] }))
 
 /** As a script of the page does it: what Playwright evaluates counts as a click. */
 async function evaluateUnclicked(page: Page, expression: string): Promise<unknown> {

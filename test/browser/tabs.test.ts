@@ -93,6 +93,8 @@ describe('refresh', () => {
     await requested
     await closing.close()
     expect(await call(other)).toBe(200)
+    // The answer that nobody hears is given all the same.
+    await expect.poll(() => rig.tokenRequests('refresh_token'), { timeout: 10_000 }).toBe(2)
   })
 
   it('F048 F050 without Web Locks and channels two tabs stay signed in', async () => {

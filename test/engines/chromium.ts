@@ -4,7 +4,7 @@ import { type Engine, fromJson, overJson, type Tab } from './engine.ts'
 
 /** The Chromium of the other browser tests, so that what differs between engines is not in how they are driven. */
 export async function launchChromium(): Promise<Engine> {
-  const browser = await launch()
+  const browser = await launch({ build: 'whole' })
   return {
     name: `Chromium ${browser.version()}`,
     async newProfile() {

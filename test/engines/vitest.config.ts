@@ -10,6 +10,7 @@ const config: ViteUserConfig = {
   test: {
     root: fileURLToPath(new URL('../../', import.meta.url)),
     fileParallelism: false,
+    globalSetup: ['test/support/servers.ts'],
     projects: engineNames.map((engine) => ({
       ...(resolve && { resolve }),
       test: {

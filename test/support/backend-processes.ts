@@ -6,7 +6,7 @@ import { type Service, startService } from 'agent-service'
 import { backendContext } from '../../src/backend/options.ts'
 import { newSessionId, sessionKey } from '../../src/backend/session-cookie.ts'
 import { guard, searchPath, secrets } from './backend-rig.ts'
-import { type AtEnd, bundled, nextWord, startBundled } from './children.ts'
+import { type AtEnd, nextWord, startChildren } from './children.ts'
 import { onIoRedis, onPostgres } from './shared-stores.ts'
 
 /** What a child is started with. */
@@ -38,8 +38,7 @@ export async function backendProcesses(
   const options = { authUrl, baseUrl, clientId, redirectUri, secrets, proxy: [`POST ${searchPath}`] }
   const task: BackendTask = { kind, url, prefix: randomUUID(), options }
   const cookies = await signPeopleIn(service, task, people)
-  const program = await bundled(atEnd, 'backend-child.ts')
-  const children = Array.from({ length: processes }, () => startBundled(atEnd, program, [JSON.stringify(task)]))
+  const children = await startChildren(atEnd, 'backend-child.ts', [JSON.stringify(task)], processes)
   const ports = await Promise.all(children.map(nextWord))
   return {
     service,

@@ -14,6 +14,10 @@ const starters: Record<ServerName, () => Promise<RunningServer>> = {
     const { file, remove } = await (await import('../../service/test/processes.ts')).bundleCommand()
     return { url: file, stop: remove }
   },
+  package: async () => {
+    const { folder, remove } = await (await import('../browser/built-package.ts')).buildPackage()
+    return { url: folder, stop: remove }
+  },
 }
 
 export default async function serveServers(project: TestProject): Promise<() => Promise<void>> {

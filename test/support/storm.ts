@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthConfig, createSession, exchangeCode, readCallback, startLogin } from 'agent-auth'
 import { type Service, startService } from 'agent-service'
-import { type AtEnd, nextWord, startChild } from './children.ts'
+import { type AtEnd, nextWord, startChildren } from './children.ts'
 import { onIoRedis, onPostgres } from './shared-stores.ts'
 
 export interface StormSize {
@@ -49,9 +49,7 @@ const redirectUri = 'https://app.demo.example/callback'
 /** Several processes whose sessions all expire at one moment, over one storage and against a real service. */
 export async function storm(atEnd: AtEnd, size: StormSize): Promise<StormRound[]> {
   const { service, task } = await peopleSignedIn(atEnd, size)
-  const children = Array.from({ length: size.processes }, () =>
-    startChild(atEnd, 'storm-child.ts', [JSON.stringify(task)]),
-  )
+  const children = await startChildren(atEnd, 'storm-child.ts', [JSON.stringify(task)], size.processes)
   await Promise.all(children.map(nextWord))
   const rounds: StormRound[] = []
   for (let round = 1; round <= size.rounds; round++) {

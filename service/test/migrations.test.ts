@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { openStore } from '../src/store/store.ts'
+import { isOnPostgres } from './start.ts'
+
+const searchIndexes = ['name', 'type', 'model', 'activity', 'activity_and_name'].map((by) => `parent_agents_by_${by}`)
+const names = ['001-first-tables', '002-secret-times', '003-registry-events', '004-search-indexes']
+
+let location: { dataFile: string | undefined; databaseUrl: string | undefined }
+let remove: () => Promise<void>
+beforeEach(async () => {
+  if (isOnPostgres()) {
+    const { url, drop } = await freshDatabase()
+    location = { dataFile: undefined, databaseUrl: url }
+    remove = drop
+  } else {
+    const folder = await mkdtemp(join(tmpdir(), 'agent-service-migrations-'))
+    location = { dataFile: join(folder, 'data.db'), databaseUrl: undefined }
+    remove = () => rm(folder, { recursive: true })
+  }
+})
+afterEach(() => remove())
+
+/** Opens the data, does this to it, and closes it. */
+async function opened<T>(then: (db: Awaited<ReturnType<typeof openStore>>['db']) => Promise<T>): Promise<T> {
+  const store = await openStore(location)
+  return then(store.db).finally(() => store.close())
+}
+
+const done = (): Promise<string[]> =>
+  opened(async (db) => {
+    const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
+    return rows.map(({ name }) => name)
+  })
+
+test('issue: empty data gets every table, and data that has them is left as it is', async () => {
+  expect(await done()).toEqual(names)
+  await opened((db) => sql`drop table registry_events`.execute(db))
+  // Nobody looks at the tables of data that says it is up to date.
+  await expect(opened((db) => sql`select * from registry_events`.execute(db))).rejects.toThrow(/registry_events/)
+  expect(await done()).toEqual(names)
+})
+
+test('issue: data of an earlier version is brought up to date', async () => {
+  await opened(async (db) => {
+    await sql`drop table registry_events`.execute(db)
+    await sql`delete from kysely_migration where name >= '003'`.execute(db)
+    for (const name of searchIndexes) await db.schema.dropIndex(name).execute()
+  })
+  expect(await done()).toEqual(names)
+  expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
+})
+
+test.each([
+  ['one more', sql`insert into kysely_migration (name, timestamp) values ('999-later', 'now')`],
+  ['another one', sql`update kysely_migration set name = '004-otherwise' where name like '004%'`],
+])('issue: data of another version, with %s, is not opened', async (_, change) => {
+  await opened((db) => change.execute(db))
+  await expect(openStore(location)).rejects.toThrow('the database could not be brought up to date')
+})
