@@ -40,6 +40,7 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
+const serviceTests = ['service/test/**/*.test.ts']
 const databaseFree = [
   'assumptions',
   'cli',
@@ -57,9 +58,13 @@ const config: ViteUserConfig = {
     projects: [
       project('library', { include: ['test/*.test.ts'] }),
       project('browser', { include: ['test/browser/*.test.ts'], isolate: false }),
-      project('libsql', { include: ['service/test/**/*.test.ts'], isolate: false }),
+      project('libsql', { include: serviceTests, exclude: ['**/*.postgres.test.ts'], isolate: false }),
       // The same once more, each service on a PostgreSQL database of its own; not those in which no database has a part.
-      project('postgres', { include: ['service/test/**/*.test.ts'], exclude: databaseFree, isolate: false }),
+      project('postgres', {
+        include: serviceTests,
+        exclude: [...databaseFree, '**/*.libsql.test.ts'],
+        isolate: false,
+      }),
     ],
     // Much of the time goes by waiting for leases, deadlines and other processes.
     maxWorkers: 4,

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { serverUrl } from '../../test/support/servers-client.ts'
+import type { TokenAnswer } from './login.ts'
+import {
+  agentSearch,
+  authorize,
+  authorizeUrl,
+  Browser,
+  callApi,
+  clientOf,
+  consentPath,
+  login,
+  refresh,
+} from './login.ts'
+import { redeemTogether } from './parallel-redemptions.ts'
+import { startCluster } from './processes.ts'
+
+// A file belongs to one service process; only PostgreSQL is shared by several.
+let cluster: Awaited<ReturnType<typeof startCluster>>
+const undo: (() => Promise<void>)[] = []
+beforeAll(async () => {
+  const [command, database] = await Promise.all([serverUrl('command'), freshDatabase()])
+  undo.push(database.drop)
+  cluster = await startCluster(command, { databaseUrl: database.url, size: 3 })
+  undo.push(cluster.close)
+}, 60_000)
+afterAll(async () => {
+  for (const step of undo.reverse()) await step()
+}, 30_000)
+
+test('all three started at once on an empty database, and exactly one made the people', () => {
+  const knowing = cluster.processes.filter(({ people }) => people.some(({ password }) => password !== ''))
+  expect(knowing).toHaveLength(1)
+  const [first] = cluster.processes
+  for (const { people, clients } of cluster.processes) {
+    expect(people.map(({ email }) => email)).toEqual(first?.people.map(({ email }) => email))
+    expect(clients.map(({ clientId }) => clientId)).toEqual(first?.clients.map(({ clientId }) => clientId))
+  }
+})
+
+test('a login begun on one process goes on and ends on others, and so do its tokens', async () => {
+  const tokens = await login(cluster)
+  for (let turn = 0; turn < 3; turn += 1) {
+    expect((await callApi(cluster, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+  }
+  const client = clientOf(cluster, 'Demo public')
+  let refreshToken = tokens.refresh_token
+  for (let turn = 0; turn < 4; turn += 1) {
+    const answer = await refresh(cluster, client, refreshToken)
+    expect(answer.status).toBe(200)
+    refreshToken = ((await answer.json()) as TokenAnswer).refresh_token
+  }
+})
+
+test('S-027 P-11 of 50 parallel redemptions over three processes exactly one succeeds', async () => {
+  const { successes, strange } = await redeemTogether(cluster, { rounds: 5 })
+  expect(successes).toEqual([1, 1, 1, 1, 1])
+  expect(strange).toEqual([])
+}, 60_000)
+
+test('S-047 S-048 of 20 parallel refreshes over three processes all get the one successor', async () => {
+  const client = clientOf(cluster, 'Demo public')
+  const { refresh_token } = await login(cluster)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(cluster, client, refresh_token)))
+  const successors = await Promise.all(
+    answers.map(async (answer) => ((await answer.json()) as TokenAnswer).refresh_token),
+  )
+  expect(new Set(successors).size).toBe(1)
+  expect(answers.every(({ status }) => status === 200)).toBe(true)
+  expect((await refresh(cluster, client, successors[0] ?? '')).status).toBe(200)
+})
+
+test('S-014 one consent answered on all processes at once gives one code', async () => {
+  const browser = new Browser(cluster.fetch)
+  await authorize(cluster, { browser })
+  const { url } = authorizeUrl(cluster)
+  const page = await browser.get(url)
+  const pages = await Promise.all(
+    Array.from({ length: 9 }, () => browser.submit(page, consentPath, { decision: 'approve' })),
+  )
+  const codes = pages.filter(({ next }) => next !== undefined && new URL(next).searchParams.has('code'))
+  expect(codes).toHaveLength(1)
+})
+
+test('of 12 parallel creates of one agent_key over three processes exactly one succeeds', async () => {
+  const { access_token: token } = await login(cluster)
+  const body = { agent_name: 'Only One', description: 'x', parent_agent_type: 'x' }
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => callApi(cluster, { token, path: '/api/parent_agents', body })),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 11 }, () => 422)])
+})

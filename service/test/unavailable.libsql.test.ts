@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import Database from 'libsql'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import type { TokenAnswer } from './login.ts'
+import { clientOf, login, refresh } from './login.ts'
+import { expectNothingConsumed } from './nothing-consumed.ts'
+import { assemble } from './start.ts'
+
+let assembly: Assembly
+const undo: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+let dataFile: string
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-service-unavailable-'))
+  undo.push(() => rm(folder, { recursive: true }))
+  dataFile = join(folder, 'data.db')
+  assembly = await assemble({ dataFile, passwordScheme: 'keyed' })
+  undo.push(assembly.service.close)
+})
+
+test('F-36 locked by another process: 503 with Retry-After, nothing consumed', async () => {
+  const other = new Database(dataFile)
+  undo.push(async () => other.close())
+  await expectNothingConsumed(assembly.service, {
+    harm: async () => void other.exec('begin immediate'),
+    mend: async () => void other.exec('rollback'),
+  })
+}, 40_000)
+
+test('F-36 read-only: 503 with Retry-After, nothing consumed', async () => {
+  const { db } = assembly.context.store
+  await expectNothingConsumed(assembly.service, {
+    harm: async () => void (await sql`pragma query_only = on`.execute(db)),
+    mend: async () => void (await sql`pragma query_only = off`.execute(db)),
+  })
+})
+
+test('F-36 S-047 full: the refresh that no longer fits is 503, and its token goes on when there is room', async () => {
+  const { service, context } = assembly
+  const client = clientOf(service, 'Demo public')
+  let { refresh_token: token } = await login(service)
+  await sql`pragma max_page_count = 1`.execute(context.store.db)
+  let answer = await refresh(service, client, token)
+  for (let turn = 0; turn < 500 && answer.status === 200; turn += 1) {
+    token = ((await answer.json()) as TokenAnswer).refresh_token
+    answer = await refresh(service, client, token)
+  }
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+  expect((await refresh(service, client, token)).status).toBe(503)
+  await sql`pragma max_page_count = 1073741823`.execute(context.store.db)
+  answer = await refresh(service, client, token)
+  expect(answer.status).toBe(200)
+  const next = ((await answer.json()) as TokenAnswer).refresh_token
+  expect((await refresh(service, client, next)).status).toBe(200)
+})
