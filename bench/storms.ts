@@ -28,7 +28,8 @@ async function measured(
   url: string,
   ends: (() => void | Promise<void>)[],
 ): Promise<boolean> {
-  const rounds = await storm((end) => ends.push(end), { kind, url, ...size })
+  const onRound = (round: number): void => void process.stderr.write(`${kind}: round ${round} of ${size.rounds}\n`)
+  const rounds = await storm((end) => ends.push(end), { kind, url, ...size, onRound })
   const wanted = size.processes * size.sessions * size.requests
   const good = rounds.filter((round) => isFaultless(round, size))
   const most = (member: 'refreshes' | 'reused' | 'ended'): number => Math.max(...rounds.map((round) => round[member]))
