@@ -1,0 +1,41 @@
+import { createAuthConfig, isAgentAuthError, refreshTokens } from 'agent-auth'
+import { tokensWith } from './token-flow.ts'
+
+// A process that does nothing but refresh against a hostile server, so that its resident memory tells of that alone.
+const config = createAuthConfig({
+  authUrl: process.argv[2] ?? '',
+  baseUrl: 'https://api.example.com',
+  clientId: 'app',
+  redirectUri: 'https://app.example.com/callback',
+  timeoutMs: 10_000,
+})
+
+async function refreshes(count: number): Promise<string[]> {
+  const codes: string[] = []
+  for (let turn = 0; turn < count; turn++) {
+    codes.push(await refreshTokens(config, tokensWith()).then(() => 'refreshed', codeOf))
+  }
+  return codes
+}
+
+function codeOf(error: unknown): string {
+  if (isAgentAuthError(error)) return error.code
+  throw error
+}
+
+/** The most that the resident memory grows by meanwhile, in MiB. */
+async function growth(run: () => Promise<unknown>): Promise<number> {
+  const before = process.memoryUsage.rss()
+  let most = before
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss())
+  }, 5)
+  await run()
+  clearInterval(timer)
+  return (Math.max(most, process.memoryUsage.rss()) - before) / 2 ** 20
+}
+
+// The first calls pay for what every call needs: buffers, code.
+const codes = await refreshes(15)
+const grownMiB = await growth(async () => codes.push(...(await refreshes(5))))
+process.send?.({ codes, grownMiB })
