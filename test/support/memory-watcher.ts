@@ -2,15 +2,16 @@ import { createAuthConfig, isAgentAuthError, refreshTokens } from 'agent-auth'
 import { tokensWith } from './token-flow.ts'
 
 // A process that does nothing but refresh against a hostile server, so that its resident memory tells of that alone.
-const config = createAuthConfig({
-  authUrl: process.argv[2] ?? '',
-  baseUrl: 'https://api.example.com',
-  clientId: 'app',
-  redirectUri: 'https://app.example.com/callback',
-  timeoutMs: 10_000,
-})
+const [kindUrl = '', hostileUrl = ''] = process.argv.slice(2)
 
-async function refreshes(count: number): Promise<string[]> {
+async function refreshes(authUrl: string, count: number): Promise<string[]> {
+  const config = createAuthConfig({
+    authUrl,
+    baseUrl: 'https://api.example.com',
+    clientId: 'app',
+    redirectUri: 'https://app.example.com/callback',
+    timeoutMs: 10_000,
+  })
   const codes: string[] = []
   for (let turn = 0; turn < count; turn++) {
     codes.push(await refreshTokens(config, tokensWith()).then(() => 'refreshed', codeOf))
@@ -36,6 +37,7 @@ async function growth(run: () => Promise<unknown>): Promise<number> {
 }
 
 // The first calls pay for what every call needs: buffers, code.
-const codes = await refreshes(15)
-const grownMiB = await growth(async () => codes.push(...(await refreshes(5))))
+await refreshes(kindUrl, 15)
+const codes: string[] = []
+const grownMiB = await growth(async () => codes.push(...(await refreshes(hostileUrl, 5))))
 process.send?.({ codes, grownMiB })
