@@ -132,6 +132,11 @@ describe('architecture', () => {
     expect(cycles(imports)).toEqual([])
   })
 
+  it('has no cycle in the service either', () => {
+    const service = `${root}service/src`
+    expect(cycles(sourceFiles(service).flatMap((file) => importsOf(service, file)))).toEqual([])
+  })
+
   it.each(Object.entries(entries).filter(([name]) => !nodeEdges.includes(name)))(
     'reaches nothing of Node from %s',
     (_, entry) => {

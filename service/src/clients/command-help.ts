@@ -1,4 +1,4 @@
-import type { Action } from './command-line.ts'
+import type { Action } from './actions.ts'
 
 const exitCodes = 'Exit codes: 0 done or help, 1 it was refused or failed, 2 the arguments are wrong.\n'
 

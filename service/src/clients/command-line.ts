@@ -1,18 +1,8 @@
 import { parseArgs } from 'node:util'
 import { whereData } from '../where-data.ts'
+import { type Action, actions } from './actions.ts'
 import { clientsHelp } from './command-help.ts'
 import { readClientForm } from './new-client.ts'
-
-export const actions = [
-  'create',
-  'list',
-  'history',
-  'activate',
-  'deactivate',
-  'rotate-secret',
-  'retire-secret',
-] as const
-export type Action = (typeof actions)[number]
 
 export interface ClientsCommand {
   action: Action

@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs'
 import type { Kysely, SqliteDatabase } from 'kysely'
 import { SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
-import type { StoreDialect } from './dialects.ts'
-import { keepingFirstFailure } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
+import { keepingFirstFailure } from './dialect.ts'
 import { cachingStatements } from './statement-cache.ts'
 
 /** Another process that writes holds the file for milliseconds; waiting blocks every request of this one. */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
 
 export async function createApiTables(db: Kysely<unknown>, { autoId, rowId, text }: StoreDialect): Promise<void> {
   await db.schema

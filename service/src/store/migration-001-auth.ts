@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
 
 export async function createAuthTables(db: Kysely<unknown>, { text }: StoreDialect): Promise<void> {
   await createTenantTables(db, text)

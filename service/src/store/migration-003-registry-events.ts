@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
 
 /** Who changed which client when; it outlives the process that did. */
 export async function createRegistryEvents(db: Kysely<unknown>, { autoId, rowId, text }: StoreDialect): Promise<void> {

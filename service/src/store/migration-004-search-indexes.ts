@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
 
 /**
  * An index for each column of agents that a search filters or sorts by, behind the tenant, which every query names.

@@ -1,5 +1,5 @@
 import type { Kysely, Migration } from 'kysely'
-import type { StoreDialect } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
 import { createApiTables } from './migration-001-api.ts'
 import { createAuthTables } from './migration-001-auth.ts'
 import { addSecretTimes } from './migration-002-secret-times.ts'

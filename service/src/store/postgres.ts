@@ -1,7 +1,7 @@
 import { PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import type { StoreDialect } from './dialects.ts'
-import { keepingFirstFailure } from './dialects.ts'
+import type { StoreDialect } from './dialect.ts'
+import { keepingFirstFailure } from './dialect.ts'
 
 const mostConnections = 10
 const int8 = 20

@@ -1,7 +1,7 @@
 import { DEFAULT_MIGRATION_TABLE, Kysely, Migrator, sql } from 'kysely'
-import type { StoreLocation } from './dialects.ts'
-import { openDialect } from './dialects.ts'
 import { migrations } from './migrations.ts'
+import type { StoreLocation } from './open-dialect.ts'
+import { openDialect } from './open-dialect.ts'
 import type { Tables } from './schema.ts'
 
 /** A connection or an open transaction: queries take either. */
