@@ -105,8 +105,10 @@ function checkOptions(options: Checked): void {
   if (!isText(scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/)) invalid('scope must be space-separated tokens')
   if (!Number.isFinite(timeoutMs) || timeoutMs < 1_000 || timeoutMs > 60_000)
     invalid('timeoutMs must be 1,000 to 60,000')
-  if (!/^(service|standard)$/.test(dialect)) invalid('dialect must be service or standard')
-  if (issuerParameter === 'required' && !issuer) invalid('issuerParameter: required needs issuer')
+  if (!/^(service|standard) (optional|required)$/.test(`${dialect} ${issuerParameter}`))
+    invalid('dialect or issuerParameter has an unknown value')
+  if (issuer === undefined ? issuerParameter === 'required' : !isText(issuer, /./))
+    invalid('issuer must be text, and there for issuerParameter: required')
   if (clientSecret === undefined) return
   if (!isText(clientSecret, /./s)) invalid('clientSecret must be text')
   if ('document' in globalThis || 'importScripts' in globalThis)
