@@ -1,6 +1,7 @@
 import { createAuthConfig, createSession, memoryStorage, type Tokens } from 'agent-auth'
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from './support/canary.ts'
+import { testClock } from './support/clock.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
 import { flush, virtualTime } from './support/virtual-time.ts'
@@ -117,6 +118,23 @@ describe('tokens', () => {
     expect(await session.getAccessToken()).toBe(accessToken)
     expect(service.sent).toHaveLength(0)
     expect(events).toEqual([])
+  })
+
+  test('C-088 F095 what expired by a clock that is ahead stays in the store, for those whose clock is right', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { handle } = sharedRecords()
+    const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
+    const right = realm({ storage: handle() })
+    await right.session.signIn({ accessToken, obtainedAtMs, expiresAtMs })
+    const ahead = realm({
+      storage: handle({ step: async () => {} }),
+      options: { clock: testClock(clock.wallMs() + 2 * hour) },
+    })
+    await ahead.session.ready()
+    for (let calls = 0; calls < 3; calls++) expect(await codeOf(ahead.session.getAccessToken())).toBe('login_required')
+    await flush()
+    await right.session.resume()
+    expect(await right.session.getAccessToken()).toBe(accessToken)
   })
 })
 

@@ -154,7 +154,8 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
     }
     const current = held?.record
     if (!over.has(stored.id) && !(current?.id === stored.id && stored.rev < current.rev)) hold(stored)
-    else if (!current) discard((still) => isRecord(still) && over.has(still.id))
+    // What expired here may still live for a machine with another clock.
+    else if (!current && state.reason !== 'expired') discard((still) => isRecord(still) && over.has(still.id))
     if (held) expect(identity)
   }
 
