@@ -125,11 +125,13 @@ async function currentToken(holder: SessionHolder, renewal: Renewal, options: Ge
   const { held } = holder
   if (!held) throw loginRequired()
   if (holder.isFromAnotherSession(rejected)) throw superseded(holder)
-  const { accessToken, refreshToken } = held.record.tokens
+  const { accessToken, refreshToken, obtainedAtMs } = held.record.tokens
   const nowMs = clock.monotonicMs()
   const state = freshness(held, nowMs, minValidMs)
   const refused = rejected === accessToken
-  if (refused && state !== 'spent' && held.record.rev > 1 && nowMs - held.bornMs < refusalPauseMs) return accessToken
+  // By both clocks: the monotonic one may stand still while the machine sleeps.
+  const ageMs = Math.max(nowMs - held.bornMs, clock.wallMs() - obtainedAtMs)
+  if (refused && state !== 'spent' && held.record.rev > 1 && ageMs < refusalPauseMs) return accessToken
   const needed = state === 'spent' || refused || forceRefresh
   if (!needed && (state === 'good' || !refreshToken)) return accessToken
   if (!refreshToken) {

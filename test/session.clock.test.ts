@@ -151,6 +151,16 @@ describe('when a token is renewed', () => {
     expect(await session.getAccessToken({ rejected: tokens.accessToken })).not.toBe(tokens.accessToken)
     expect(service.sent).toHaveLength(1)
   })
+
+  test('F-16 C-100 also when it fell asleep just after a refresh: the pause after that is over', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    const before = await session.getAccessToken({ forceRefresh: true })
+    clock.jumpWall(8 * hour)
+    expect(await session.getAccessToken({ rejected: before })).not.toBe(before)
+    expect(service.sent).toHaveLength(2)
+  })
 })
 
 describe('timers', () => {
