@@ -52,6 +52,8 @@ export function popupLogin({
   let supersede = (): void => {}
   return {
     async signIn({ config, session, name }, { params, signal }) {
+      if (!globalThis.BroadcastChannel)
+        throw new AgentAuthError('popup_blocked', 'This browser has no BroadcastChannel for a popup: redirect.')
       // Before anything is awaited: browsers open a window only in answer to a click.
       const popup = window.open('', '_blank', features)
       if (!popup || popup.closed)
@@ -60,14 +62,19 @@ export function popupLogin({
           'The browser blocked the popup. Call signIn in a click handler, or redirect.',
         )
       supersede()
+      let isLast = true
+      supersede = () => {
+        isLast = false
+      }
       try {
         const state = markedState('popup', generateRandomState())
         const { url, pending } = await startLogin(config, { params, state })
+        if (!isLast) throw superseded()
         popup.location.href = url.href
         const awaited = { channelName: channelName(name), state, redirectUri: config.redirectUri }
         const wait = (ended: AbortSignal): Promise<string> =>
           new Promise((resolve, reject) => {
-            supersede = () => reject(new AgentAuthError('aborted', 'Another popup login took this one’s place.'))
+            supersede = () => reject(superseded())
             receive(awaited, resolve, ended)
             noticeClosing(popup, reject, ended)
           })
@@ -145,6 +152,10 @@ function isElsewhere(popup: Window): boolean {
   } catch {
     return true
   }
+}
+
+function superseded(): AgentAuthError {
+  return new AgentAuthError('aborted', 'Another popup login took this one’s place.')
 }
 
 function openChannel(name: string, ended: AbortSignal): BroadcastChannel {

@@ -74,6 +74,15 @@ it('F101 a blocked window is told at once, and nothing is left behind', async ()
   expect(await page.evaluate(() => ({ ...sessionStorage, ...localStorage }))).toEqual({})
 })
 
+it('F101 F102 a browser without BroadcastChannel, which no window could answer by, opens none and says so at once', async () => {
+  const context = await rig.context()
+  await context.addInitScript(() => Object.assign(window, { BroadcastChannel: undefined }))
+  const page = await rig.open(context, '/memory/home')
+  await page.click('#popup')
+  expect(await outcome(page)).toBe('popup_blocked')
+  expect(context.pages()).toEqual([page])
+})
+
 it('F101 the window is opened before anything is awaited', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const opened = await page.evaluate(() => {
@@ -142,6 +151,14 @@ it('F102 the caller can end the wait, and a second login takes the first one’s
   expect(first).toBe('popup')
   expect(await outcome(page)).toBe('aborted')
   expect(await statusOf(page)).toBe('signed-in')
+})
+
+it('F102 the second of two logins of one moment takes the first one’s place too', async () => {
+  const page = await rig.open(await rig.context(), '/memory/home')
+  const outcomes = await page.evaluate(() =>
+    Promise.all([0, 1].map(() => window.app.codeOf(window.app.auth.signIn({ mode: 'popup' })))),
+  )
+  expect(outcomes).toEqual(['aborted', 'resolved'])
 })
 
 it('C-105 forged hand-overs are passed over, and the true one counts', async () => {
