@@ -2,7 +2,7 @@ import { generateRandomState } from 'oauth4webapi'
 import { requireWebCrypto, startLogin } from '../authorize.ts'
 import { createBearerFetch } from '../bearer.ts'
 import { type AuthConfigOptions, createAuthConfig } from '../config.ts'
-import { succeeds } from '../deadline.ts'
+import { abortable, succeeds } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SessionState } from '../session/holder.ts'
 import { sessionName } from '../session/record.ts'
@@ -112,7 +112,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
     fetch: createBearerFetch(
       {
         async getAccessToken(wanted) {
-          if (arrival.isBusy) await succeeds(Promise.resolve(arrival.finish()))
+          if (arrival.isBusy) await abortable(succeeds(Promise.resolve(arrival.finish())), wanted?.signal)
           return session.getAccessToken(wanted)
         },
       },

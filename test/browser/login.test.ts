@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { browserRig, call, signIn, started, statusOf } from './rig.ts'
+import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
 
 const rig = browserRig()
 
@@ -310,6 +310,19 @@ describe('callback', () => {
     await page.goto(callback)
     expect(await statusOf(page)).not.toBe('signed-in')
     expect(await call(page)).toBe(200)
+  })
+
+  it('C-102 F068 a call whose signal fires meanwhile ends at once, with the signal’s own reason', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 1_000 } })
+    await page.goto(callback)
+    const reason = await page.evaluate(() =>
+      window.app.codeOf(window.app.auth.fetch('/api/x', { signal: AbortSignal.abort(new Error('enough')) })),
+    )
+    expect([reason, await statusOf(page)]).toEqual(['Error', 'loading'])
+    await untilStatus(page, 'signed-in')
   })
 
   it('F008 a guard that signs in while the callback is being finished starts no second login', async () => {
