@@ -19,15 +19,10 @@ export function createTabSession(
   { storage = { ...memoryStorage(), reach: 'tab' }, key, name }: TabSessionOptions,
 ): { session: Session; close(): void } {
   let isShared = storage.reach !== 'tab'
-  let isFollowing = false
   let isDegraded = false
   let shown: string | undefined
   const mark = signOutMark(name)
-  const follow = (): void => {
-    isFollowing = true
-    session.signOut().catch(() => {})
-    isFollowing = false
-  }
+  const follow = (): void => void signOut().catch(() => {})
   const look = (): void => void session.resume().catch(() => {})
   const tabs = joinTabs(name, {
     heard(type) {
@@ -58,15 +53,20 @@ export function createTabSession(
     },
   })
   const session = createSession(config, { storage: record, key })
-  session.subscribe(() => {
-    const { reason, sessionRef } = session.state
-    // A sign-out of before this sign-in does not concern it.
-    if (sessionRef !== shown) mark.hasMoved()
-    shown = sessionRef
-    if (isFollowing || reason !== 'signed_out') return
+  const { signOut } = session
+  // Also where nobody is signed in here: other tabs may each have a session of their own.
+  session.signOut = () => {
+    const done = signOut()
     mark.move()
     tabs.tell('signed-out')
     if (isDegraded) void forgetUnread()
+    return done
+  }
+  session.subscribe(() => {
+    const { sessionRef } = session.state
+    // A sign-out of before this sign-in does not concern it.
+    if (sessionRef !== shown) mark.hasMoved()
+    shown = sessionRef
   })
   return { session, close: () => tabs.close() }
 }

@@ -216,6 +216,15 @@ describe('sign-in and sign-out', () => {
     expect(await statusOf(here)).toBe('signed-in')
   })
 
+  it('C-108 F057 memory: a sign-out in a tab where nobody is signed in reaches those where somebody is', async () => {
+    const context = await rig.context()
+    const here = await rig.signedIn(context, 'memory')
+    const there = await rig.open(context, '/memory/home')
+    expect(await statusOf(there)).toBe('signed-out')
+    expect(await signOut(there)).toBe('resolved')
+    await untilStatus(here, 'signed-out')
+  })
+
   it('memory: site data that is cleared is not taken for a sign-out', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'memory')
