@@ -20,8 +20,8 @@ export function dropCopies(area: Storage): Promise<void> {
 
 async function claimOrDrop(area: Storage): Promise<void> {
   const known = area.getItem(tabKey)
-  // A frame of the same origin shares the storage of its page; what is there is no copy.
-  if (!globalThis.navigator?.locks || globalThis.frameElement || (known && (await claim(known)))) return
+  // Frames share their storage with others of their origin in this tab; what is there is no copy.
+  if (!globalThis.navigator?.locks || window.parent !== window || (known && (await claim(known)))) return
   const records = Object.keys(area).filter((key) => key.startsWith('agent-auth:http'))
   if (known) for (const key of records) area.removeItem(key)
   const name = crypto.randomUUID()

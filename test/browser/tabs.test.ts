@@ -1,5 +1,7 @@
-import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Frame, Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
 import { runs, soakShare } from '../support/runs.ts'
 import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
@@ -340,5 +342,29 @@ describe('tabs that were away', () => {
     })
     // The session looks at its storage anew.
     expect(await page.evaluate(() => window.app.codeOf(window.app.auth.session.getAccessToken()))).toBe('resolved')
+  })
+
+  it('session: nor does a second frame of the app in a page of another site', async () => {
+    const portal = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'))
+    onTestFinished(() => void portal.close())
+    await new Promise<void>((resolve) => portal.listen(0, 'localhost', resolve))
+    const page = await (await rig.context()).newPage()
+    await page.goto(`http://localhost:${(portal.address() as AddressInfo).port}`)
+    const addFrame = async (): Promise<Frame | undefined> => {
+      await page.evaluate(
+        (src) => Object.assign(document.body.appendChild(document.createElement('iframe')), { src }),
+        `${rig.origin}/session/home`,
+      )
+      const frame = page.frames().at(-1)
+      await frame?.waitForFunction(() => window.app?.started)
+      return frame
+    }
+    const first = await addFrame()
+    await first?.evaluate(() =>
+      window.app.auth.session.signIn({ accessToken: 'of-the-first-frame', obtainedAtMs: Date.now() }),
+    )
+    const second = await addFrame()
+    expect(await second?.evaluate(() => window.app.started)).toBe('signed-in')
+    expect(await first?.evaluate(() => window.app.auth.session.getAccessToken())).toBe('of-the-first-frame')
   })
 })
