@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { AgentAuthError, memoryStorage, type TokenStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../src/browser/callback-url.ts'
+import { countAutomatic, forgetAutomatic } from '../src/browser/login-loop.ts'
 import { sharedRecord } from '../src/browser/shared-record.ts'
 import { failure } from './support/token-flow.ts'
 
@@ -14,6 +15,13 @@ const options = {
   clientId: 'app',
   redirectUri: 'https://app.example.com/callback',
 }
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+const never = (): Promise<never> => new Promise(() => {})
+
 const state = markedState('redirect', 'a'.repeat(43))
 
 describe('callback addresses', () => {
@@ -115,6 +123,20 @@ describe('a shared record', () => {
     const full: TokenStorage = { ...memoryStorage(), setItem: () => Promise.reject(new Error('full')) }
     const storage = sharedRecord(full, { changed: () => expect.unreachable(), degraded: () => expect.unreachable() })
     await expect(storage.setItem('a', '1')).rejects.toThrow('full')
+  })
+})
+
+describe('the count of logins nobody clicked for', () => {
+  const hanging: TokenStorage = { getItem: never, setItem: never, removeItem: never }
+
+  it('C-015 does not wait for ever for a storage that hangs', async () => {
+    vi.useFakeTimers()
+    vi.stubGlobal('navigator', { userActivation: { isActive: false } })
+    const counted = failure(countAutomatic(hanging, 0))
+    const forgotten = failure(forgetAutomatic(hanging))
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect((await counted).code).toBe('storage_failed')
+    expect((await forgotten).code).toBe('timeout')
   })
 })
 
