@@ -106,6 +106,19 @@ describe('a shared record', () => {
     expect(told).toEqual(['degraded', 'changed'])
   })
 
+  it('F070 F112 turns to memory when the first reading does not end', async () => {
+    vi.useFakeTimers({ now: 0 })
+    const events: string[] = []
+    const storage: TokenStorage = { ...memoryStorage(), getItem: never }
+    const auth = createBrowserAuth({ ...options, storage, onEvent: ({ type }) => events.push(type) })
+    const ready = auth.ready()
+    await vi.advanceTimersByTimeAsync(4_000)
+    expect(await ready).toEqual({ status: 'signed-out' })
+    await auth.session.signIn({ accessToken: 'in-memory-now', obtainedAtMs: 0 })
+    expect(await auth.session.getAccessToken()).toBe('in-memory-now')
+    expect(events).toEqual(['storage_degraded'])
+  })
+
   it('F-21 does not turn to memory when the storage was readable before, or says itself what is wrong', async () => {
     const inner = memoryStorage()
     let error: Error | undefined

@@ -1,3 +1,4 @@
+import { within } from '../deadline.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { isPromise } from '../session/store.ts'
 import { memoryStorage } from '../storage/memory.ts'
@@ -10,15 +11,18 @@ export interface RecordListeners {
   degraded(): void
 }
 
+/** How long the first reading may take: less than a session waits, which would not know whether anybody is signed in. */
+const firstMs = 4_000
+
 type Item = string | null | undefined
 
-/** Tells of each change, and turns to memory when already the first reading fails: blocked, broken or not there. */
+/** Tells of each change, and turns to memory when already the first reading fails or hangs: blocked, broken, not there. */
 export function sharedRecord(inner: TokenStorage, { changed, degraded }: RecordListeners): TokenStorage {
   let used = inner
   let readable = false
   const fallBack = (error: unknown, key: string): MaybePromise<Item> => {
     // What was readable before may be again; a storage of this library says itself when it must be left alone.
-    if (readable || isAgentAuthError(error)) throw error
+    if (readable || (isAgentAuthError(error) && error.code !== 'timeout')) throw error
     if (used === inner) {
       used = memoryStorage()
       degraded()
@@ -34,7 +38,8 @@ export function sharedRecord(inner: TokenStorage, { changed, degraded }: RecordL
     getItem(key) {
       try {
         const item = used.getItem(key)
-        return isPromise(item) ? item.then(read, (error) => fallBack(error, key)) : read(item)
+        if (!isPromise(item)) return read(item)
+        return (readable ? item : within(firstMs, item)).then(read, (error) => fallBack(error, key))
       } catch (error) {
         return fallBack(error, key)
       }
