@@ -14,7 +14,7 @@ export function Root({ auth }: { auth: BrowserAuth }): ReactElement {
 function Door(): ReactElement {
   const { state, error, signIn, signOut } = useAuth()
   const [failure, setFailure] = useState<unknown>()
-  if (state.status === 'loading') return <p>One moment …</p>
+  if (state.status === 'loading' && error === undefined) return <p>One moment …</p>
   const [label, act] = state.status === 'signed-in' ? (['Sign out', signOut] as const) : (['Sign in', signIn] as const)
   return (
     <button type="button" onClick={() => act().catch(setFailure)}>

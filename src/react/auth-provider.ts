@@ -16,6 +16,7 @@ import type { SessionState } from '../session/holder.ts'
 
 /** What `useAuth` returns: the same object until the state or the error changes. */
 export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {
+  /** `loading` until it is known who is signed in; with an `error`, the storage could not be read. */
   readonly state: SessionState
   /** Why the login that this page was opened with failed; undefined once somebody is signed in. */
   readonly error: unknown
