@@ -3,7 +3,7 @@ import { AgentAuthError, memoryStorage, type TokenStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../src/browser/callback-url.ts'
-import { countAutomatic, forgetAutomatic } from '../src/browser/login-loop.ts'
+import { countAutomatic, noteSuccess } from '../src/browser/login-loop.ts'
 import { sharedRecord } from '../src/browser/shared-record.ts'
 import { failure } from './support/token-flow.ts'
 
@@ -106,7 +106,7 @@ describe('a shared record', () => {
     expect(told).toEqual(['degraded', 'changed'])
   })
 
-  it('F070 F112 turns to memory when the first reading does not end', async () => {
+  it('F070 turns to memory when the first reading does not end', async () => {
     vi.useFakeTimers({ now: 0 })
     const events: string[] = []
     const storage: TokenStorage = { ...memoryStorage(), getItem: never }
@@ -146,10 +146,29 @@ describe('the count of logins nobody clicked for', () => {
     vi.useFakeTimers()
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const counted = failure(countAutomatic(hanging, 0))
-    const forgotten = failure(forgetAutomatic(hanging))
+    const forgotten = failure(noteSuccess(hanging, 0))
     await vi.advanceTimersByTimeAsync(5_000)
     expect((await counted).code).toBe('storage_failed')
     expect((await forgotten).code).toBe('timeout')
+  })
+
+  it('C-015 F008 begins anew after a success that lasted, and not after one that was gone at once', async () => {
+    vi.stubGlobal('navigator', { userActivation: { isActive: false } })
+    const storage = memoryStorage()
+    const loginAt = async (nowMs: number): Promise<void> => {
+      await countAutomatic(storage, nowMs)
+      await noteSuccess(storage, nowMs)
+    }
+    for (let reloads = 0; reloads < 5; reloads++) await loginAt(reloads * 5_000)
+    await loginAt(24_999)
+    expect((await failure(loginAt(29_998))).code).toBe('login_failed')
+    await loginAt(29_999)
+  })
+
+  it('C-015 F095 is not kept up by a clock that was set back', async () => {
+    vi.stubGlobal('navigator', { userActivation: { isActive: false } })
+    const storage = memoryStorage()
+    for (const nowMs of [300_000, 300_001, 0]) await countAutomatic(storage, nowMs)
   })
 })
 

@@ -8,7 +8,7 @@ import type { Session } from '../session.ts'
 import { pendingLogins } from '../storage/pending-logins.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback } from './callback-url.ts'
-import { forgetAutomatic } from './login-loop.ts'
+import { noteSuccess } from './login-loop.ts'
 
 export interface ArrivalParts {
   readonly config: AuthConfig
@@ -46,7 +46,7 @@ export function createArrival(parts: ArrivalParts): Arrival {
   async function exchange(callback: string): Promise<void> {
     grant ??= readCallback(await logins.take(callback), callback, { nowMs: config.clock.wallMs() })
     await session.signIn(await exchangeCode(config, grant))
-    await succeeds(forgetAutomatic(loginStorage))
+    await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
     if (grant.returnTo !== undefined) navigate(grant.returnTo)
   }
 

@@ -5,6 +5,8 @@ import type { TokenStorage } from '../storage/token-storage.ts'
 
 const key = 'agent-auth:automatic'
 const windowMs = 300_000
+/** A login that is gone sooner, as from the memory of a page that leaves at once, was no success. */
+const keptMs = 5_000
 /** For all operations of one count. */
 const limitMs = 5_000
 
@@ -26,12 +28,25 @@ export async function countAutomatic(storage: TokenStorage, nowMs: number): Prom
 }
 
 async function count(storage: TokenStorage, nowMs: number): Promise<boolean> {
-  const earlier = ((await storage.getItem(key)) ?? '').split(' ').filter((at) => at && nowMs - Number(at) < windowMs)
+  const [times, succeededAt] = await read(storage)
+  const isKept = succeededAt !== undefined && Math.abs(nowMs - Number(succeededAt)) >= keptMs
+  const earlier = times.split(' ').filter((at) => at && !isKept && Math.abs(nowMs - Number(at)) < windowMs)
   if (earlier.length > 1) return false
   await storage.setItem(key, [...earlier, nowMs].join(' '))
   return true
 }
 
-export async function forgetAutomatic(storage: TokenStorage): Promise<void> {
-  await within(limitMs, (async () => storage.removeItem(key))())
+/** Notes a login that succeeded; whether it lasted shows when the next one begins. */
+export async function noteSuccess(storage: TokenStorage, nowMs: number): Promise<void> {
+  const note = async (): Promise<void> => {
+    const [times] = await read(storage)
+    if (times) await storage.setItem(key, `${times}+${nowMs}`)
+  }
+  await within(limitMs, note())
+}
+
+/** The times of the logins counted, and that of the success after them. */
+async function read(storage: TokenStorage): Promise<[times: string, succeededAt: string | undefined]> {
+  const [times = '', succeededAt] = ((await storage.getItem(key)) ?? '').split('+')
+  return [times, succeededAt]
 }

@@ -120,7 +120,21 @@ describe('login', () => {
     await page.reload()
     await page.click('#redirect')
     await page.waitForFunction(() => window.app?.started === 'signed-in')
-    expect(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => /automatic/.test(key)))).toEqual([])
+    expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:automatic'))).toMatch(/^\d+ \d+\+\d+$/)
+  })
+
+  it('C-015 F008 an app that loses each login by leaving its page at once is stopped as well', async () => {
+    const context = await rig.context()
+    const outcome = new Promise<string>(
+      (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
+    )
+    await context.addInitScript(() => {
+      window.adjust = (options) => ({ ...options, navigate: (path) => location.replace(path) })
+    })
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    expect(await outcome).toBe('login_failed')
+    expect(rig.tokenRequests('authorization_code')).toBe(2)
   })
 
   it('C-011 F070 without a place for the login nobody is sent away', async () => {
