@@ -1,7 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import { raw } from 'hono/html'
+import { html, raw } from 'hono/html'
 import { type Child, isValidElement } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { style, styleHash } from './style.ts'
 
@@ -18,6 +19,8 @@ export interface Page {
   script?: { text: string; hash: string }
   children: Child
 }
+
+type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
 function policyFor({ script }: Page): string {
   const scripted = script === undefined ? [] : [`script-src ${script.hash}`, "connect-src 'self'"]
@@ -38,39 +41,47 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
   c.header('X-Content-Type-Options', 'nosniff')
   c.header('Referrer-Policy', 'no-referrer')
   c.header('Cache-Control', 'no-store')
-  return c.html(`<!doctype html>${textOf(<Layout {...page} />)}`, page.status)
+  return c.html(textOf(page), page.status)
 }
 
 /**
- * What `toString` gives, without the AsyncLocalStorage that it starts for asynchronous components: from the first page on,
- * Node 20 would call a hook for every promise of the process. No component here is asynchronous.
+ * A page as text. Hono's components for what stands in a head, and every `toString` of an element, start an
+ * AsyncLocalStorage for asynchronous components: from the first page on, Node 20 would call a hook for every promise of
+ * the process. So the frame is a template, and no component is asynchronous.
  */
-function textOf(page: unknown): string {
+function textOf({ title, width = 'narrow', forwardTo, script, children }: Page): Html {
+  const forward = forwardTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url=${forwardTo}" />`
+  const main = <Main title={title} width={width} content={children} />
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        ${forward}
+        <title>${title} · Agent Management Service</title>
+        <style>${raw(style)}</style>
+      </head>
+      <body>
+        ${raw(elementText(main))}
+        ${script === undefined ? '' : html`<script type="module">${raw(script.text)}</script>`}
+      </body>
+    </html>`
+}
+
+function elementText(element: unknown): string {
   const buffer = Object.assign([''], { callbacks: [] })
-  if (isValidElement(page)) page.toStringToBuffer(buffer)
+  if (isValidElement(element)) element.toStringToBuffer(buffer)
   const [text] = buffer
   if (!text || buffer.length > 1) throw new Error('a page is one element without asynchronous parts')
   return text
 }
 
-function Layout({ title, width = 'narrow', forwardTo, script, children }: Page) {
+function Main({ title, width, content }: { title: string; width: 'narrow' | 'wide'; content: Child }) {
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        {forwardTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${forwardTo}`} />}
-        <title>{title} · Agent Management Service</title>
-        <style>{raw(style)}</style>
-      </head>
-      <body>
-        <main class={width}>
-          <p class="brand">Agent Management Service</p>
-          <h1>{title}</h1>
-          {children}
-        </main>
-        {script === undefined ? null : <script type="module">{raw(script.text)}</script>}
-      </body>
-    </html>
+    <main class={width}>
+      <p class="brand">Agent Management Service</p>
+      <h1>{title}</h1>
+      {content}
+    </main>
   )
 }
