@@ -1,4 +1,4 @@
-import type { ClientRecord } from '../store/clients.ts'
+import type { ClientRecord, RegisteredClient } from '../store/clients.ts'
 import type { Query } from './query.ts'
 import { matchesRegistered } from './redirect-uris.ts'
 
@@ -17,7 +17,7 @@ const longestStateBytes = 2_048
 const singleParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
 
 /** The redirect URI, only when it is sent once and registered for this client; nothing may be sent anywhere else (S-003). */
-export function verifiedRedirectUri(query: Query, client: ClientRecord): string | undefined {
+export function verifiedRedirectUri(query: Query, client: RegisteredClient): string | undefined {
   const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
   if (sent === undefined) return undefined
   return client.redirectUris.some((registered) => matchesRegistered(sent, registered, client.kind)) ? sent : undefined

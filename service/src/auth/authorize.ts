@@ -5,7 +5,7 @@ import { showSignIn } from '../pages/sign-in.tsx'
 import type { AuthorizationRequest } from '../store/authorization-requests.ts'
 import { requestLifeMs, saveRequest } from '../store/authorization-requests.ts'
 import type { ClientRecord } from '../store/clients.ts'
-import { findClient } from '../store/clients.ts'
+import { findRegisteredClient } from '../store/clients.ts'
 import { approveAtOnce, findAutomaticPerson } from './approve-at-once.ts'
 import type { AskedFor } from './authorization-request.ts'
 import { readAskedFor, verifiedRedirectUri } from './authorization-request.ts'
@@ -24,7 +24,7 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
   const { store } = c.get('service')
   const query = parseQuery(c.req.raw.url)
   const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
-  const client = clientId === undefined ? undefined : await findClient(store.db, clientId)
+  const client = clientId === undefined ? undefined : await findRegisteredClient(store.db, clientId)
   if (client === undefined) return showError(c, 400, 'The application that sent you here is not known (client_id).')
   const redirectUri = verifiedRedirectUri(query, client)
   if (redirectUri === undefined) {

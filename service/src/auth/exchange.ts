@@ -94,10 +94,9 @@ async function startGrant(
     person_id: code.person_id,
     tenant_id: code.tenant_id,
     scope: code.scope,
-    created_ms: nowMs,
     expires_ms: nowMs + absoluteLifeMs[client.kind],
   }
-  await saveGrant(tx, grant)
+  await saveGrant(tx, { ...grant, created_ms: nowMs })
   await markCodeUsed(tx, { hash: code.hash, grantId: grant.id, nowMs, keepUntilMs: grant.expires_ms })
-  return { ...grant, touched_ms: nowMs, revoked_ms: null }
+  return grant
 }

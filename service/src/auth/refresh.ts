@@ -1,8 +1,9 @@
 import type { ServiceContext } from '../context.ts'
 import type { ClientRecord } from '../store/clients.ts'
-import type { Grant, RefreshToken } from '../store/grants.ts'
+import type { LiveRefreshToken } from '../store/grants.ts'
 import {
   extendIdleLife,
+  findLiveRefreshToken,
   findRefreshToken,
   lockGrantOfRefreshToken,
   markRefreshTokenUsed,
@@ -23,8 +24,8 @@ interface Use {
   tx: Db
   client: ClientRecord
   presented: string
-  grant: Grant
-  token: RefreshToken
+  /** The token's record and its grant's. */
+  grant: LiveRefreshToken
   permissions: string[]
 }
 
@@ -56,26 +57,25 @@ async function findAndUse(
 ): Promise<Result> {
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented)
-  const grant = await lockGrantOfRefreshToken(tx, hash, nowMs)
-  const token = await findRefreshToken(tx, hash)
-  if (grant === undefined || token === undefined || grant.client_id !== client.id) return 'refused'
-  if (grant.revoked_ms !== null || token.revoked_ms !== null || grant.expires_ms <= nowMs) return 'refused'
+  await lockGrantOfRefreshToken(tx, hash, nowMs)
+  const grant = await findLiveRefreshToken(tx, { hash, clientId: client.id, nowMs })
+  if (grant === undefined) return 'refused'
   const standing = await findStanding(tx, {
     clientId: client.id,
     personId: grant.person_id,
     tenantId: grant.tenant_id,
   })
   if (typeof standing === 'string') return standing
-  const use = { tx, client, presented, grant, token, permissions: standing.permissions }
-  if (token.used_ms !== null) return useAgain(service, use)
-  if (token.idle_expires_ms <= nowMs) return 'refused'
+  const use = { tx, client, presented, grant, permissions: standing.permissions }
+  if (grant.used_ms !== null) return useAgain(service, use)
+  if (grant.idle_expires_ms <= nowMs) return 'refused'
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
 }
 
 async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> {
   const pair = await issuePair(service, { ...use, kind: use.client.kind })
   await markRefreshTokenUsed(use.tx, {
-    hash: use.token.hash,
+    hash: use.grant.hash,
     usedMs: service.clock.nowMs(),
     successorHash: hashToken(pair.refreshToken),
     // Only the holder of the old token can read the new pair (S-049).
@@ -87,7 +87,7 @@ async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> 
 /** Without rotation the same refresh token goes on, and its idle life starts anew. */
 async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
   const idleExpiresMs = idleExpiry(use.grant, use.client.kind, service.clock.nowMs())
-  await extendIdleLife(use.tx, use.token.hash, idleExpiresMs)
+  await extendIdleLife(use.tx, use.grant.hash, idleExpiresMs)
   return issueAccessToken(service, use)
 }
 
@@ -95,13 +95,13 @@ async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
  * A token that was rotated before. Its owner may have lost the answer: for a short while, and as long as nobody used
  * the successor, the same pair is given again (S-048). Anything else means that two parties hold the token (S-050).
  */
-async function useAgain(service: ServiceContext, { tx, presented, grant, token }: Use): Promise<Result> {
+async function useAgain(service: ServiceContext, { tx, presented, grant }: Use): Promise<Result> {
   const nowMs = service.clock.nowMs()
-  const isInGrace = token.used_ms !== null && nowMs - token.used_ms < service.config.graceMs
-  const successor = token.successor_hash === null ? undefined : await findRefreshToken(tx, token.successor_hash)
+  const isInGrace = grant.used_ms !== null && nowMs - grant.used_ms < service.config.graceMs
+  const successor = grant.successor_hash === null ? undefined : await findRefreshToken(tx, grant.successor_hash)
   const isFresh = successor !== undefined && successor.used_ms === null && successor.revoked_ms === null
-  if (isInGrace && isFresh && token.successor_sealed !== null) {
-    return JSON.parse(unseal(presented, token.successor_sealed)) as IssuedTokens
+  if (isInGrace && isFresh && grant.successor_sealed !== null) {
+    return JSON.parse(unseal(presented, grant.successor_sealed)) as IssuedTokens
   }
   await revokeGrant(tx, grant.id, nowMs)
   return { replayOf: { personId: grant.person_id, tenant: grant.tenant_id } }

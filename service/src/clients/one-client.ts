@@ -5,7 +5,7 @@ import { showClient } from '../pages/client.tsx'
 import { showCredentials } from '../pages/client-credentials.tsx'
 import { showError } from '../pages/error.tsx'
 import { clientRegistryOf } from '../store/client-registry.ts'
-import type { ClientRecord } from '../store/clients.ts'
+import type { RegisteredClient } from '../store/clients.ts'
 import { listRegistryChanges } from '../store/registry-events.ts'
 import type { Admin } from './admin.ts'
 import { readAdmin, readAdminForm, registryContext } from './admin.ts'
@@ -71,7 +71,7 @@ async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Ref
   return showClient(c, { client, secrets, ...shown, status: refusal.status ?? 200, problem: refusal.problem })
 }
 
-function findClient(c: Context<HttpEnvironment>, { person }: Admin): Promise<ClientRecord | undefined> {
+function findClient(c: Context<HttpEnvironment>, { person }: Admin): Promise<RegisteredClient | undefined> {
   return clientRegistryOf(c.get('service').store.db, person.tenantId).find(clientIdOf(c))
 }
 

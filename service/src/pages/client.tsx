@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { RegistryEvent } from '../journal.ts'
 import type { ClientSecret } from '../store/client-registry.ts'
-import type { ClientRecord } from '../store/clients.ts'
+import type { RegisteredClient } from '../store/clients.ts'
 import type { RegistryChange } from '../store/registry-events.ts'
 import { Fact } from './fact.tsx'
 import { showPage } from './layout.tsx'
@@ -11,7 +11,7 @@ import { PasswordField } from './sign-in-form.tsx'
 import { Table } from './table.tsx'
 
 interface ClientPage {
-  client: ClientRecord
+  client: RegisteredClient
   secrets: ClientSecret[]
   /** Newest first. */
   changes: RegistryChange[]

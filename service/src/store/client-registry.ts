@@ -1,5 +1,5 @@
-import type { ClientRecord } from './clients.ts'
-import { findClient } from './clients.ts'
+import type { RegisteredClient } from './clients.ts'
+import { findRegisteredClient } from './clients.ts'
 import type { Db } from './store.ts'
 
 export interface NewClient {
@@ -16,8 +16,8 @@ export interface ClientSecret {
 
 /** The clients of one tenant. Nobody else's can be seen or changed; secrets are added only to a client found before. */
 export interface ClientRegistry {
-  list(): Promise<ClientRecord[]>
-  find(clientId: string): Promise<ClientRecord | undefined>
+  list(): Promise<RegisteredClient[]>
+  find(clientId: string): Promise<RegisteredClient | undefined>
   /** Active, and approved for its own tenant with the api surface. */
   create(client: NewClient): Promise<void>
   setActive(clientId: string, activity: 'active' | 'inactive'): Promise<void>
@@ -30,8 +30,8 @@ export interface ClientRegistry {
 }
 
 export function clientRegistryOf(db: Db, tenantId: string): ClientRegistry {
-  async function find(clientId: string): Promise<ClientRecord | undefined> {
-    const client = await findClient(db, clientId)
+  async function find(clientId: string): Promise<RegisteredClient | undefined> {
+    const client = await findRegisteredClient(db, clientId)
     return client?.tenantId === tenantId ? client : undefined
   }
   function ownClient(clientId: string) {

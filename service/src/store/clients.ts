@@ -9,41 +9,35 @@ export interface ClientRecord {
   name: string
   kind: 'public' | 'confidential'
   active: boolean
+}
+
+export interface RegisteredClient extends ClientRecord {
   redirectUris: string[]
 }
 
-const clientWithUris = prepare((db, { id }: Slots<{ id: string }>) =>
-  db
-    .selectFrom('clients')
-    .leftJoin('client_redirect_uris as uris', 'uris.client_id', 'clients.id')
-    .selectAll('clients')
-    .select('uris.redirect_uri')
-    .where('clients.id', '=', id)
-    .orderBy('uris.position'),
+const client = prepare((db, { id }: Slots<{ id: string }>) =>
+  db.selectFrom('clients').select(['id', 'tenant_id', 'name', 'kind', 'active']).where('id', '=', id),
 )
 
 /** One query, whether there is such a client or not (S-044). */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
-  const rows = await clientWithUris.all(db, { id: lookupText(clientId) })
-  const [row] = rows
+  const row = await client.first(db, { id: lookupText(clientId) })
   if (row === undefined) return undefined
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    kind: row.kind,
-    active: row.active === 1,
-    redirectUris: rows.flatMap(({ redirect_uri }) => redirect_uri ?? []),
-  }
+  return { id: row.id, tenantId: row.tenant_id, name: row.name, kind: row.kind, active: row.active === 1 }
 }
 
+/** The client with what only its registration and an authorize request need. */
+export async function findRegisteredClient(db: Db, clientId: string): Promise<RegisteredClient | undefined> {
+  const found = await findClient(db, clientId)
+  return found === undefined ? undefined : { ...found, redirectUris: await findRedirectUris(db, clientId) }
+}
+
+const redirectUris = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
+  db.selectFrom('client_redirect_uris').select('redirect_uri').where('client_id', '=', clientId).orderBy('position'),
+)
+
 async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('client_redirect_uris')
-    .select('redirect_uri')
-    .where('client_id', '=', lookupText(clientId))
-    .orderBy('position')
-    .execute()
+  const rows = await redirectUris.all(db, { clientId: lookupText(clientId) })
   return rows.map((row) => row.redirect_uri)
 }
 

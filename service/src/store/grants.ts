@@ -4,10 +4,11 @@ import { prepare } from './prepare.ts'
 import type { GrantTable, RefreshTokenTable } from './schema.ts'
 import type { Db } from './store.ts'
 
-export type Grant = Selectable<GrantTable>
+/** What the tokens of a grant are made from. */
+export type Grant = Omit<Selectable<GrantTable>, 'created_ms' | 'touched_ms' | 'revoked_ms'>
 export type RefreshToken = Selectable<RefreshTokenTable>
 
-type NewGrant = Omit<Grant, 'touched_ms' | 'revoked_ms'>
+type NewGrant = Grant & { created_ms: number }
 
 const insertGrant = prepare((db, grant: Slots<NewGrant>) =>
   db.insertInto('grants').values({
@@ -31,13 +32,39 @@ const lockGrant = prepare((db, { hash, nowMs }: Slots<{ hash: string; nowMs: num
   db
     .updateTable('grants')
     .set({ touched_ms: nowMs })
-    .where('id', '=', (select) => select.selectFrom('refresh_tokens').select('grant_id').where('hash', '=', hash))
-    .returningAll(),
+    .where('id', '=', (select) => select.selectFrom('refresh_tokens').select('grant_id').where('hash', '=', hash)),
 )
 
-/** The family of a refresh token. The update locks it, so that uses of one family run one after the other. */
-export async function lockGrantOfRefreshToken(db: Db, hash: string, nowMs: number): Promise<Grant | undefined> {
-  return lockGrant.first(db, { hash, nowMs })
+/** The update locks the family of a refresh token, so that uses of one family run one after the other. */
+export async function lockGrantOfRefreshToken(db: Db, hash: string, nowMs: number): Promise<void> {
+  await lockGrant.run(db, { hash, nowMs })
+}
+
+interface Presented {
+  hash: string
+  clientId: string
+  nowMs: number
+}
+
+const liveRefreshToken = prepare((db, { hash, clientId, nowMs }: Slots<Presented>) =>
+  db
+    .selectFrom('refresh_tokens as token')
+    .innerJoin('grants', 'grants.id', 'token.grant_id')
+    .select(['grants.id', 'grants.client_id', 'grants.person_id', 'grants.tenant_id', 'grants.scope'])
+    .select(['grants.expires_ms', 'token.hash', 'token.idle_expires_ms', 'token.used_ms'])
+    .select(['token.successor_hash', 'token.successor_sealed'])
+    .where('token.hash', '=', hash)
+    .where('token.revoked_ms', 'is', null)
+    .where('grants.client_id', '=', clientId)
+    .where('grants.revoked_ms', 'is', null)
+    .where('grants.expires_ms', '>', nowMs),
+)
+
+export type LiveRefreshToken = Grant & Omit<RefreshToken, 'grant_id' | 'revoked_ms'>
+
+/** A refresh token of this client with its grant, used or not, while neither is revoked or over. */
+export async function findLiveRefreshToken(db: Db, presented: Presented): Promise<LiveRefreshToken | undefined> {
+  return liveRefreshToken.first(db, presented)
 }
 
 /** Ends everything that came from one consent: refresh tokens and access tokens (S-028, S-050). */
