@@ -189,6 +189,18 @@ test('S-051 a confidential grant ends after 30 d', async () => {
   await expectRefused(refresh_token)
 })
 
+test('S-051 S-052 a spent token of a grant that is over, but not cleaned away yet, is no reuse', async () => {
+  const { refresh_token } = await login(service)
+  await rotate(refresh_token)
+  service.dev.advance(24 * hourMs - 1_000)
+  // Whoever comes now starts the cleaning; for a minute there is no other.
+  await service.fetch(service.authUrl)
+  service.dev.advance(1_000)
+  await expectRefused(refresh_token)
+  const events = service.dev.journal().flatMap((entry) => (entry.kind === 'event' ? [entry.event] : []))
+  expect(events).not.toContain('refresh_token_reused')
+})
+
 test('S-052 rotated tokens are remembered after the cleaning', async () => {
   const first = await login(service)
   let latest = first

@@ -1,8 +1,7 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { PersonRecord } from '../store/people.ts'
-import { findPersonById } from '../store/people.ts'
-import { createSignInSession, deleteSignInSession, touchSignInSession } from '../store/sign-in-sessions.ts'
+import { createSignInSession, deleteSignInSession, useSignInSession } from '../store/sign-in-sessions.ts'
 import { dropCookie, readCookie, writeCookie } from './cookies.ts'
 import { hashToken, randomSecret } from './secrets.ts'
 
@@ -17,8 +16,7 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   const cookie = readCookie(c, 'session')
   if (cookie === undefined) return undefined
   const sessionHash = hashToken(cookie)
-  const personId = await touchSignInSession(store.db, sessionHash, clock.nowMs())
-  const person = personId === undefined ? undefined : await findPersonById(store.db, personId)
+  const person = await useSignInSession(store.db, sessionHash, clock.nowMs())
   return person?.active ? { person, sessionHash } : undefined
 }
 

@@ -1,3 +1,4 @@
+import type { InferResult } from 'kysely'
 import { lookupText } from './lookup-text.ts'
 import type { Slots } from './prepare.ts'
 import { prepare } from './prepare.ts'
@@ -14,31 +15,45 @@ export interface PersonRecord {
   active: boolean
 }
 
-const by = { id: findBy('id'), email: findBy('email') }
-
-function findBy(column: 'id' | 'email') {
-  return prepare((db, { value }: Slots<{ value: string }>) =>
-    db
-      .selectFrom('people')
-      .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
-      .selectAll('people')
-      .select(['tenants.name as tenant_name', 'tenants.active as tenant_active'])
-      .where(`people.${column}`, '=', value),
-  )
-}
+const byEmail = prepare((db, { email }: Slots<{ email: string }>) => selectPeople(db).where('people.email', '=', email))
 
 export async function findPersonByEmail(db: Db, email: string): Promise<PersonRecord | undefined> {
-  return findPerson(db, 'email', lookupText(email.toLowerCase()))
+  const row = await byEmail.first(db, { email: lookupText(email.toLowerCase()) })
+  return row === undefined ? undefined : personOf(row)
 }
 
-export async function findPersonById(db: Db, id: string): Promise<PersonRecord | undefined> {
-  return findPerson(db, 'id', id)
+interface LiveSession {
+  idHash: string
+  seenAfterMs: number
+  createdAfterMs: number
 }
+
+const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<LiveSession>) =>
+  selectPeople(db)
+    .innerJoin('sign_in_sessions as session', 'session.person_id', 'people.id')
+    .where('session.id_hash', '=', idHash)
+    .where('session.seen_ms', '>', seenAfterMs)
+    .where('session.created_ms', '>', createdAfterMs),
+)
+
+/** Whoever is signed in with a session that neither idles nor is as old as this. */
+export async function findPersonBySession(db: Db, session: LiveSession): Promise<PersonRecord | undefined> {
+  const row = await bySession.first(db, session)
+  return row === undefined ? undefined : personOf(row)
+}
+
+function selectPeople(db: Db) {
+  return db
+    .selectFrom('people')
+    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+    .select(['people.id', 'people.tenant_id', 'people.email', 'people.name', 'people.password_hash'])
+    .select(['people.permissions', 'people.active', 'tenants.name as tenant_name', 'tenants.active as tenant_active'])
+}
+
+type PersonRow = InferResult<ReturnType<typeof selectPeople>>[number]
 
 /** A person counts as active only together with the tenant. */
-async function findPerson(db: Db, column: 'id' | 'email', value: string): Promise<PersonRecord | undefined> {
-  const row = await by[column].first(db, { value })
-  if (row === undefined) return undefined
+function personOf(row: PersonRow): PersonRecord {
   return {
     id: row.id,
     tenantId: row.tenant_id,

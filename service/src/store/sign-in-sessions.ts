@@ -1,3 +1,5 @@
+import type { PersonRecord } from './people.ts'
+import { findPersonBySession } from './people.ts'
 import type { Slots } from './prepare.ts'
 import { prepare } from './prepare.ts'
 import type { Db } from './store.ts'
@@ -19,28 +21,16 @@ export async function createSignInSession(db: Db, idHash: string, personId: stri
   await insertSession.run(db, { idHash, personId, nowMs })
 }
 
-interface Touch {
-  idHash: string
-  nowMs: number
-  seenAfterMs: number
-  createdAfterMs: number
-}
-
-const touch = prepare((db, { idHash, nowMs, seenAfterMs, createdAfterMs }: Slots<Touch>) =>
-  db
-    .updateTable('sign_in_sessions')
-    .set({ seen_ms: nowMs })
-    .where('id_hash', '=', idHash)
-    .where('seen_ms', '>', seenAfterMs)
-    .where('created_ms', '>', createdAfterMs)
-    .returning('person_id'),
+const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: number }>) =>
+  db.updateTable('sign_in_sessions').set({ seen_ms: nowMs }).where('id_hash', '=', idHash),
 )
 
 /** The person of a session that has neither idled out nor grown too old; using it counts as activity (S-023). */
-export async function touchSignInSession(db: Db, idHash: string, nowMs: number): Promise<string | undefined> {
+export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<PersonRecord | undefined> {
   const limits = { seenAfterMs: nowMs - idleLifeMs, createdAfterMs: nowMs - absoluteLifeMs }
-  const row = await touch.first(db, { idHash, nowMs, ...limits })
-  return row?.person_id
+  const person = await findPersonBySession(db, { idHash, ...limits })
+  if (person !== undefined) await touch.run(db, { idHash, nowMs })
+  return person
 }
 
 export async function deleteSignInSession(db: Db, idHash: string): Promise<void> {
