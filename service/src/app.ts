@@ -1,5 +1,3 @@
-import type { Hono } from 'hono'
-import { createApiApp } from './api/api-app.ts'
 import { createAuthApp } from './auth/auth-app.ts'
 import { loadKeys } from './auth/keys.ts'
 import { createPasswords } from './auth/passwords.ts'
@@ -15,9 +13,10 @@ import { createDevApp } from './dev/dev-app.ts'
 import { readRoster } from './dev/roster.ts'
 import { isSeeded, seed } from './dev/seed.ts'
 import { createFaults } from './faults.ts'
-import type { HttpEnvironment } from './http/environment.ts'
 import { createInProcessFetch } from './in-process-fetch.ts'
 import { createJournal } from './journal.ts'
+import type { ServedApp } from './served-app.ts'
+import { onFirstRequest } from './served-app.ts'
 import type { DevControls, Service } from './service.ts'
 import { openStore } from './store/store.ts'
 
@@ -25,8 +24,8 @@ import { openStore } from './store/store.ts'
 export interface Assembly {
   service: Service
   context: ServiceContext
-  authApp: Hono<HttpEnvironment>
-  apiApp: Hono<HttpEnvironment>
+  authApp: ServedApp
+  apiApp: ServedApp
 }
 
 /** The whole service in process, without a port. */
@@ -70,7 +69,8 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
   const authApp = createAuthApp(context)
   const { authUrl, baseUrl } = config
   if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster }))
-  const apiApp = createApiApp(context)
+  // Its schemas are a tenth of a start, and a login needs none of them.
+  const apiApp = onFirstRequest(async () => (await import('./api/api-app.ts')).createApiApp(context))
   const service: Service = {
     authUrl,
     baseUrl,

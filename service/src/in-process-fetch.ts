@@ -1,9 +1,9 @@
-import type { Hono } from 'hono'
 import type { HttpEnvironment } from './http/environment.ts'
 import { loseInProcess } from './http/lost-answer.ts'
+import type { ServedApp } from './served-app.ts'
 
 /** A fetch without sockets: the origin chooses the app, an unknown one fails as an unreachable host does. */
-export function createInProcessFetch(apps: Record<string, Hono<HttpEnvironment>>): typeof fetch {
+export function createInProcessFetch(apps: Record<string, ServedApp>): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const app = apps[new URL(request.url).origin]

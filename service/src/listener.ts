@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { Hono } from 'hono'
 import type { HttpEnvironment, NodeBindings } from './http/environment.ts'
 import { loseOnSocket } from './http/lost-answer.ts'
+import type { ServedApp } from './served-app.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
 const hostname = '127.0.0.1'
@@ -33,7 +33,7 @@ type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
 export interface Listener {
   server: Server
   url: string
-  serve(app: Hono<HttpEnvironment>): void
+  serve(app: ServedApp): void
 }
 
 /**
@@ -47,7 +47,7 @@ export function listen(
   port: number,
   { limits = usualLimits, process = 'theirs' }: { limits?: ListenerLimits; process?: ProcessOwner } = {},
 ): Promise<Listener> {
-  let app: Hono<HttpEnvironment> | undefined
+  let app: ServedApp | undefined
   const server = createAdaptorServer({
     fetch: (request, env) => (app === undefined ? starting() : answer(app, request, env as NodeEnvironment)),
     overrideGlobalObjects: process === 'ours',
@@ -75,7 +75,7 @@ export function listen(
   })
 }
 
-async function answer(app: Hono<HttpEnvironment>, request: Request, env: NodeEnvironment): Promise<Response> {
+async function answer(app: ServedApp, request: Request, env: NodeEnvironment): Promise<Response> {
   const answered = await app.fetch(request, env)
   return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
 }

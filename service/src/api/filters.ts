@@ -1,5 +1,5 @@
 import type { Filter } from '../store/search.ts'
-import { isStorable } from './text.ts'
+import { isStorable } from './characters.ts'
 
 /** The columns a search may filter and sort by, and the type of their values (spec 4.2, 4.4). */
 export type ColumnTypes<Column extends string> = Readonly<Record<Column, 'integer' | 'text' | 'boolean'>>

@@ -1,19 +1,7 @@
 import * as z from 'zod'
+import { hasInvisible, isStorable } from './characters.ts'
 
 const longestName = 500
-// Controls, zero-width characters, bidi marks and embeddings, byte order mark.
-const invisible = /[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
-
-const loneSurrogate = /\p{Cs}/u
-
-/** Text the store can hold: no NUL, no half of a surrogate pair. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0') && !loneSurrogate.test(text)
-}
-
-export function hasInvisible(text: string): boolean {
-  return invisible.test(text)
-}
 
 export function storableText(): z.ZodType<string, string> {
   return z.string().refine((text) => isStorable(text), {

@@ -1,4 +1,4 @@
-import { hasInvisible, isStorable } from '../api/text.ts'
+import { hasInvisible, isStorable } from '../api/characters.ts'
 import { refuseRegistration } from '../auth/redirect-uris.ts'
 
 export interface ClientForm {

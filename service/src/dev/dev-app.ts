@@ -1,6 +1,5 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import * as z from 'zod'
 import { hasMediaType, readText } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'
@@ -9,6 +8,7 @@ import { serveDevPage } from './dev-page.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { loopbackOnly } from './loopback-only.ts'
 import type { Roster } from './roster.ts'
+import { isRecord, isText, object, oneOf, optional, wholeNumber } from './shape.ts'
 
 interface DevAppOptions {
   authUrl: string
@@ -17,13 +17,13 @@ interface DevAppOptions {
   roster(): Roster
 }
 
+interface ClockChange {
+  state?: 'running' | 'frozen'
+  advanceMs?: number
+}
+
 const mostBytes = 16 * 1_024
-const clockBody = z
-  .strictObject({ state: z.enum(['running', 'frozen']).optional(), advanceMs: z.int().min(0).optional() })
-  .refine(({ state, advanceMs }) => state !== undefined || advanceMs !== undefined)
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both, as JSON'
-const autoApproveBody = z.object({ email: z.string().nullable() })
-const sessionTokenBody = z.object({ email: z.string() })
 
 /** /_dev/*: steers the service from a test in another process. */
 export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
@@ -48,8 +48,8 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
     return c.json({ nowMs: dev.nowMs(), ...roster() })
   })
   app.post('/clock', async (c) => {
-    const body = await readJson(c, clockBody)
-    if (body === undefined || !setClock(dev, body)) return c.json({ error: clockHelp }, 422)
+    const body = await readJson(c)
+    if (!isClockChange(body) || !setClock(dev, body as ClockChange)) return c.json({ error: clockHelp }, 422)
     return c.json(time())
   })
   app.post('/expire', async (c) => {
@@ -62,8 +62,14 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
 }
 
+/** Any other member is a mistake, and so is to change nothing. */
+function isClockChange(body: unknown): boolean {
+  const isShaped = object({ state: optional(oneOf('running', 'frozen')), advanceMs: optional(wholeNumber(0)) })(body)
+  return isShaped && isRecord(body) && (body.state !== undefined || body.advanceMs !== undefined)
+}
+
 /** False when the clock cannot go that far. */
-function setClock(dev: DevControls, { state, advanceMs }: z.infer<typeof clockBody>): boolean {
+function setClock(dev: DevControls, { state, advanceMs }: ClockChange): boolean {
   try {
     dev.advance(advanceMs ?? 0)
   } catch {
@@ -75,24 +81,26 @@ function setClock(dev: DevControls, { state, advanceMs }: z.infer<typeof clockBo
 }
 
 function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
+  const personNamed = (email: unknown) =>
+    isText(email) ? roster().people.find((person) => person.email === email.toLowerCase()) : undefined
   app.post('/session-token', async (c) => {
-    const body = await readJson(c, sessionTokenBody)
-    const person = roster().people.find(({ email }) => email === body?.email.toLowerCase())
+    const person = personNamed(emailIn(await readJson(c)))
     if (person === undefined) return c.json({ error: 'send {"email": "…"} of a person of this service' }, 422)
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
   app.post('/auto-approve', async (c) => {
-    const body = await readJson(c, autoApproveBody)
-    const isKnown = body?.email === null || roster().people.some(({ email }) => email === body?.email?.toLowerCase())
-    if (body === undefined || !isKnown) return c.json({ error: 'send {"email": "…"} of a person, or null' }, 422)
-    dev.autoApprove(body.email ?? undefined)
+    const email = emailIn(await readJson(c))
+    const person = personNamed(email)
+    if (person === undefined && email !== null)
+      return c.json({ error: 'send {"email": "…"} of a person, or null' }, 422)
+    dev.autoApprove(person?.email)
     return c.json({ nowMs: dev.nowMs() })
   })
 }
 
 function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
   app.post('/faults', async (c) => {
-    const rule = readFaultRule(await readJson(c, z.unknown()))
+    const rule = readFaultRule(await readJson(c))
     if (rule === undefined) return c.json({ error: 'send {"match": {…}, "effect": …, "times": n} as JSON' }, 422)
     dev.addFault(rule)
     return c.json({ nowMs: dev.nowMs() })
@@ -103,9 +111,13 @@ function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
   })
 }
 
-async function readJson<Value>(c: Context<HttpEnvironment>, schema: z.ZodType<Value>): Promise<Value | undefined> {
+async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
   if (!hasMediaType(c.req.raw.headers, 'application/json')) return undefined
   const body = await readText(c.req.raw, mostBytes)
   const json = body.kind === 'text' ? parseJson(body.text, { mostDepth: 4, repeatedMembers: 'refuse' }) : undefined
-  return json?.kind === 'value' ? schema.safeParse(json.value).data : undefined
+  return json?.kind === 'value' ? json.value : undefined
+}
+
+function emailIn(body: unknown): unknown {
+  return isRecord(body) ? body.email : undefined
 }

@@ -1,31 +1,38 @@
-import * as z from 'zod'
 import type { FaultRule } from '../faults.ts'
+import type { Check } from './shape.ts'
+import { isRecord, isText, object, oneOf, optional, wholeNumber } from './shape.ts'
 
 const longestDelayMs = 60_000
 
-const effect = z.union([
-  z.strictObject({
-    status: z.int().min(200).max(599),
-    body: z.unknown().optional(),
-    headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().regex(/^[\x20-\x7e]*$/)).optional(),
+const effects: Check[] = [
+  object({
+    status: wholeNumber(200, 599),
+    body: () => true,
+    headers: optional(isHeaders),
   }),
-  z.strictObject({ delayMs: z.int().min(0).max(longestDelayMs) }),
-  z.enum(['reset', 'truncate', 'drop-after-commit']),
-])
+  object({ delayMs: wholeNumber(0, longestDelayMs) }),
+  oneOf('reset', 'truncate', 'drop-after-commit'),
+]
 
-const rule = z.strictObject({
-  match: z
-    .strictObject({
-      method: z.string().optional(),
-      path: z.string().startsWith('/').optional(),
-      origin: z.enum(['auth', 'base']).optional(),
-    })
-    .optional(),
-  effect,
-  times: z.int().min(1).optional(),
+const isRule = object({
+  match: optional(
+    object({
+      method: optional(isText),
+      path: optional((path) => isText(path) && path.startsWith('/')),
+      origin: optional(oneOf('auth', 'base')),
+    }),
+  ),
+  effect: (effect) => effects.some((check) => check(effect)),
+  times: optional(wholeNumber(1)),
 })
 
 /** A rule as JSON sent it, or undefined when it is not one: a misspelt member would be a fault that never comes. */
 export function readFaultRule(value: unknown): FaultRule | undefined {
-  return rule.safeParse(value).data as FaultRule | undefined
+  return isRule(value) ? (value as FaultRule) : undefined
+}
+
+function isHeaders(value: unknown): boolean {
+  const isHeader = ([name, text]: [string, unknown]) =>
+    /^[A-Za-z0-9-]+$/.test(name) && isText(text) && /^[\x20-\x7e]*$/.test(text)
+  return isRecord(value) && Object.entries(value).every(isHeader)
 }
