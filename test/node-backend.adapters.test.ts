@@ -1,38 +1,39 @@
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { getRequestListener } from '@hono/node-server'
 import type { Backend } from 'agent-auth/backend'
 import { type Service, startService } from 'agent-service'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../service/test/login.ts'
 import { AppBrowser, codeOf, guard } from './support/backend-rig.ts'
 import { freePort, runFile } from './support/example.ts'
+import { runNext } from './support/next-app.ts'
 import { sendPlain } from './support/plain-http.ts'
+import { serverUrl } from './support/servers-client.ts'
 
 // Each adapter as a process of its own on a real port, before a service on real ports.
 
 const folder = fileURLToPath(new URL('../examples/node-backend/adapters/', import.meta.url))
-const adapters = ['hono', 'express', 'fastify', 'node-http']
+const files = ['hono', 'express', 'fastify', 'node-http']
+const adapters = [...files, 'next']
 
 let service: Service
 const ports = new Map<string, number>()
 const stops: (() => unknown)[] = []
 
 beforeAll(async () => {
-  for (const name of [...adapters, 'next']) ports.set(name, await freePort())
+  for (const name of adapters) ports.set(name, await freePort())
   const redirectUris = [...ports.values()].map((port) => `http://127.0.0.1:${port}/auth/callback`)
   service = await startService({ dev: 'on', redirectUris })
   service.dev.autoApprove('ada@demo.example')
   stops.push(() => service.close())
-  const started = adapters.map((name) => runFile(`${folder}${name}.ts`, environment(name), 'Listening on'))
-  stops.push(...(await Promise.all(started)), await serveNext())
+  const started = files.map((name) => runFile(`${folder}${name}.ts`, environment(name), 'Listening on'))
+  const redis = { REDIS_URL: await serverUrl('redis') }
+  started.push(runNext(`${folder}next`, { ...environment('next'), ...redis }))
+  await Promise.all(started.map(async (stop) => stops.push(await stop)))
 }, 60_000)
 
 afterAll(async () => {
-  vi.unstubAllEnvs()
   await Promise.all(stops.map((stop) => stop()))
 })
 
@@ -48,21 +49,6 @@ function environment(name: string): Record<string, string> {
   }
 }
 
-/** Next.js itself is not run: this calls what the route handler file exports by method, as Next does. */
-async function serveNext(): Promise<() => unknown> {
-  for (const [name, value] of Object.entries(environment('next'))) vi.stubEnv(name, value)
-  const file = `${folder}next/route.ts`
-  const route = (await import(file)) as Record<string, (request: Request) => Promise<Response>>
-  const serve = async (request: Request): Promise<Response> => {
-    const isRouted = /^\/(auth|api)\//.test(new URL(request.url).pathname)
-    return (await (isRouted ? route[request.method] : undefined)?.(request)) ?? new Response(null, { status: 405 })
-  }
-  const server = createServer(getRequestListener(serve, { overrideGlobalObjects: false }))
-  await once(server.listen(ports.get('next'), '127.0.0.1'), 'listening')
-  expect((server.address() as AddressInfo).port).toBe(ports.get('next'))
-  return () => server.close()
-}
-
 function browserAt(name: string): AppBrowser {
   const overHttp: Backend = {
     handle: sendPlain,
@@ -76,7 +62,7 @@ const search = (value: string): RequestInit => ({
 })
 const agents = '/api/parent_agents/search'
 
-describe.each([...adapters, 'next'])('the adapter %s', (name) => {
+describe.each(adapters)('the adapter %s', (name) => {
   test('C-116 C-118 C-128 F092 logs in, calls the API, and logs out', async () => {
     const person = browserAt(name)
     const finished = await person.logIn('/agents?page=2')
@@ -119,13 +105,38 @@ describe.each([...adapters, 'next'])('the adapter %s', (name) => {
 test.each(adapters)('the page of %s knows who is signed in', async (name) => {
   const person = browserAt(name)
   const before = await person.send('/')
-  expect([before.headers.get('cache-control'), await before.text()]).toEqual(['no-store', 'signed-out'])
+  expect([before.headers.get('cache-control'), await shown(before)]).toEqual(['no-store', 'signed-out'])
   await person.logIn()
-  expect(await (await person.send('/', { headers: guard })).text()).toBe('signed-in')
+  expect(await shown(await person.send('/', { headers: guard }))).toBe('signed-in')
+})
+
+/** What a page says: a text, or a paragraph of a document. */
+async function shown(page: Response): Promise<string | undefined> {
+  const text = await page.text()
+  return text.startsWith('<') ? /<p>([^<]*)/.exec(text)?.[1] : text
+}
+
+test('the routes and the page of Next.js, each a bundle of its own, have one backend', async () => {
+  const person = browserAt('next')
+  await person.logIn()
+  expect((await person.call(agents, search('invoice'))).status).toBe(200)
+  expect(await shown(await person.send('/'))).toBe('signed-in')
+  const redis = new Redis(await serverUrl('redis'))
+  const connections = String(await redis.client('LIST').finally(() => redis.disconnect()))
+  expect(connections.match(/ name=next-app /g)).toHaveLength(1)
 })
 
 test('every adapter is run here, and has at most 50 lines', () => {
-  const files = readdirSync(folder).map((name) => (name.endsWith('.ts') ? name : `${name}/route.ts`))
-  expect(files.map((file) => file.replace(/(\/route)?\.ts$/, '')).sort()).toEqual([...adapters, 'next'].sort())
-  for (const file of files) expect(readFileSync(folder + file, 'utf8').split('\n').length).toBeLessThanOrEqual(51)
+  expect(readdirSync(folder).sort()).toEqual([...files.map((name) => `${name}.ts`), 'next'].sort())
+  for (const name of files) expect(linesOf(`${name}.ts`)).toBeLessThanOrEqual(50)
+  const parts = readdirSync(`${folder}next`, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /\.tsx?$/.test(path),
+  )
+  expect(parts.reduce((sum, path) => sum + linesOf(`next/${path}`), 0)).toBeLessThanOrEqual(50)
 })
+
+function linesOf(path: string): number {
+  return readFileSync(folder + path, 'utf8')
+    .trimEnd()
+    .split('\n').length
+}

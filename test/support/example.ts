@@ -44,12 +44,22 @@ export async function runExample(
 }
 
 /** A TypeScript file of the project in a process of its own, once it has printed this; ends with its `stop`. */
-export async function runFile(file: string, env: NodeJS.ProcessEnv, printed: string): Promise<() => Promise<void>> {
-  const child = start(process.execPath, ['--import', 'tsx', file], { env: { ...process.env, ...env } })
+export function runFile(file: string, env: NodeJS.ProcessEnv, printed: string): Promise<() => Promise<void>> {
+  return runNode(['--import', 'tsx', file], { ...process.env, ...env }, printed, 'SIGKILL')
+}
+
+/** Node with these arguments and no environment but this, once it has printed that; its `stop` sends the signal. */
+export async function runNode(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  printed: string,
+  signal: NodeJS.Signals,
+): Promise<() => Promise<void>> {
+  const child = start(process.execPath, args, { env })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   await printedUntil(child, printed)
   return () => {
-    child.kill('SIGKILL')
+    child.kill(signal)
     return ended
   }
 }

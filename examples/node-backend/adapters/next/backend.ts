@@ -1,0 +1,21 @@
+// The backend in Next.js: app/auth and app/api serve its routes, app/page.tsx asks it who is signed in.
+import type { Backend } from 'agent-auth/backend'
+import { redisStorage } from 'agent-auth/redis'
+import { Redis } from 'ioredis'
+import { exampleBackend } from '../../src/backend.ts'
+import { readSettings } from '../../src/settings.ts'
+
+const shared = globalThis as { backend?: Backend }
+
+/** Kept where all bundles find it, as each has a copy of this file; made late, as `next build` loads it without settings. */
+export function theBackend(): Backend {
+  shared.backend ??= open()
+  return shared.backend
+}
+
+/** Sessions are in Redis: Next may run in any number of processes. */
+function open(): Backend {
+  const client = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', { connectionName: 'next-app' })
+  client.on('error', ({ message }) => process.stderr.write(`redis: ${message}\n`))
+  return exampleBackend(readSettings(process.env), redisStorage(client, { ttlMs: 30 * 24 * 3_600_000 }))
+}
