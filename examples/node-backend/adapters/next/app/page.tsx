@@ -4,6 +4,8 @@ import type { ReactElement } from 'react'
 import { theBackend } from '../backend.ts'
 
 export default async function Page(): Promise<ReactElement> {
-  const { status } = await theBackend().getSession({ headers: await headers() })
+  // Before anything else: it tells `next build` that this is rendered for each request.
+  const request = { headers: await headers() }
+  const { status } = await theBackend().getSession(request)
   return <p>{status}</p>
 }
