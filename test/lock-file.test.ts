@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+
+interface Locked {
+  version?: string
+  integrity?: string
+  resolved?: string
+  link?: boolean
+  optionalDependencies?: Record<string, string>
+}
+
+const file = new URL('../package-lock.json', import.meta.url)
+const packages = Object.entries(
+  (JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, Locked> }).packages,
+)
+const installed = packages.filter(([path, { link }]) => path.includes('node_modules/') && !link)
+
+it('names no host that packages come from, so that every registry will do', () => {
+  expect(packages.filter(([, { resolved = '' }]) => resolved.includes(':')).map(([path]) => path)).toEqual([])
+})
+
+it('says what the bytes of every package are', () => {
+  expect(installed.length).toBeGreaterThan(300)
+  expect(installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([])
+})
+
+it('holds what each platform needs, whichever it was written on', () => {
+  const names = new Set(installed.map(([path]) => path.split('node_modules/').at(-1)))
+  const optional = installed.flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies))
+  expect(optional.filter((name) => !names.has(name))).toEqual([])
+})
