@@ -240,3 +240,23 @@ test('S-087 each event is written once, with who and without secrets', async () 
     expect(text).not.toContain(secret)
   }
 })
+
+test('S-065 the token of somebody who has moved to another tenant opens neither', async () => {
+  const { db } = assembly.context.store
+  const tenant = await db.selectFrom('tenants').select('id').where('id', '!=', 'demo').executeTakeFirstOrThrow()
+  expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
+  const { email } = personOf(service, 'ada')
+  await db.updateTable('people').set({ tenant_id: tenant.id }).where('email', '=', email).execute()
+  const answer = await callApi(service, { token, path: agentSearch, body: {} })
+  expect([answer.status, await answer.json()]).toEqual([401, unauthenticated])
+})
+
+test('S-080 OPTIONS is a preflight only when it asks for a method', async () => {
+  const ask = (headers: Record<string, string>) =>
+    service.fetch(service.baseUrl + agentSearch, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.demo.example', ...headers },
+    })
+  expect((await ask({ 'access-control-request-method': 'POST' })).status).toBe(204)
+  expect((await ask({})).status).toBe(405)
+})

@@ -35,3 +35,20 @@ test('a body that declares its length still has to be UTF-8', async () => {
   const request = post(new Uint8Array([0xff, 0xfe]), { 'content-length': '2' })
   expect(await readText(request, most)).toEqual({ kind: 'not_utf8' })
 })
+
+test('of a body that declares too much nothing is read', async () => {
+  let pulls = 0
+  const endless = new ReadableStream(
+    {
+      pull(controller) {
+        pulls += 1
+        controller.enqueue(new Uint8Array(1_024))
+        if (pulls === 100) controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const request = post(endless, { 'content-length': '11' })
+  expect(await readText(request, most)).toEqual({ kind: 'too_large' })
+  expect(pulls).toBe(0)
+})

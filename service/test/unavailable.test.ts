@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { failureOf } from '../src/store/failures.ts'
-import { Browser, clientOf, refresh } from './login.ts'
+import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
+import { observe } from './statements.ts'
 
 test('F-36 a page says that the data cannot be reached, and a failed look-up is nobody’s failed attempt', async () => {
   const { service, context } = await assemble()
@@ -22,6 +23,25 @@ test('F-36 a page says that the data cannot be reached, and a failed look-up is 
   context.store.db.selectFrom = selectFrom
   // Ten failures would have been followed by 429.
   expect((await refresh(service, client, 'art_x')).status).toBe(400)
+})
+
+test('F-36 S-088 a clean-up that cannot be done now disturbs nobody; what else goes wrong in it is a 500', async () => {
+  const assembly = await assemble()
+  const { service, context } = assembly
+  onTestFinished(service.close)
+  const failures = { SQLITE_BUSY: 200, SQLITE_CORRUPT: 500 }
+  let code: string | undefined
+  observe(assembly, {
+    before({ sql }) {
+      if (code !== undefined && sql.startsWith('delete')) throw Object.assign(new Error('no'), { code })
+    },
+  })
+  for (const [name, status] of Object.entries(failures)) {
+    code = name
+    context.clock.advance(61_000)
+    const page = await new Browser(service.fetch).get(authorizeUrl(service).url)
+    expect([name, page.status]).toEqual([name, status])
+  }
 })
 
 test.each([

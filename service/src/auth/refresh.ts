@@ -99,7 +99,8 @@ async function useAgain(service: ServiceContext, { tx, presented, grant }: Use):
   const nowMs = service.clock.nowMs()
   const isInGrace = grant.used_ms !== null && nowMs - grant.used_ms < service.config.graceMs
   const successor = grant.successor_hash === null ? undefined : await findRefreshToken(tx, grant.successor_hash)
-  const isFresh = successor !== undefined && successor.used_ms === null && successor.revoked_ms === null
+  // Whatever revokes one token of a family revokes this one too.
+  const isFresh = successor !== undefined && successor.used_ms === null
   if (isInGrace && isFresh && grant.successor_sealed !== null) {
     return JSON.parse(unseal(presented, grant.successor_sealed)) as IssuedTokens
   }

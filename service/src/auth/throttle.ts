@@ -22,6 +22,8 @@ export type Admission =
 export interface Throttle {
   admit(key: string): Admission
   clear(): void
+  /** How many keys are remembered. */
+  readonly size: number
 }
 
 interface Record {
@@ -32,11 +34,12 @@ interface Record {
 }
 
 const rememberMs = 60 * 60_000
-const sweepAtSize = 10_000
+const sweepFromSize = 10_000
 
-/** Growing delays per key; a success forgets the failures, and so does an hour without one. */
+/** Growing delays per key; a success forgets the failures, and so does an hour without one, after the last delay. */
 export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Throttle {
   const records = new Map<string, Record>()
+  let sweepAtSize = sweepFromSize
 
   function recordOf(key: string, nowMs: number): Record {
     const known = records.get(key)
@@ -48,6 +51,8 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
   }
   function sweep(nowMs: number): void {
     for (const [key, record] of records) if (record.forgetAtMs <= nowMs && record.underWay === 0) records.delete(key)
+    // Where nothing could go, looking again at each new key would take longer and longer.
+    sweepAtSize = Math.max(sweepFromSize, 2 * records.size)
   }
   function settleFailure(record: Record): void {
     const nowMs = clock.nowMs()
@@ -76,5 +81,8 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
       }
     },
     clear: () => records.clear(),
+    get size() {
+      return records.size
+    },
   }
 }
