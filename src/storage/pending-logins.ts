@@ -56,7 +56,8 @@ export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { 
         const taken: IndexEntry = [state, createdAtMs, 'taken']
         const others = index.filter(([known]) => known !== state)
         await writeIndex(storage, [taken, ...others], clock.wallMs())
-        return redacted(parse(raw) as PendingLogin, 'PendingLogin')
+        // A damaged record is one that nothing fits.
+        return redacted(Object(parse(raw) ?? {}) as PendingLogin, 'PendingLogin')
       }),
   }
 }

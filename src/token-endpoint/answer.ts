@@ -4,6 +4,8 @@ import { AgentAuthError } from '../errors.ts'
 import { readWithin } from '../read-within.ts'
 
 const maxBytes = 262_144
+/** `Date.parse` reads a date into nearly any text. RFC 9110 section 5.6.7. */
+const httpDate = /^[A-Z][a-z]{2,8}, \d\d[ -][A-Z][a-z]{2}[ -](\d\d){1,2} \d\d:\d\d:\d\d GMT$/
 
 /** What the token endpoint answered, read within bounds; `body` is there only when the answer was one JSON object. */
 export interface TokenAnswer {
@@ -42,7 +44,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 /** Seconds or an HTTP date, clamped to five minutes; anything else counts as absent. RFC 9110 section 10.2.3. */
 function retryAfter(value: string, nowMs: number): number | undefined {
-  const untilMs = / GMT$/.test(value) ? Date.parse(value) - nowMs : Number.NaN
+  const untilMs = httpDate.test(value) ? Date.parse(value) - nowMs : Number.NaN
   const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : untilMs
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), 300_000)
 }

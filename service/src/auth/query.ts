@@ -19,8 +19,11 @@ export function parseQuery(url: string): Query {
   for (const pair of raw.split('&')) {
     if (pair === '') continue
     const split = pair.indexOf('=')
-    const name = queryValue(split === -1 ? pair : pair.slice(0, split)).text
-    values.set(name, [...(values.get(name) ?? []), queryValue(split === -1 ? '' : pair.slice(split + 1))])
+    const name = decodeBytes(split === -1 ? pair : pair.slice(0, split)).toString('utf8')
+    const value = queryValue(split === -1 ? '' : pair.slice(split + 1))
+    const known = values.get(name)
+    if (known === undefined) values.set(name, [value])
+    else known.push(value)
   }
   return {
     get: (name) => values.get(name)?.find((value) => value.bytes > 0),

@@ -46,5 +46,6 @@ function isRegistrable(uri: string): boolean {
 export function callbackUrl(redirectUri: string, parameters: Record<string, string>, state: string | null): string {
   const query = new URLSearchParams(parameters).toString() + (state === null ? '' : `&state=${state}`)
   if (!redirectUri.includes('?')) return `${redirectUri}?${query}`
-  return /[?&]$/.test(redirectUri) ? redirectUri + query : `${redirectUri}&${query}`
+  // A later `?` is part of a value.
+  return /^[^?]*\?(.*&)?$/.test(redirectUri) ? redirectUri + query : `${redirectUri}&${query}`
 }

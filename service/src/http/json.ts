@@ -10,7 +10,7 @@ export interface JsonRules {
 }
 
 interface Frame {
-  /** The member names seen in an object; an array has none. */
+  /** The member names seen in an object where they must differ. */
   names: Set<string> | undefined
   awaitsName: boolean
 }
@@ -36,14 +36,14 @@ function inspect(text: string, mostDepth: number, repeated: JsonRules['repeatedM
       const end = endOfString(text, index)
       if (frame?.names !== undefined && frame.awaitsName) {
         const name: string = JSON.parse(text.slice(index, end + 1))
-        if (repeated === 'refuse' && frame.names.has(name)) return { kind: 'repeated', member: name }
+        if (frame.names.has(name)) return { kind: 'repeated', member: name }
         frame.names.add(name)
         frame.awaitsName = false
       }
       index = end
     } else if (character === '{' || character === '[') {
       if (frames.length >= mostDepth) return { kind: 'too_deep' }
-      frames.push({ names: character === '{' ? new Set() : undefined, awaitsName: true })
+      frames.push({ names: character === '{' && repeated === 'refuse' ? new Set() : undefined, awaitsName: true })
     } else if (character === '}' || character === ']') frames.pop()
     else if (character === ',' && frame !== undefined) frame.awaitsName = true
   }
