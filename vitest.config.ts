@@ -43,12 +43,18 @@ class SlowFirst extends BaseSequencer {
 const serviceTests = ['service/test/**/*.test.ts']
 const databaseFree = [
   'assumptions',
+  'basic',
   'cli',
+  'filters',
+  'form',
   'journal',
+  'json',
   'pages.browser',
+  'query',
   'readme',
   'slow-clients',
   'start',
+  'throttle',
   'timing',
 ].map((name) => `service/test/${name}.test.ts`)
 

@@ -7,6 +7,7 @@ import { createSession } from '../src/session.ts'
 import { memoryStorage } from '../src/storage/memory.ts'
 import { pendingLogins } from '../src/storage/pending-logins.ts'
 import type { TokenStorage } from '../src/storage/token-storage.ts'
+import { anyText } from './support/any-text.ts'
 import { assertNoLeak, registerSecret, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
 import { runs } from './support/runs.ts'
@@ -80,6 +81,38 @@ function setUp() {
   }
   return { clock, config, storage, logins, calls, begin, finish }
 }
+
+const stored = runs(100, 1_000_000)
+it(
+  'P-12 C-057 whatever a storage holds: a typed answer, and the next login is saved, used once and known',
+  stored.options,
+  async () => {
+    const state = 's'.repeat(43)
+    const times = fc.constantFrom<unknown>(testClock().wallMs(), 1e300, -1, null, 'x')
+    const uses = fc.constantFrom<unknown>('pending', 'taken', null)
+    const entry = fc.tuple(fc.oneof(fc.constant<unknown>(state), fc.jsonValue({ maxDepth: 1 })), times, uses)
+    const text = fc.oneof(
+      anyText(20),
+      fc.json({ maxDepth: 2 }),
+      fc.array(fc.oneof(entry, fc.jsonValue({ maxDepth: 1 })), { maxLength: 20 }).map((all) => JSON.stringify(all)),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, text, async (index, record) => {
+        const { storage, logins, begin, clock } = setUp()
+        storage.items.set('agent-auth:login', index).set(`agent-auth:login:${state}`, record)
+        const url = `${redirectUri}?code=c&state=${state}`
+        const read = async () => readCallback(await logins.take(url), url, { nowMs: clock.wallMs() })
+        const codes = ['flow_not_found', 'flow_expired', 'state_mismatch', 'already_handled']
+        expect(codes).toContain((await failure(read())).code)
+        const pending = await begin()
+        const back = callbackUrl(pending, { code: 'c' })
+        expect(JSON.stringify(await logins.take(back))).toBe(JSON.stringify(pending))
+        expect((await failure(logins.take(back))).code).toBe('already_handled')
+      }),
+      { numRuns: stored.numRuns },
+    )
+  },
+)
 
 describe('saving', () => {
   it('C-011 the whole record is stored when save resolves, and take gives it back', async () => {

@@ -1,5 +1,9 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchesRegistered, refuseRegistration } from '../src/auth/redirect-uris.ts'
+import { anyText } from '../../test/support/any-text.ts'
+import { leastMs } from '../../test/support/least-ms.ts'
+import { runs } from '../../test/support/runs.ts'
+import { callbackUrl, matchesRegistered, refuseRedirectUri, refuseRegistration } from '../src/auth/redirect-uris.ts'
 import { authorizeUrl, Browser, clientOf } from './login.ts'
 import { createService } from './start.ts'
 
@@ -67,4 +71,110 @@ test('S-002 a client has 1 to 10 redirect URIs', () => {
   expect(refuseRegistration(many)).toBeDefined()
   expect(refuseRegistration(many.slice(1))).toBeUndefined()
   expect(refuseRegistration(['http://[::1]:8080/cb', 'http://127.0.0.1/cb'])).toBeUndefined()
+})
+
+const { numRuns, options } = runs(2_000, 1_000_000)
+
+/** RFC 3986 by hand: https to some host, or http to a loopback literal; no userinfo, no fragment, no wildcard. */
+const registrable = /^(?:https:\/\/[^/?#@\\*]+|http:\/\/(?:127\.0\.0\.1|\[::1\])(?::[1-9]\d{0,4})?)(?:[/?][^#@\\*]*)?$/
+
+const piece = fc.constantFrom(
+  ...['https://', 'http://', 'HTTPS://', 'javascript:', '//', 'app.example', '127.0.0.1', '[::1]', 'localhost', '[::'],
+  ...[
+    ':',
+    ':0',
+    ':1',
+    ':65535',
+    ':65536',
+    ':99999',
+    '/',
+    '/cb',
+    '?',
+    '?a=b',
+    '&',
+    '#',
+    '@',
+    'user@',
+    '\\',
+    '*',
+    '%',
+    '%2e',
+  ],
+  ...['..', '\t', '\n', ' ', '\u0000', 'é', '\u202e', '[', ']', '^', '|', '"', '<'],
+)
+const anyUri = fc.oneof(
+  fc.array(piece, { maxLength: 7 }).map((parts) => parts.join('')),
+  fc
+    .tuple(
+      fc.constantFrom('https://app.example/', 'http://127.0.0.1', 'http://[::1]:8080/'),
+      fc.array(piece, { maxLength: 4 }),
+    )
+    .map(([start, parts]) => start + parts.join('')),
+  anyText(30),
+)
+
+test('P-12 S-002 only what the rules allow is registered, and the answer goes where the text says', options, () => {
+  const value = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(anyUri, value, fc.option(value, { nil: null }), (uri, code, state) => {
+      const refusal = refuseRedirectUri(uri)
+      const allowed = /^[\x21-\x7e]{1,2048}$/.test(uri) && registrable.test(uri) && URL.canParse(uri)
+      const port = Number(/^http:\/\/[^/?]*?:(\d+)(?:[/?]|$)/.exec(uri)?.[1] ?? 0)
+      expect([uri, refusal === undefined]).toEqual([uri, allowed && port <= 65_535])
+      if (refusal !== undefined) return
+      const back = callbackUrl(uri, { code }, state === null ? null : encodeURIComponent(state))
+      const [registered, url] = [new URL(uri), new URL(back)]
+      expect(back.startsWith(uri)).toBe(true)
+      expect([url.origin, url.pathname, url.hash]).toEqual([registered.origin, registered.pathname, ''])
+      const own = [...registered.searchParams]
+      // A query that ends in `&` has nothing behind it; any other is followed by ours.
+      expect([...url.searchParams]).toEqual([...own, ['code', code], ...(state === null ? [] : [['state', state]])])
+    }),
+    { numRuns },
+  )
+})
+
+test('P-12 S-001 only the same text matches, or another port of a public loopback literal', options, () => {
+  const kind = fc.constantFrom('public' as const, 'confidential' as const)
+  const path = fc.constantFrom('', '/', '/cb', '/cb?a=b', '?a=b', '/a/../cb', '/CB', '/%63b')
+  const host = fc.constantFrom('127.0.0.1', '[::1]', 'localhost', '127.1', 'app.example')
+  const port = fc.constantFrom('', ':1', ':8080', ':65535', ':65536', ':0', ':08080', ':', ':80@evil.example')
+  const loopback = fc
+    .tuple(fc.constantFrom('http', 'https', 'HTTP'), host, port, path)
+    .map(([scheme, name, at, rest]) => `${scheme}://${name}${at}${rest}`)
+  const pair = fc.oneof(
+    fc.tuple(loopback, loopback),
+    fc
+      .tuple(host, port, port, path)
+      .map(([name, one, other, rest]): [string, string] => [
+        `http://${name}${one}${rest}`,
+        `http://${name}${other}${rest}`,
+      ]),
+    fc
+      .tuple(host, host, port, path)
+      .map(([one, other, at, rest]): [string, string] => [`http://${one}${at}${rest}`, `http://${other}${at}${rest}`]),
+    fc.tuple(anyUri, anyUri),
+    anyUri.map((uri): [string, string] => [uri, uri]),
+  )
+  fc.assert(
+    fc.property(pair, kind, ([sent, registered], of) => {
+      fc.pre(refuseRedirectUri(registered) === undefined)
+      // The registered text with its port taken out, and that of the other cut out of what was sent.
+      const [, start, rest] = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d+)?(.*)$/.exec(registered) ?? []
+      const between = start !== undefined && sent.startsWith(start) && sent.endsWith(rest ?? '')
+      const middle = between ? sent.slice(start.length, sent.length - (rest ?? '').length) : undefined
+      const isPort = middle === '' || (/^:[1-9]\d*$/.test(middle ?? '') && Number(middle?.slice(1)) <= 65_535)
+      const expected = sent === registered || (of === 'public' && isPort)
+      expect([sent, registered, of, matchesRegistered(sent, registered, of)]).toEqual([sent, registered, of, expected])
+    }),
+    { numRuns },
+  )
+})
+
+test.each(['a', '/', '?', '&', '%', '1', ':1', '[', '.'])('P-12 100 KB of %j take less than 50 ms', async (unit) => {
+  const long = unit.repeat(Math.ceil(100_000 / unit.length))
+  for (const uri of [long, `https://${long}`, `http://127.0.0.1${long}`, `http://127.0.0.1/${long}`]) {
+    expect(await leastMs(() => refuseRedirectUri(uri))).toBeLessThan(50)
+    expect(await leastMs(() => matchesRegistered(uri, `${uri}b`, 'public'))).toBeLessThan(50)
+  }
 })

@@ -59,11 +59,22 @@ export const soaks: readonly Soak[] = [
   tests('callbacks', 'P-05 one callback 50 times at once, seeds', 1_000, ['test/pending-logins.test.ts']),
   tests('interleavings', 'P-06 random histories of a session', 100_000, ['test/session.interleavings.test.ts']),
   tests('lost-answers', 'P-10 histories of lost refresh answers', 10_000, ['test/session.refresh.outage.test.ts']),
-  tests('parsers', 'P-12 random input of each parser that has a fuzz test', 1_000_000, [
+  tests('parsers', 'P-12 random input of each parser', 1_000_000, [
     'test/callback.refusals.test.ts',
     'test/token-endpoint.bodies.test.ts',
     'test/bearer.challenge.test.ts',
     'test/session-record.test.ts',
+    'test/pending-logins.test.ts',
+    'test/token-endpoint.retry-after.test.ts',
+    'test/seal.test.ts',
+    'test/backend.read-cookies.test.ts',
+    'test/backend.routes.test.ts',
+    'service/test/basic.test.ts',
+    'service/test/query.test.ts',
+    'service/test/form.test.ts',
+    'service/test/json.test.ts',
+    'service/test/filters.test.ts',
+    'service/test/redirect-uris.test.ts',
   ]),
   tests('outages', 'P-17 ten minutes of outage, four kinds', 20, ['test/session.refresh.outage.test.ts']),
   tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/token-endpoint.sockets.test.ts']),
@@ -76,7 +87,6 @@ export const missing: Readonly<Record<string, string>> = {
   'P-03': 'needs the file store of a command-line tool, which does not exist',
   'P-07': 'as P-03',
   'P-08': 'as P-03',
-  'P-12': 'no fuzz test for Retry-After, sealed cookie, Basic, form, JSON body, filter tree, redirect URI',
 }
 
 /** Ordinary tests with a long size, found by the row that `says` begins with. */
