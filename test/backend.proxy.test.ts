@@ -307,6 +307,24 @@ describe('bodies and limits', () => {
     expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', reason: 'body' })
   })
 
+  test('C-126 a body of undeclared length goes through as it comes, to its last byte', async () => {
+    const read: string[] = []
+    const rig = await proxyRig(async (request) => {
+      read.push(await request.text())
+      return Response.json({})
+    })
+    const pieces = ['first ', 'second ', 'x'.repeat(100_000)]
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece))
+        controller.close()
+      },
+    })
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+    expect((await rig.get('/api/items', init)).status).toBe(200)
+    expect(read).toEqual([pieces.join('')])
+  })
+
   test('C-126 a body of 1 MiB and a body of a GET: the one arrives, the other is left out', async () => {
     let got = 0
     const rig = await proxyRig(async (request) => {
