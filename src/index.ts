@@ -15,7 +15,7 @@ export type { AuthEvent, StorageProblem } from './events.ts'
 export { exchangeCode } from './exchange.ts'
 export type { Grant } from './grant.ts'
 export { refreshTokens } from './refresh.ts'
-export type { SessionEndReason, SessionState } from './session/holder.ts'
+export type { SessionEndReason, SessionState } from './session/state.ts'
 export {
   type AccessTokenSource,
   createSession,

@@ -41,6 +41,7 @@ const stages: Record<string, string[]> = {
     'session/record.ts',
     'session/store.ts',
     'session/held-tokens.ts',
+    'session/state.ts',
     'session/holder.ts',
     'session/saving.ts',
     'session/refresh-turn.ts',

@@ -53,8 +53,8 @@ test(
 
 test('P-12 C-081 anything else counts as none, and nothing is thrown', options, async () => {
   const seconds = /^\d+$/
-  // Some forms that are not quite one of the three: two digits of a year behind a blank, and any word for a day.
-  const date = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -](?:\d{2}|\d{4}) \d{2}:\d{2}:\d{2} GMT$/
+  // Also what only has the shape of a date, as long as it can be read as one.
+  const date = /^\w+, [\w -]+ [\d:]+ GMT$/
   const pieces = ['GMT', ' GMT', ' ', ', ', ':', '-', '+', '.', 'e', '0', '1', '31', '2026', '2099', '00:00:00']
   const words = ['Thu', 'Thursday', 'Jan', 'xyz', 'soon', '(', ')', 'Z', 'T', 'UTC', 'Infinity', '\t', 'é']
   const bytes = fc.integer({ min: 32, max: 255 }).map((code) => String.fromCharCode(code))

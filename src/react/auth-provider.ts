@@ -12,7 +12,7 @@ import {
 } from 'react'
 import type { BrowserAuth } from '../browser/browser-auth.ts'
 import { AgentAuthError } from '../errors.ts'
-import type { SessionState } from '../session/holder.ts'
+import type { SessionState } from '../session/state.ts'
 
 /** What `useAuth` returns: the same object until the state or the error changes. */
 export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {

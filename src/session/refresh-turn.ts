@@ -2,9 +2,9 @@ import { sleep, succeeds } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { refreshTokens } from '../refresh.ts'
 import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
-import type { SessionHolder } from './holder.ts'
 import type { SessionRecord } from './record.ts'
 import { isLeftAlone } from './saving.ts'
+import type { SessionHolder } from './state.ts'
 import { storageFailed } from './store.ts'
 
 /** Whether everybody who shares the record also shares the lock. */

@@ -2,8 +2,8 @@ import { backoffMs } from '../backoff.ts'
 import { abortable, sleep } from '../deadline.ts'
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import type { HeldTokens } from './held-tokens.ts'
-import type { SessionHolder } from './holder.ts'
 import { type Peers, refreshOnce, superseded } from './refresh-turn.ts'
+import type { SessionHolder } from './state.ts'
 
 /** `needed` also retries a service that is busy; `early` only replays an answer that was lost. */
 export type Urgency = 'needed' | 'early'

@@ -1,7 +1,7 @@
 import { succeeds } from '../deadline.ts'
 import { type HeldTokens, identityOf } from './held-tokens.ts'
-import type { SessionHolder } from './holder.ts'
 import type { Stored } from './record.ts'
+import type { SessionHolder } from './state.ts'
 import type { SessionStore } from './store.ts'
 
 const saveAgainMs = 5_000

@@ -1,8 +1,8 @@
 import { succeeds } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
-import type { SessionHolder } from './holder.ts'
 import { isRecord, type Stored } from './record.ts'
 import { isLeftAlone, readOr } from './saving.ts'
+import type { SessionHolder } from './state.ts'
 import type { SessionStore } from './store.ts'
 
 export interface SignOut {

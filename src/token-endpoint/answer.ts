@@ -5,7 +5,7 @@ import { readWithin } from '../read-within.ts'
 
 const maxBytes = 262_144
 /** `Date.parse` reads a date into nearly any text. RFC 9110 section 5.6.7. */
-const httpDate = /^[A-Z][a-z]{2,8}, \d\d[ -][A-Z][a-z]{2}[ -](\d\d){1,2} \d\d:\d\d:\d\d GMT$/
+const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
 /** What the token endpoint answered, read within bounds; `body` is there only when the answer was one JSON object. */
 export interface TokenAnswer {

@@ -1,0 +1,57 @@
+import type { AuthConfig } from '../config.ts'
+import type { StorageProblem } from '../events.ts'
+import type { MaybePromise } from '../storage/token-storage.ts'
+import type { HeldTokens } from './held-tokens.ts'
+import type { SessionRecord, Stored } from './record.ts'
+import type { SessionStore } from './store.ts'
+
+/** Why a session is over: the person signed out, the service refused, the record vanished, or nothing can renew it. */
+export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expired'
+
+export interface SessionState {
+  readonly status: 'loading' | 'signed-in' | 'signed-out'
+  readonly reason?: SessionEndReason
+  /** Names this sign-in: another person's differs, a refresh keeps it. Random, and not a secret. */
+  readonly sessionRef?: string
+  /** When the access token ends, in epoch milliseconds of this machine's clock. */
+  readonly expiresAtMs?: number
+}
+
+/** What this realm knows of the session: the tokens it holds, the public state and who listens to it. */
+export interface SessionHolder {
+  readonly config: AuthConfig
+  readonly store: SessionStore
+  readonly held: HeldTokens | undefined
+  readonly state: SessionState
+  /** Whether the store shows what is held. */
+  readonly saved: boolean
+  /**
+   * The identity the store should show: that of what is held, or what stood there when a write failed and is owed. `any`
+   * while a new sign-in is being saved.
+   */
+  readonly expected: string
+  /** Says what the store should show from now on. */
+  expect(identity: string): void
+  /** How many saves are under way. */
+  saves: number
+  /**
+   * Reads the store when it is time, or anew in any case; rejects with `storage_failed` when nothing is held either. A
+   * reading under way may be of before whatever calls for a new one.
+   */
+  look(when?: 'due' | 'now'): MaybePromise<void>
+  /** Follows what the store holds: a newer record is taken over, a vanished one ends the session. */
+  adopt(stored: Stored): void
+  /** Takes up tokens that are as old as their stamp says, but at most `maxAgeMs`. */
+  hold(record: SessionRecord, maxAgeMs?: number): void
+  /** Ends what is held and never takes up its record, or the one named, again. */
+  end(reason: SessionEndReason, id?: string): void
+  /** Whether this sign-in ended here, by sign-out, refusal or another sign-in; its record must not come back. */
+  isOver(id: string): boolean
+  /** Whether this access token came from a sign-in that is no longer the current one. */
+  isFromAnotherSession(accessToken: string | undefined): boolean
+  /** Emits `storage_degraded`, once until the same goes well again. */
+  report(reason: StorageProblem): void
+  /** Tells the listeners, once, what changed; never called while this realm holds the lock. */
+  flush(): void
+  subscribe(listener: () => void): () => void
+}
