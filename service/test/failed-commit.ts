@@ -14,9 +14,8 @@ export const written = [
 ] as const
 
 /**
- * Makes every commit fail that wrote to the table, with this SQLSTATE where the engine takes one; all statements before it
- * succeed. Returns how to end that,
- * which may be done twice.
+ * Makes every commit fail that wrote to the table, with this SQLSTATE where the engine takes one; all statements before
+ * it succeed. Returns how to end that, which may be done twice.
  */
 export function failCommits(
   assembly: Assembly,
