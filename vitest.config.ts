@@ -29,6 +29,7 @@ const slow = [
   'test/storages.postgres',
   'test/backend.processes',
   'test/browser/login',
+  'test/node-backend.adapters',
   'service/test/tenants.random',
   'service/test/pages.browser',
 ].map((name) => path(`${name}.test.ts`))

@@ -47,6 +47,32 @@ describe('callback addresses', () => {
   })
 })
 
+describe('a popup that hands its callback over', () => {
+  it('F102 waits for the page that began its login, and takes no answer to another login for its own', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const close = vi.fn()
+    vi.stubGlobal('window', { close })
+    const page = new BroadcastChannel('app:popup')
+    const heard = (): Promise<unknown> =>
+      new Promise((resolve) => page.addEventListener('message', resolve, { once: true }))
+    const callback = heard()
+    const done = popupLogin().handOver('app', `${options.redirectUri}?code=x&state=own`)
+    await callback
+    const witness = new BroadcastChannel('app:popup')
+    const passed = new Promise((resolve) => witness.addEventListener('message', resolve, { once: true }))
+    page.postMessage({ type: 'received', state: 'of another' })
+    await passed
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(close).not.toHaveBeenCalled()
+    page.postMessage({ type: 'received', state: 'own' })
+    await vi.waitFor(() => expect(close).toHaveBeenCalledOnce())
+    await vi.advanceTimersByTimeAsync(1_000)
+    await done
+    page.close()
+    witness.close()
+  })
+})
+
 describe('without a page', () => {
   it('C-112 F075 a server can create it, ask for the state and render; nothing is shared between two of them', async () => {
     const [one, two] = [createBrowserAuth(options), createBrowserAuth({ ...options, popup: popupLogin() })]
