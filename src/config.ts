@@ -101,7 +101,7 @@ type Checked = AuthConfigOptions & { timeoutMs: number; dialect: string; issuerP
 function checkOptions(options: Checked): void {
   const { clientId, clientSecret, dialect, issuer, issuerParameter, scope, timeoutMs } = options
   // Printable ASCII, and for a scope without quote and backslash.
-  if (!isText(clientId, /^[ -~]+$/)) invalid('clientId must be printable ASCII')
+  if (!isText(clientId, /^[ -~]+$/)) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
   if (!isText(scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/)) invalid('scope must be space-separated tokens')
   if (!Number.isFinite(timeoutMs) || timeoutMs < 1_000 || timeoutMs > 60_000)
     invalid('timeoutMs must be 1,000 to 60,000')

@@ -178,6 +178,16 @@ describe('other options', () => {
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
   })
 
+  it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])(
+    'C-007 C-016 %s that is not set is called missing',
+    async (name) => {
+      for (const value of [undefined, '']) {
+        const error = await failure(() => createAuthConfig({ ...optionsWith(), [name]: value } as AuthConfigOptions))
+        expect(error).toMatchObject({ ...invalid, message: `Configuration: ${name} is missing.` })
+      }
+    },
+  )
+
   it.each([1_000, 10_000, 60_000])('C-037 timeoutMs %d is within bounds', (timeoutMs) => {
     expect(configWith({ timeoutMs }).timeoutMs).toBe(timeoutMs)
   })

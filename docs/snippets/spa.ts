@@ -8,7 +8,8 @@ const auth = createBrowserAuth({
   storage: indexedDbStorage(), // without it the login lives in this page's memory
 })
 
-const { status } = await auth.ready() // finishes a login when this page is its callback
+// Finishes a login when this page is its callback. Rejects when that failed: show error.message and a sign-in button.
+const { status } = await auth.ready()
 if (status !== 'signed-in') {
   await auth.signIn() // leaves for the service, and comes back to this page
 } else {

@@ -91,7 +91,10 @@ async function withoutLogin(context: BackendContext, request: Request): Promise<
   const { key } = await findSession(context, request)
   const state = key && (await context.live.use(key, ({ session }) => session.ready()))
   if (state && state.status === 'signed-in') return goOn('/', {})
-  throw new AgentAuthError('flow_not_found', 'No login was started in this browser, or it took more than ten minutes.')
+  throw new AgentAuthError(
+    'flow_not_found',
+    'No login was started in this browser at this address (localhost and 127.0.0.1 are two), or it took over ten minutes.',
+  )
 }
 
 function notFinished(

@@ -8,7 +8,10 @@ const minLength = 32
 export function sealKeys(secrets: readonly string[]): () => Promise<SealKeys> {
   const fit = Array.isArray(secrets) && secrets.length > 0 && new Set(secrets).size === secrets.length
   if (!fit || !secrets.every((secret) => typeof secret === 'string' && secret.length >= minLength))
-    throw new AgentAuthError('config_invalid', 'secrets must be different strings of at least 32 characters each.')
+    throw new AgentAuthError(
+      'config_invalid',
+      'secrets must be different strings of at least 32 characters each, such as openssl rand -base64 32 prints.',
+    )
   const kept = [...secrets]
   let keys: Promise<SealKeys> | undefined
   return () => {

@@ -12,5 +12,7 @@ export function checkServiceUrl(name: string, value: unknown): string {
   const url = attempt(() => new URL(text))
   const secure = url?.protocol === 'https:' || /^(localhost|127\.0\.0\.1|\[::1])$/.test(url?.hostname ?? '')
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
-  invalid(`${name} must be an https URL, or http on loopback, without user info, query or fragment`)
+  invalid(
+    `${name} ${text ? 'must be an https URL, or http on loopback, without user info, query or fragment' : 'is missing'}`,
+  )
 }

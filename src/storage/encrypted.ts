@@ -6,7 +6,7 @@ import type { TokenStorage } from './token-storage.ts'
 export interface EncryptionKey {
   /** Travels with each record; change it together with the key. */
   readonly id: string
-  /** 32 bytes, or their base64url text. */
+  /** 32 bytes, or their base64url or base64 text. */
   readonly key: Uint8Array | string
 }
 
@@ -49,14 +49,14 @@ function keyBytes(key: Uint8Array | string): Uint8Array {
   if (bytes?.length !== 32)
     throw new AgentAuthError(
       'config_invalid',
-      'An encryption key must be 32 bytes, or their 43 characters of base64url.',
+      'An encryption key must be 32 bytes, or their base64url text, such as openssl rand -base64 32 prints.',
     )
   return bytes
 }
 
 function decode(text: string): Uint8Array | undefined {
   try {
-    return base64url.decode(text)
+    return base64url.decode(text.replaceAll('+', '-').replaceAll('/', '_'))
   } catch {
     return undefined
   }
