@@ -82,6 +82,13 @@ test('S-007 a confidential client may leave PKCE out, but not half of it', async
   })
 })
 
+test.each(['code_challenge', 'code_challenge_method'])(
+  'S-007 a %s that no database can hold is refused like any other',
+  async (name) => {
+    expect(await refusal({ [name]: '\0' })).toEqual({ error: 'invalid_request', state: 'state-1' })
+  },
+)
+
 test('S-005 a repeated state is refused and not returned, an empty one counts as absent, foo is ignored', async () => {
   expect(await refusal({}, '&state=b')).toEqual({ error: 'invalid_request' })
   const { url } = await authorize(service, { state: '', parameters: { foo: 'bar' } })

@@ -114,6 +114,16 @@ test('S-061 a deactivated client is refused everywhere, and works again when act
   expect((await set('sometimes')).status).toBe(400)
 })
 
+test.each(['activity', 'secrets', 'secrets/retire'])(
+  'S-088 a client id that no database can hold is as unknown as any: %s',
+  async (action) => {
+    const { browser, page } = await signedIn(ada)
+    const token = (await browser.get(`${page.url}/new`)).hidden(clientsPath).token ?? ''
+    const fields = { token, activity: 'inactive', secret: 'x', password: ada.password }
+    expect((await browser.submit(page, `${clientsPath}/%00/${action}`, fields)).status).toBe(404)
+  },
+)
+
 test.each([
   ['no name', { name: '' }],
   ['a blank name', { name: '  ' }],

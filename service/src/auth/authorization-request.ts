@@ -28,12 +28,14 @@ export function readAskedFor(
   { client, redirectUri }: { client: ClientRecord; redirectUri: string },
 ): AskedFor {
   const state = query.count('state') > 1 ? undefined : query.get('state')
+  const refusal = findRefusal(query, client) ?? null
   return {
     redirectUri,
     scope: 'api.access',
     state: state?.encoded ?? null,
-    codeChallenge: query.get('code_challenge')?.text ?? null,
-    refusal: findRefusal(query, client) ?? null,
+    // A refused one may hold anything, and is never asked for.
+    codeChallenge: refusal === null ? (query.get('code_challenge')?.text ?? null) : null,
+    refusal,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RegisteredClient } from './clients.ts'
 import { findRegisteredClient } from './clients.ts'
+import { lookupText } from './lookup-text.ts'
 import type { Db } from './store.ts'
 
 export interface NewClient {
@@ -35,7 +36,7 @@ export function clientRegistryOf(db: Db, tenantId: string): ClientRegistry {
     return client?.tenantId === tenantId ? client : undefined
   }
   function ownClient(clientId: string) {
-    return db.updateTable('clients').where('id', '=', clientId).where('tenant_id', '=', tenantId)
+    return db.updateTable('clients').where('id', '=', lookupText(clientId)).where('tenant_id', '=', tenantId)
   }
   return {
     find,
