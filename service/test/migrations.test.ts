@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { llmModelsOf } from '../src/store/llm-models.ts'
+import type { NewParentAgent } from '../src/store/parent-agents.ts'
+import { parentAgentsOf } from '../src/store/parent-agents.ts'
+import type { Db } from '../src/store/store.ts'
 import { openStore } from '../src/store/store.ts'
 import { isOnPostgres } from './start.ts'
 
 const searchIndexes = ['name', 'type', 'model', 'activity', 'activity_and_name'].map((by) => `parent_agents_by_${by}`)
-const names = ['001-first-tables', '002-secret-times', '003-registry-events', '004-search-indexes']
+const names = ['001-first-tables', '002-secret-times', '003-registry-events', '004-search-indexes', '005-search-text']
 
 let location: { dataFile: string | undefined; databaseUrl: string | undefined }
 let remove: () => Promise<void>
@@ -37,6 +41,26 @@ const done = (): Promise<string[]> =>
     return rows.map(({ name }) => name)
   })
 
+const agent: Omit<NewParentAgent, 'llm_model'> = {
+  parent_agent_type: 'T',
+  parent_agent_type_key: 't',
+  agent_key: 'ας',
+  agent_name: 'ΑΣ',
+  full_display_name: 'ΑΣ (T)',
+  display_name: 'ΑΣ',
+  description: 'one\ntwo',
+  configs: '{}',
+  active: 1,
+  state_function: '[]',
+  created_ms: 0,
+}
+
+async function searchTexts(db: Db): Promise<string[]> {
+  const agents = await db.selectFrom('parent_agents').select('search_text').execute()
+  const models = await db.selectFrom('llm_models').select('search_text').execute()
+  return [...agents, ...models].map(({ search_text }) => search_text)
+}
+
 test('issue: empty data gets every table, and data that has them is left as it is', async () => {
   expect(await done()).toEqual(names)
   await opened((db) => sql`drop table registry_events`.execute(db))
@@ -53,6 +77,21 @@ test('issue: data of an earlier version is brought up to date', async () => {
   })
   expect(await done()).toEqual(names)
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
+})
+
+test('A-23 what earlier versions wrote is found like what this one writes', async () => {
+  const written = await opened(async (db) => {
+    await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
+    const models = llmModelsOf(db, 't')
+    const [llm_model = 0] = await models.createAll([{ model_name: 'ΑΣ', model_version: '1', provider: 'ΑΣΑ' }])
+    await parentAgentsOf(db, 't').createAll([{ ...agent, llm_model }])
+    const now = await searchTexts(db)
+    await sql`update llm_models set search_text = ${'ας\n1\nασα'}`.execute(db)
+    await sql`update parent_agents set search_text = ${'ας\nας\nας\none\ntwo'}`.execute(db)
+    await sql`delete from kysely_migration where name >= '005'`.execute(db)
+    return now
+  })
+  expect(await opened(searchTexts)).toEqual(written)
 })
 
 test.each([

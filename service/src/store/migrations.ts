@@ -5,6 +5,7 @@ import { createAuthTables } from './migration-001-auth.ts'
 import { addSecretTimes } from './migration-002-secret-times.ts'
 import { createRegistryEvents } from './migration-003-registry-events.ts'
 import { addSearchIndexes } from './migration-004-search-indexes.ts'
+import { foldSearchText } from './migration-005-search-text.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -18,5 +19,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
     '002-secret-times': { up: addSecretTimes },
     '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, dialect) },
     '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, dialect) },
+    '005-search-text': { up: foldSearchText },
   }
 }

@@ -21,12 +21,22 @@ export interface Found<Row> {
   count: number
 }
 
-/** The text of a row that a search looks into, in lower case so that every database compares alike (A-23). */
+/** What separates fields, which no search finds: a line break of a field is another sign. */
+const betweenFields = '\n'
+/** Upper case, so that it stands for nothing else in lower-case text; not ASCII, of which SQLite ignores the case. */
+const lineBreak = '\u00c0'
+
+/** The text of a row that a search looks into, in one case so that every database compares alike (A-23). */
 export function searchTextOf(fields: string[]): string {
-  return fields.join('\n').toLowerCase()
+  return fields.map(foldCase).join(betweenFields)
+}
+
+/** Lower case; the sigma that ends a word is like any other, because a search may end where the word does not. */
+function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ').replaceAll('\n', lineBreak)
 }
 
 /** A LIKE pattern in which the text stands for itself (S-069); goes with ESCAPE '\'. */
 export function containsPattern(text: string): string {
-  return `%${text.toLowerCase().replace(/[\\%_]/g, (character) => `\\${character}`)}%`
+  return `%${foldCase(text).replace(/[\\%_]/g, (character) => `\\${character}`)}%`
 }
