@@ -88,6 +88,23 @@ test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(
   },
 )
 
+test.each([
+  ['500 letters sent as 1,000 are taken', 'e\u0301', 200],
+  ['500 letters that NFC writes as 1,000 are not', '\u0958', 422],
+] as const)('A-17 the length of a name is that of its NFC: %s', async (_, letter, status) => {
+  expect(await create({ ...agent, agent_name: letter.repeat(500) })).toMatchObject({ status })
+})
+
+test.each(['ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
+  'A-11 the type that the key %s alone gives agrees with it',
+  async (parent_agent_type_key) => {
+    const { data } = await create({ ...agent, parent_agent_type: undefined, parent_agent_type_key })
+    const { parent_agent_type } = data.items[0] ?? {}
+    const both = { parent_agent_type, parent_agent_type_key, agent_name: 'Another' }
+    expect((await create({ ...agent, ...both })).status).toBe(200)
+  },
+)
+
 test('S-077 of 50 equal names at once one is created, and the other tenant is free to use it', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(agent)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)

@@ -6,6 +6,8 @@ export function keyOf(name: string): string {
 /** A readable type for a type that was given by its key only. */
 export function labelOf(key: string): string {
   return key.replaceAll('_', ' ').replace(/(^| )(\p{Ll})/gu, (_, before: string, letter: string) => {
-    return before + letter.toUpperCase()
+    const capital = letter.toUpperCase()
+    // The capital of some letters does not lead back to them, and type and key would not agree.
+    return before + (keyOf(capital) === letter ? capital : letter)
   })
 }
