@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { serverUrl } from '../../test/support/servers-client.ts'
+import { exchangeBytes } from './raw-socket.ts'
 
 let command: string
 beforeAll(async () => {
@@ -66,6 +67,20 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
   20_000,
 )
+
+test('issue: a truncated answer is half of ours and nothing else, and no failure is printed', async () => {
+  const { child, firstOutput, exit } = run(['--dev', '--json', ...freePorts])
+  const { authUrl } = JSON.parse(await firstOutput) as { authUrl: string }
+  const ask = (): Promise<string> => exchangeBytes(authUrl, ['GET /nothing HTTP/1.1', `Host: ${new URL(authUrl).host}`])
+  const bodyOf = (answer: string): string => answer.slice(answer.indexOf('\r\n\r\n') + 4)
+  const whole = bodyOf(await ask())
+  const rule = { match: { path: '/nothing' }, effect: 'truncate', times: 1 }
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${authUrl}/_dev/faults`, { method: 'POST', headers, body: JSON.stringify(rule) })
+  expect(bodyOf(await ask())).toBe(whole.slice(0, whole.length / 2))
+  child.kill('SIGTERM')
+  expect(await exit).toMatchObject({ code: 0, stderr: '' })
+}, 20_000)
 
 test('the text shows people, clients and an .env', async () => {
   const { child, firstOutput, exit } = run(freePorts)

@@ -14,7 +14,8 @@ export async function loseOnSocket(answer: Response, loss: Loss, outgoing: Serve
     outgoing.writeHead(answer.status, { ...headers, 'content-length': bytes.byteLength })
     outgoing.write(halfOf(bytes), () => outgoing.destroy())
   }
-  return new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
+  // A clone is a real Response also where the Node server's light one, which does not know this header, is the global.
+  return new Response(null, { headers: { 'x-hono-already-sent': 'true' } }).clone()
 }
 
 /** The same as `fetch` shows it: a rejection, or a body that ends in an error. */
