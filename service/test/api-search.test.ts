@@ -247,7 +247,10 @@ test('A-23 a search finds a part of one field, whatever stands around it, and no
   const added = { agent_name: 'ΑΣΑ ΛΌΓΟΣ', description: 'one line\nand\r\nanother', parent_agent_type: 'T' }
   expect((await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })).status).toBe(200)
   for (const search_value of ['ας', 'ΑΣ', 'ΑΣΑ', 'λόγος', 'ΛΌΓΟΣ', 'λόγοσ', 'LINE\nand', '\n', 'and\r\nan']) {
-    expect([search_value, names(await search({ search_value }, otherToken))]).toEqual([search_value, [added.agent_name]])
+    expect([search_value, names(await search({ search_value }, otherToken))]).toEqual([
+      search_value,
+      [added.agent_name],
+    ])
   }
   for (const search_value of ['ασα λόγος\nασα_λόγος', 'λόγος\none', 'à', 'À']) {
     expect([search_value, names(await search({ search_value }, otherToken))]).toEqual([search_value, []])
