@@ -171,6 +171,16 @@ test('S-051 the absolute life of a public grant is 24 h, whatever was rotated', 
   await expectRefused(refresh_token)
 })
 
+test('S-051 S-054 an access token ends with its grant, and expires_in says so', async () => {
+  client = clientOf(service, 'Demo confidential')
+  const { refresh_token } = await login(service, { client })
+  service.dev.advance(30 * 24 * hourMs - 5 * 60_000)
+  const { access_token, expires_in } = await rotate(refresh_token)
+  expect([expires_in, await apiStatus(access_token)]).toEqual([300, 200])
+  service.dev.advance(5 * 60_000)
+  expect(await apiStatus(access_token)).toBe(401)
+})
+
 test('S-051 a public refresh token idles out after 8 h, a confidential one does not', async () => {
   const confidential = clientOf(service, 'Demo confidential')
   const own = await login(service)

@@ -34,7 +34,8 @@ export async function issueAccessToken(
   service: ServiceContext,
   { tx, grant, permissions }: { tx: Db; grant: Grant; permissions: string[] },
 ): Promise<IssuedTokens> {
-  const expiresMs = service.clock.nowMs() + service.config.accessTokenLifeMs
+  // Not beyond the grant: its tokens are cleaned away with it.
+  const expiresMs = Math.min(grant.expires_ms, service.clock.nowMs() + service.config.accessTokenLifeMs)
   const accessToken = signAccessToken(service, { grant, permissions, expiresMs })
   await saveAccessToken(tx, { hash: hashToken(accessToken), grant_id: grant.id, expires_ms: expiresMs })
   return { accessToken, accessExpiresMs: expiresMs, scope: grant.scope }
