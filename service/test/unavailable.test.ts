@@ -51,6 +51,7 @@ test.each([
   [{ code: 'SQLITE_CONSTRAINT_UNIQUE' }, 'other'],
   [{ code: '40001' }, 'conflict'],
   [{ code: '40P01' }, 'conflict'],
+  [{ code: '23503' }, 'conflict'],
   [{ code: '53100' }, 'unavailable'],
   [{ code: '57P01' }, 'unavailable'],
   [{ code: '23505' }, 'other'],

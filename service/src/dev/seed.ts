@@ -24,7 +24,10 @@ export async function seed(
     world.people.map(async (person) => ({ ...person, hash: await service.passwords.hash(person.password) })),
   )
   return transact(service.store.db, async (tx) => {
-    if (mode === 'anew') await empty(tx)
+    if (mode === 'anew') {
+      await service.store.lockEverything(tx)
+      await empty(tx)
+    }
     if (!(await takeTenants(tx, world))) return 'filled before'
     for (const { id } of world.tenants) await seedAgents(tx, { tenant: id, nowMs: service.clock.nowMs() })
     for (const [position, person] of hashed.entries()) await seedPerson(tx, person, position)

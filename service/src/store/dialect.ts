@@ -1,4 +1,5 @@
 import type { ColumnDefinitionBuilder, Dialect, Driver, Kysely, RawBuilder } from 'kysely'
+import type { Tables } from './schema.ts'
 
 /** Everything that differs between database engines. No file outside this folder may know which one is in use. */
 export interface StoreDialect {
@@ -9,6 +10,8 @@ export interface StoreDialect {
   readonly rowId: 'integer' | 'bigint'
   /** A row id that the database hands out. */
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
+  /** Lets nobody change these rows or add others that refer to them until the transaction ends. */
+  lockRows(tx: Kysely<Tables>, table: keyof Tables): Promise<void>
   /** Tells a planner that counts nothing by itself how many rows share the first columns of each index. */
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
 }

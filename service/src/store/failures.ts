@@ -8,6 +8,9 @@ export type Failure = 'conflict' | 'unavailable' | 'other'
 const busySnapshot = 517
 const serializationFailure = '40001'
 const deadlock = '40P01'
+/** Nothing here refers to a row that never was: a reset took it away between two queries. */
+const foreignKeyViolation = '23503'
+const conflictStates = [serializationFailure, deadlock, foreignKeyViolation]
 
 /** SQLite's result codes, PostgreSQL's SQLSTATE classes and single states, and what the network says. */
 const unavailableCode =
@@ -18,7 +21,7 @@ const unavailableMessage = /^Connection terminated|^timeout exceeded when trying
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return 'other'
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown }
-  if (rawCode === busySnapshot || code === serializationFailure || code === deadlock) return 'conflict'
+  if (rawCode === busySnapshot || conflictStates.includes(String(code))) return 'conflict'
   if (typeof code === 'string') return unavailableCode.test(code) ? 'unavailable' : 'other'
   return unavailableMessage.test(error.message) ? 'unavailable' : 'other'
 }

@@ -15,6 +15,8 @@ export function libsqlDialect(dataFile: string | undefined): StoreDialect {
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),
+    // Whoever writes has the whole database.
+    lockRows: async () => undefined,
     describeIndexes,
   }
 }

@@ -21,6 +21,9 @@ export function postgresDialect(databaseUrl: string): StoreDialect {
     text: sql`text collate "C"`,
     rowId: 'bigint',
     autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),
+    lockRows: async (tx, table) => {
+      await sql`select 1 from ${sql.table(table)} for update`.execute(tx)
+    },
     // Its autovacuum counts.
     describeIndexes: async () => undefined,
   }

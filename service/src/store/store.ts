@@ -1,4 +1,5 @@
 import { DEFAULT_MIGRATION_TABLE, Kysely, Migrator, sql } from 'kysely'
+import type { StoreDialect } from './dialect.ts'
 import { migrations } from './migrations.ts'
 import type { StoreLocation } from './open-dialect.ts'
 import { openDialect } from './open-dialect.ts'
@@ -9,6 +10,8 @@ export type Db = Kysely<Tables>
 
 export interface Store {
   readonly db: Db
+  /** Until the transaction ends nothing is added that belongs to a tenant, a person, a client or a grant of now. */
+  lockEverything(tx: Db): Promise<void>
   close(): Promise<void>
 }
 
@@ -24,7 +27,22 @@ export async function openStore(location: StoreLocation): Promise<Store> {
       throw new Error('the database could not be brought up to date', { cause: error })
     }
   }
-  return { db, close: () => db.destroy() }
+  return { db, lockEverything: (tx) => lockEverything(tx, dialect), close: () => db.destroy() }
+}
+
+/** In the order in which everybody else locks rows, or two transactions would wait for each other. */
+const lockedTables = [
+  'authorization_requests',
+  'authorization_codes',
+  'clients',
+  'people',
+  'grants',
+  'llm_models',
+  'tenants',
+] as const
+
+async function lockEverything(tx: Db, { lockRows }: StoreDialect): Promise<void> {
+  for (const table of lockedTables) await lockRows(tx, table)
 }
 
 /** One query instead of the migrator's look at every table. Whatever it fails with, the migrator says what is the matter. */

@@ -1,0 +1,45 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { Service } from './login.ts'
+import { callApi, clientOf, login, refresh } from './login.ts'
+import { startService } from './start.ts'
+
+/** Logs in, refreshes and creates an agent, and notes every status it sees. */
+async function use(service: Service, statuses: Set<number>): Promise<void> {
+  const noting: Service = {
+    ...service,
+    async fetch(input, init) {
+      const answer = await service.fetch(input, init)
+      statuses.add(answer.status)
+      return answer
+    },
+  }
+  const { access_token: token, refresh_token } = await login(noting)
+  await refresh(noting, clientOf(service, 'Demo public'), refresh_token)
+  const agent_name = `Agent ${statuses.size} ${Math.random()}`
+  await callApi(noting, {
+    token,
+    path: '/api/parent_agents',
+    body: { agent_name, description: '-', parent_agent_type: 'T' },
+  })
+}
+
+test('issue: a reset comes through whatever is under way, and what it interrupts is no unexpected error', async () => {
+  const running = await startService()
+  onTestFinished(running.close)
+  const { authUrl, baseUrl, people, clients, dev } = running
+  const service = { authUrl, baseUrl, people, clients, fetch: running.fetch }
+  const statuses = new Set<number>()
+  let state: 'resetting' | 'done' = 'resetting'
+  const workers = Array.from({ length: 4 }, async () => {
+    // A login whose data go away fails in one of several ways.
+    while (state === 'resetting') await use(service, statuses).catch(() => undefined)
+  })
+  try {
+    for (let turn = 0; turn < 20; turn += 1) await dev.reset()
+  } finally {
+    state = 'done'
+    await Promise.all(workers)
+  }
+  expect([...statuses]).not.toContain(500)
+  expect((await login(service)).access_token).not.toBe('')
+})
