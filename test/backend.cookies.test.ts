@@ -97,6 +97,18 @@ describe('the session cookie', () => {
     }
   })
 
+  test('C-115 C-119 F079 of logins with long ways back fewer are kept: no server refuses the cookies', async () => {
+    const browser = (await rigOf()).browser()
+    await browser.logIn()
+    const states: (string | null)[] = []
+    for (let at = 0; at < 8; at++)
+      states.push((await browser.goToCallback(`/${'a'.repeat(1_000)}`)).searchParams.get('state'))
+    const kept = [...browser.cookies.keys()].filter((name) => name.includes('-login-'))
+    expect(kept.map((name) => name.slice(-43))).toEqual(states.slice(-3))
+    expect(browser.cookieHeader().length).toBeLessThan(7_400)
+    expect((await browser.call()).status).toBe(200)
+  })
+
   test('C-117 F085 with any byte changed, cut or added it is nobody, and what cannot be an id is removed', async () => {
     const rig = await rigOf()
     const browser = rig.browser()

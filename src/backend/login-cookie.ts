@@ -16,8 +16,9 @@ export interface LoginOnItsWay {
 const context = 'login'
 /** Beyond, the browser would drop the cookie silently. RFC 6265 section 6.1. */
 const maxCookieBytes = 4_096
-/** Header space is shared by all cookies. */
 const maxPending = 8
+/** Of all logins together: servers refuse a request whose cookies are larger than 8 KiB, and other cookies need room too. */
+const maxPendingBytes = 7_168
 
 /** `Set-Cookie` lines for a login that starts. Rejects with `config_invalid` when it does not fit a cookie. */
 export async function loginCookie(backend: BackendContext, login: LoginOnItsWay): Promise<string> {
@@ -28,14 +29,18 @@ export async function loginCookie(backend: BackendContext, login: LoginOnItsWay)
   return line
 }
 
-/** Lines that remove the oldest logins, so that one more fits. */
-export function crowdedOut(backend: BackendContext, request: Request): string[] {
+/** Lines that remove the oldest logins, so that the one of this line fits. */
+export function crowdedOut(backend: BackendContext, request: Request, line: string): string[] {
   const { name: prefix } = backend.loginCookie
-  const names = [...readCookies(request).keys()].filter((name) => name.startsWith(prefix))
+  let [count, bytes] = [1, line.length]
   // Browsers send the oldest first.
-  return names
-    .slice(0, Math.max(0, names.length - maxPending + 1))
-    .map((name) => removeLogin(backend, name.slice(prefix.length)))
+  const newestFirst = [...readCookies(request)].filter(([name]) => name.startsWith(prefix)).reverse()
+  const crowded = newestFirst.filter(([name, value]) => {
+    count += 1
+    bytes += name.length + value.length + '=; '.length
+    return count > maxPending || bytes > maxPendingBytes
+  })
+  return crowded.map(([name]) => removeLogin(backend, name.slice(prefix.length)))
 }
 
 /** The login a callback belongs to; undefined when the cookie is missing, was altered or no secret opens it. */

@@ -20,7 +20,7 @@ export async function login(context: BackendContext, request: Request): Promise<
   return answer(null, {
     status: 302,
     headers: { location: url.href },
-    cookies: [...crowdedOut(context, request), cookie],
+    cookies: [...crowdedOut(context, request, cookie), cookie],
   })
 }
 
