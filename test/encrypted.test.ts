@@ -252,6 +252,22 @@ describe('under a session', () => {
     expect(tokens.accessToken).toBeDefined()
   })
 
+  test('F-24 C-061 C-079 C-118 sealed by another process with a key not known here: its session is not refreshed over', async () => {
+    const [old, next] = [newKey('old'), newKey('next')]
+    const { clock, service, realm, storage, stored } = await signedIn([old])
+    const [here, there] = [realm({ storage: storage([old]) }), realm({ storage: storage([next, old]) })]
+    await Promise.all([here.session.ready(), there.session.ready()])
+    clock.advance(3_600_000)
+    const token = await there.session.getAccessToken()
+    const before = stored()
+    expect(await codeOf(here.session.getAccessToken())).toBe('storage_failed')
+    expect(here.session.state.status).toBe('signed-in')
+    expect(service.sent).toHaveLength(1)
+    expect(service.isAlive(1)).toBe(true)
+    expect(stored()).toBe(before)
+    expect(await there.session.getAccessToken()).toBe(token)
+  })
+
   test('F-24 an explicit sign-in replaces what no key opens, an explicit sign-out removes it', async () => {
     const { records, realm, storage, service } = await signedIn([newKey('a')])
     const keys = [newKey('b')]

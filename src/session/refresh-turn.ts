@@ -18,7 +18,9 @@ export async function refreshOnce(
   signal: AbortSignal,
 ): Promise<void> {
   const { config, store } = holder
-  await follow(holder)
+  const problem = await follow(holder)
+  // A record that only others can open is not the one the held tokens were saved in: they may have been used there.
+  if (problem?.retryable === false) throw problem
   const { held } = holder
   if (held?.record.id !== from.record.id || signal.aborted) throw superseded(holder)
   // Another holder has replaced the token the caller came for.
@@ -67,24 +69,24 @@ async function wasReplaced(
   held: HeldTokens,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let read = await follow(holder)
+  let problem = await follow(holder)
   if (peers === 'unlocked' && holder.held === held) {
     // Nothing kept another tab or process from refreshing too: its tokens may be about to arrive.
     await sleep(1_000, signal)
-    read = await follow(holder)
+    problem = await follow(holder)
   }
-  if (!read) throw storageFailed()
+  if (problem) throw storageFailed()
   return holder.held !== undefined && holder.held !== held
 }
 
-/** A store that cannot be read must not stop a session that lives in memory; tells whether it was. */
-async function follow(holder: SessionHolder): Promise<boolean> {
+/** A store that cannot be read must not stop a session that lives in memory; tells why it was not. */
+async function follow(holder: SessionHolder): Promise<AgentAuthError | undefined> {
   try {
     holder.adopt(await holder.store.read())
-    return true
-  } catch {
+    return undefined
+  } catch (error) {
     holder.report('read_failed')
-    return false
+    return error as AgentAuthError
   }
 }
 
