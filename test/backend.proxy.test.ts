@@ -118,6 +118,16 @@ describe('which requests go through', () => {
       reason: 'path',
     })
   })
+
+  test('C-121 C-126 what the API itself refuses went through; a session that is gone did not', async () => {
+    const rig = await proxyRig(() => new Response(null, { status: 413 }))
+    expect((await rig.get('/api/items/1')).status).toBe(413)
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 413 })
+    const session = await rig.backend.getSession(rig.person.request('/'))
+    if (session.status !== 'signed-out') await session.signOut()
+    expect(await codeOf(await rig.get('/api/items/1'))).toEqual([401, 'login_required'])
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 401, reason: 'signed_out' })
+  })
 })
 
 /** As a server gets it: the path as it came, on whatever host. Undefined where no request can have such a path. */

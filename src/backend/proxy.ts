@@ -47,10 +47,10 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
   }
   const { clock } = context.config
   const startedMs = clock.monotonicMs()
-  const target = path + new URL(request.url).search
-  const response = await forward({ context, request, headers, live, target, done })
+  const call: Call = { context, request, headers, live, target: path + new URL(request.url).search, done }
+  const response = await forward(call)
   const told = { route: match.route.template, status: response.status }
-  if (told.status === 413) context.emit({ type: 'proxy_refused', ...told, reason: 'body' })
+  if (call.refused) context.emit({ type: 'proxy_refused', ...told, reason: call.refused })
   else context.emit({ type: 'proxied', ...told, durationMs: clock.monotonicMs() - startedMs })
   return response
 }
@@ -63,6 +63,8 @@ interface Call {
   readonly target: string
   /** Called once, when nothing of this call is under way any more. */
   readonly done: () => void
+  /** Set when it turned out that the request may not go on. */
+  refused?: ProxyRefusal
 }
 
 async function forward(call: Call): Promise<Response> {
@@ -98,10 +100,11 @@ async function forward(call: Call): Promise<Response> {
     // The API may have answered all the same, with something that cannot be passed on.
     abort()
     end()
-    if (error instanceof BodyTooLarge) await drained(request)
-    if (error instanceof BodyTooLarge || cause === 'too_large')
-      return failed(413, rejected('The body is larger than 1 MiB.'))
-    return notForwarded(error, cause === 'deadline')
+    if (error instanceof BodyTooLarge) {
+      cause = 'too_large'
+      await drained(request)
+    }
+    return notForwarded(call, error, cause)
   } finally {
     clearTimeout(timer)
   }
@@ -118,9 +121,18 @@ function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Res
   return guarded(new Response(body && relayed(body, onEnd), { status, headers }))
 }
 
-function notForwarded(error: unknown, late: boolean): Response {
-  if (late) return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
-  if (isAgentAuthError(error)) return failedWith(error)
+function notForwarded(call: Call, error: unknown, cause: 'deadline' | 'too_large' | undefined): Response {
+  if (cause === 'deadline')
+    return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
+  if (cause === 'too_large') {
+    call.refused = 'body'
+    return failed(413, rejected('The body is larger than 1 MiB.'))
+  }
+  if (isAgentAuthError(error)) {
+    // Only before sending: after a 401 the API's own answer is passed on instead.
+    if (error.code === 'login_required') call.refused = 'signed_out'
+    return failedWith(error)
+  }
   if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return redirectRefused()
   return failed(502, { code: 'request_failed', message: 'The API could not be reached.', retryable: true })
 }
