@@ -116,6 +116,46 @@ describe('one refresh', () => {
   })
 })
 
+/** The rig's way to the service, which gives access tokens of a minute and nothing to renew them with. */
+function withoutRefreshTokens({ options }: BackendRig): typeof fetch {
+  return async (input, init) => {
+    const answer = (await options.fetch?.(input, init)) ?? Response.error()
+    if (!String(input).includes('/token?')) return answer
+    const { access_token } = (await answer.json()) as { access_token: string }
+    return Response.json({ access_token, expires_in: 60 })
+  }
+}
+
+describe('a session that nothing can renew', () => {
+  test('C-088 C-129 once expired it is over: one event, and no page is told that somebody is signed in', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
+    await browser.logIn()
+    expect(await browser.status()).toBe('signed-in')
+    later(rig, 60_000)
+    for (let calls = 0; calls < 3; calls++) {
+      expect(await codeOf(await browser.call())).toEqual([401, 'login_required'])
+      expect(await browser.status()).toBe('signed-out')
+    }
+    expect(rig.events.filter(({ type }) => type === 'login_required')).toHaveLength(1)
+  })
+
+  test('C-020 C-088 a callback that is handled again once it expired sends no code again', async () => {
+    const { clock, later } = together()
+    const rig = await rigOf({ backend: { clock } })
+    const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
+    const { pathname, search } = await browser.goToCallback()
+    const before = [...browser.cookies]
+    await browser.send(pathname + search)
+    later(rig, 60_000)
+    expect((await browser.call()).status).toBe(401)
+    for (const [name, { value }] of before) browser.setCookie(name, value)
+    expect((await browser.send(pathname + search)).status).toBe(200)
+    expect(rig.sent.filter(({ url }) => url.includes('/token?'))).toHaveLength(1)
+  })
+})
+
 describe('a request that was on its way', () => {
   test.each([searchPath, '/auth/session'])(
     'C-120 F-32 to %s with the session before is answered late: the new one keeps its cookie',

@@ -66,7 +66,8 @@ async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Gra
   await sessionStore(sessions, `${name}:login`).locked(() =>
     live.use(key, async ({ session }) => {
       // Also finds out, before the code is spent, whether the store answers.
-      if ((await session.ready()).status === 'signed-in') return
+      const { status, reason } = await session.ready()
+      if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
       await session.signIn(tokens)
       // Where it cannot be read either, the code is spent all the same: this must not look like a store that failed before.

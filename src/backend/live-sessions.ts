@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../config.ts'
+import type { SessionState } from '../session/state.ts'
 import { createSession, type Session } from '../session.ts'
 import { inProcessLock } from '../storage/in-process-lock.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -43,7 +44,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
       entry,
       () => {
         entry.users--
-        if (entry.users === 0 && entry.stored() && entry.session.state.status !== 'signed-in') entries.delete(key)
+        if (entry.users === 0 && entry.stored() && isForgettable(entry.session.state)) entries.delete(key)
         evict(entries)
       },
     ]
@@ -62,6 +63,11 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
       return entries.size
     },
   }
+}
+
+/** Not what expired: its record is still there, and read anew it would pass for a session. */
+function isForgettable({ status, reason }: SessionState): boolean {
+  return status !== 'signed-in' && reason !== 'expired'
 }
 
 /** What the store does not hold yet stays as long as memory allows: it is the only copy. */
