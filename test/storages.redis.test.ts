@@ -394,6 +394,7 @@ describe('records in Redis', () => {
     ['READONLY You can’t write against a read only replica.', 'READONLY'],
     ['ERR Error running script (call to f_0): @user_script:1: @user_script: 1: -READONLY You can’t', 'READONLY'],
     ['ERR Error running script (call to f_0): @user_script:1: -OOM command not allowed', 'OOM'],
+    ['MOVED 866 10.0.0.7:6379', 'MOVED'],
     ['ERR value of somebody: OOM', 'no code'],
   ])('F-33 the reason is found as Redis 7 and as Redis 6 say it: %s', async (message, reason) => {
     const storage = redisStorage({ get: async () => null, eval: () => Promise.reject(new Error(message)) })

@@ -86,7 +86,7 @@ async function evaluate(
 
 /** Redis 6 says more before it when a script failed. */
 const replies =
-  /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-)?(READONLY|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
+  /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-)?(READONLY|MOVED|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
 
 function reasonOf(error: unknown): string | undefined {
   const { code, message } = error as { code?: unknown; message?: unknown }
