@@ -369,6 +369,21 @@ describe('bodies and limits', () => {
     expect(rig.seen).toEqual([])
   })
 
+  test.each(['goes away', 'is too slow'])(
+    'C-126 the rest of a streamed body of who %s is not waited for',
+    async (how) => {
+      const rig = await proxyRig(() => new Promise(() => {}))
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const gone = new AbortController()
+      const init = { method: 'POST', headers: guard, body: new ReadableStream(), duplex: 'half', signal: gone.signal }
+      const call = rig.backend.handle(rig.person.request('/api/items', init))
+      await until(() => rig.seen.length === 1)
+      if (how === 'goes away') gone.abort()
+      else await vi.advanceTimersByTimeAsync(30_000)
+      expect((await call)?.status).toBe(how === 'goes away' ? 502 : 504)
+    },
+  )
+
   test('C-126 whoever stops reading in the middle gives a place back once', async () => {
     const body = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: () => new Promise(() => {}) })
     const waiting: ((answer: Response) => void)[] = []

@@ -325,3 +325,43 @@ describe('over sockets', () => {
     expect(text).not.toContain('evil')
   })
 })
+
+/** Sends a long body in halves on a connection that is kept, then asks for the session; gives the two statuses. */
+async function halves(port: number, headers: Readonly<Record<string, string>>, half: string): Promise<unknown[]> {
+  const socket = connect(port, '127.0.0.1')
+  const lines = Object.entries({ host: 'app', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST /api/items HTTP/1.1\r\n${lines.join('')}\r\n${half}`)
+  // Time for an answer that does not wait for the rest.
+  await sleep(100)
+  const end = headers['transfer-encoding'] ? '0\r\n\r\n' : ''
+  socket.write(`${half}${end}GET /auth/session HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n`)
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  await new Promise((resolve) => socket.once('close', resolve))
+  return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+}
+
+const half = 'a'.repeat(400_000)
+const long = { 'content-length': '800000' }
+const chunk = `${half.length.toString(16)}\r\n${half}\r\n`
+const unread: [what: string, status: number, body: [Readonly<Record<string, string>>, string]][] = [
+  ['a session that is gone', 401, [long, half]],
+  ['an API that hangs up', 502, [long, half]],
+  ['an API that hangs up on a short body', 502, [{ 'content-length': '2' }, 'a']],
+  ['a body that turns out to be over 1 MiB', 413, [{ 'transfer-encoding': 'chunked' }, chunk + chunk]],
+]
+test.each(unread)(
+  'C-126 %s is answered, on a connection that goes on, however much was still to come',
+  async (what, status, [headers, bytes]) => {
+    const { person, port, rig } = await socketRig((request) =>
+      what.includes('hangs up') ? request.socket.destroy() : request.resume(),
+    )
+    const signedIn = { ...guard, cookie: person.cookieHeader() }
+    if (what.includes('gone')) await person.logOut()
+    expect(await halves(port, { ...signedIn, ...headers }, bytes)).toEqual([status, 200])
+    expect(rig.events.at(-1)).toMatchObject({ status })
+  },
+)

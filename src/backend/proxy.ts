@@ -100,10 +100,8 @@ async function forward(call: Call): Promise<Response> {
     // The API may have answered all the same, with something that cannot be passed on.
     abort()
     end()
-    if (error instanceof BodyTooLarge) {
-      cause = 'too_large'
-      await drained(request)
-    }
+    if (error instanceof BodyTooLarge) cause = 'too_large'
+    if (cause !== 'deadline' && !request.signal.aborted) await drained(request)
     return notForwarded(call, error, cause)
   } finally {
     clearTimeout(timer)

@@ -17,23 +17,33 @@ export async function requestBody(
   const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
   if (declared > maxBytes && Number.isFinite(declared)) throw new BodyTooLarge()
   // Only here: a bridge makes the stream when it is looked at, and reading all at once needs none.
-  if (declared > maxHeldBytes) return request.body ? limited(request.body, onTooLarge) : undefined
+  if (declared > maxHeldBytes) return request.body ? limited(request.body, signal, onTooLarge) : undefined
   const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
   if (bytes.length > maxBytes) throw new BodyTooLarge()
   return bytes
 }
 
-function limited(body: ReadableStream<Uint8Array>, onTooLarge: () => void): ReadableStream<Uint8Array> {
+/** Lets go of the body when the signal fires, so that somebody else can read the rest. */
+function limited(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  onTooLarge: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
   let size = 0
-  return body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        size += chunk.byteLength
-        if (size <= maxBytes) return controller.enqueue(chunk)
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (done) return controller.close()
+        size += value.byteLength
+        if (size <= maxBytes) return controller.enqueue(value)
         onTooLarge()
         controller.error(new BodyTooLarge())
       },
-    }),
+    },
+    { highWaterMark: 0 },
   )
 }
 
