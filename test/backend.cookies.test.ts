@@ -97,7 +97,7 @@ describe('the session cookie', () => {
     }
   })
 
-  test('C-115 C-119 F079 of logins with long ways back fewer are kept: no server refuses the cookies', async () => {
+  test('C-115 C-119 of logins with long ways back fewer are kept: no server refuses the cookies', async () => {
     const browser = (await rigOf()).browser()
     await browser.logIn()
     const states: (string | null)[] = []
