@@ -51,6 +51,65 @@ test.each([
   expect(page.response.headers.get('content-type')).toContain('text/html')
 })
 
+/** What the page with 400 says as text; it has no link. */
+async function problem(parameters: Record<string, string>, suffix = ''): Promise<string | undefined> {
+  const page = await browser.get(authorizeUrl(service, { parameters }).url + suffix)
+  expect([page.status, page.next, page.html.includes('<a ')]).toEqual([400, undefined, false])
+  return /<p role="alert">([^<]*)/.exec(page.html)?.[1]
+}
+
+test.each([
+  [
+    'http://localhost:5173/callback',
+    'The return address http://localhost:5173/callback is not registered for this application (redirect_uri). Open the application at http://127.0.0.1:5173 instead.',
+  ],
+  [
+    'http://LOCALHOST/cb',
+    'The return address http://LOCALHOST/cb is not registered for this application (redirect_uri). Open the application at http://127.0.0.1 instead.',
+  ],
+  [
+    'http://127.0.0.1:5173/other',
+    'The return address http://127.0.0.1:5173/other is not registered for this application (redirect_uri).',
+  ],
+  [
+    'https://localhost:5173/"><b>&',
+    'The return address https://localhost:5173/&quot;&gt;&lt;b&gt;&amp; is not registered for this application (redirect_uri).',
+  ],
+])('S-003 %s is shown as text, localhost with the way out', async (redirect_uri, text) => {
+  expect(await problem({ redirect_uri })).toBe(text)
+})
+
+const unshown = 'The return address is not registered for this application (redirect_uri).'
+test.each([
+  'javascript:alert(1)',
+  'http://ada:hidden@localhost:5173/',
+  'http://:hidden@localhost:5173/',
+  'http://hidden@localhost:5173/',
+  'http://localhost:x/',
+  'http://localhost/\u202egro',
+  'http://localhost/ Call us',
+  `http://localhost/${'x'.repeat(184)}`,
+])('S-003 %j is not shown', async (redirect_uri) => {
+  expect(await problem({ redirect_uri })).toBe(unshown)
+})
+
+test('S-003 200 characters are shown, and of two return addresses none', async () => {
+  const longest = `http://localhost/${'x'.repeat(183)}`
+  expect([longest.length, (await problem({ redirect_uri: longest }))?.includes(longest)]).toEqual([200, true])
+  expect(await problem({ redirect_uri: 'http://localhost/' }, '&redirect_uri=x')).toBe(unshown)
+})
+
+test('S-003 an unknown client is told of new ids where the service is a developer’s', async () => {
+  const unknown = 'The application that sent you here is not known (client_id).'
+  expect(await problem({ client_id: 'app_0' })).toBe(unknown)
+  await service.close()
+  assembly = await assemble({ dev: 'on' })
+  service = assembly.service
+  browser = new Browser(service.fetch)
+  const hint = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
+  expect(await problem({ client_id: 'app_0' })).toBe(`${unknown} ${hint}`)
+})
+
 test.each([
   ['S-004 unknown response_type', { response_type: 'token' }, '', 'unsupported_response_type'],
   ['S-004 missing response_type', { response_type: undefined }, '', 'invalid_request'],

@@ -15,20 +15,25 @@ import { parseQuery } from './query.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { hashToken, randomSecret } from './secrets.ts'
 import { readSignedIn } from './sign-in-session.ts'
+import { unregisteredText } from './unregistered-redirect.ts'
+
+const unknownClient = 'The application that sent you here is not known (client_id).'
+const newIds = ' Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
 
 /** GET /auth/v1/authorize: checks the request, keeps it on our side, and asks for sign-in or consent. */
 export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
   // HEAD reaches this handler too; a prefetch is nobody's wish yet (S-011).
   if (c.req.raw.method !== 'GET') return notAllowed(c)
   if (c.req.header('sec-purpose')?.includes('prefetch')) return showError(c, 403, 'This page is not prefetched.')
-  const { store } = c.get('service')
+  const { store, config } = c.get('service')
   const query = parseQuery(c.req.raw.url)
   const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
   const client = clientId === undefined ? undefined : await findRegisteredClient(store.db, clientId)
-  if (client === undefined) return showError(c, 400, 'The application that sent you here is not known (client_id).')
+  if (client === undefined) return showError(c, 400, unknownClient + (config.dev === 'on' ? newIds : ''))
   const redirectUri = verifiedRedirectUri(query, client)
   if (redirectUri === undefined) {
-    return showError(c, 400, 'The return address is not registered for this application (redirect_uri).')
+    const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
+    return showError(c, 400, unregisteredText(sent))
   }
   return begin(c, client, readAskedFor(query, { client, redirectUri }))
 }
