@@ -46,6 +46,7 @@ const databaseFree = [
   'assumptions',
   'basic',
   'cli',
+  'database-failure',
   'filters',
   'form',
   'journal',

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
+import { failureText } from './cli-failure.ts'
 import type { ClientsCommand } from './clients/command-line.ts'
 import { readClientsCommand } from './clients/command-line.ts'
 import type { CommandResult, ListedChange, ListedClient } from './clients/run-command.ts'
 import { runClientsCommand } from './clients/run-command.ts'
+import { commandName } from './command-name.ts'
 import { refuseDataFile } from './data-file.ts'
 
 /** `agent-service clients …`; returns the exit code. */
@@ -12,8 +14,8 @@ export async function clientsMain(args: string[]): Promise<0 | 1 | 2> {
     process.stdout.write(read.text)
     return 0
   }
-  if (read.kind === 'usage') return complain(`${read.problem}\nTry agent-service clients --help`, 2)
-  const { dataFile } = read.command.location
+  if (read.kind === 'usage') return complain(`${read.problem}\nTry ${commandName()} clients --help`, 2)
+  const { dataFile, databaseUrl } = read.command.location
   const problem = dataFile !== undefined && existsSync(dataFile) ? refuseDataFile(dataFile) : undefined
   if (problem !== undefined) return complain(problem, 1)
   try {
@@ -22,7 +24,7 @@ export async function clientsMain(args: string[]): Promise<0 | 1 | 2> {
     process.stdout.write(textOf(read.command, result.value))
     return 0
   } catch (error) {
-    return complain(error instanceof Error ? error.message : 'it failed', 1)
+    return complain(failureText(error, databaseUrl), 1)
   }
 }
 

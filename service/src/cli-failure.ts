@@ -1,11 +1,11 @@
-/** Why the service did not start, as somebody at a terminal can act on it. */
-export function failureText(error: unknown): string {
-  const { code, port, message } = error as { code?: unknown; port?: unknown; message?: unknown }
-  if (code === 'EADDRINUSE') {
-    return `port ${port} is in use: stop what listens there, or choose another with --auth-port and --base-port (0 picks a free one)`
-  }
-  if (code === 'EACCES' && typeof port === 'number') {
-    return `this user may not listen on port ${port}: choose one above 1023 with --auth-port and --base-port`
-  }
+import { databaseFailureText } from './database-failure.ts'
+import { portFailureText } from './port-failure.ts'
+
+/** Why the command failed, as somebody at a terminal can act on it. */
+export function failureText(error: unknown, databaseUrl: string | undefined): string {
+  const ofPort = portFailureText(error, '--auth-port and --base-port')
+  if (ofPort !== undefined) return ofPort
+  const { message, cause } = error as { message?: unknown; cause?: unknown }
+  if (cause instanceof Error) return databaseFailureText(cause, databaseUrl)
   return typeof message === 'string' && message !== '' ? message : 'it did not start'
 }

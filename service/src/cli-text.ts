@@ -1,3 +1,5 @@
+import { randomSecret } from './auth/secrets.ts'
+import { commandName } from './command-name.ts'
 import type { ServiceOptions } from './config.ts'
 import type { Client, Service } from './service.ts'
 
@@ -6,6 +8,7 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   agent-service [options]
   agent-service clients ACTION [options]
                          manage API clients; clients --help lists the actions
+  From a clone: npm run service -- [options]
 
   --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
   --json                 print one JSON line instead of text
@@ -30,9 +33,12 @@ export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string
 /** Names and secrets for a person at a terminal; this is the only place that shows them (S-084). */
 export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
   const kept = '(as printed at the first start of this data file)'
+  const own = clients[0]?.tenant
+  const elsewhere = (tenant: string): string =>
+    tenant === own ? '' : `\n    of another tenant than the .env: only for the clients of tenant ${tenant}`
   const peopleLines = people.map(
     ({ name, email, password, tenant, permissions }) =>
-      `  ${email}  ${password || kept}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}`,
+      `  ${email}  ${password || kept}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}${elsewhere(tenant)}`,
   )
   const secretOf = (client: Client): string => {
     return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept}`
@@ -59,7 +65,7 @@ export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['d
   return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
 }
 
-/** What an application needs, ready to paste. A secret that only its hash is left of has no line of its own. */
+/** What an application needs, ready to paste, with a key for the cookies of its backend. A secret that only its hash is left of has no line of its own. */
 export function environmentText({ authUrl, baseUrl, clients }: Service): string {
   const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
   const publicClient = own.find(({ kind }) => kind === 'public')
@@ -70,10 +76,12 @@ export function environmentText({ authUrl, baseUrl, clients }: Service): string 
     `AGENT_BASE_URL=${baseUrl}`,
     ...(publicClient === undefined ? [] : [`AGENT_PUBLIC_CLIENT_ID=${publicClient.clientId}`]),
     ...(confidential === undefined ? [] : [`AGENT_CLIENT_ID=${confidential.clientId}`]),
-    ...(confidential === undefined ? [] : [secret === undefined ? lostSecret : `AGENT_CLIENT_SECRET=${secret}`]),
+    ...(confidential === undefined ? [] : [secret === undefined ? lostSecret() : `AGENT_CLIENT_SECRET=${secret}`]),
+    `COOKIE_SECRET=${randomSecret()}`,
   ]
   return `\n.env\n${lines.join('\n')}\n`
 }
 
-const lostSecret =
-  '# AGENT_CLIENT_SECRET was printed at the first start; agent-service clients rotate-secret makes another'
+function lostSecret(): string {
+  return `# AGENT_CLIENT_SECRET was printed at the first start; ${commandName()} clients rotate-secret makes another`
+}

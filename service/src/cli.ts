@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { refuseRedirectUri } from './auth/redirect-uris.ts'
 import { failureText } from './cli-failure.ts'
 import { environmentText, helpText, jsonLine, placesText, rosterText } from './cli-text.ts'
+import { commandName } from './command-name.ts'
 import type { ServiceOptions } from './config.ts'
 import { refuseDataFile } from './data-file.ts'
 import { startAlone } from './server.ts'
@@ -26,7 +27,7 @@ process.exitCode = await (args[0] === 'clients'
 async function main(): Promise<number> {
   const command = readCommand(args)
   if (typeof command === 'string') {
-    process.stderr.write(`agent-service: ${command}\nTry agent-service --help\n`)
+    process.stderr.write(`agent-service: ${command}\nTry ${commandName()} --help\n`)
     return exitCodes.usage
   }
   if (command.kind === 'help') {
@@ -53,7 +54,7 @@ async function run({ output, options }: Command): Promise<number> {
     await service.close()
     return exitCodes.ok
   } catch (error) {
-    process.stderr.write(`agent-service: ${failureText(error)}\n`)
+    process.stderr.write(`agent-service: ${failureText(error, options.databaseUrl)}\n`)
     return exitCodes.failed
   }
 }
@@ -65,7 +66,7 @@ function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceO
   if (missing.length === 0) return
   process.stderr.write(
     `agent-service: these data have their clients already, so ${missing.join(', ')} was not registered; ` +
-      'register a client of your own with agent-service clients create\n',
+      `register a client of your own with ${commandName()} clients create\n`,
   )
 }
 

@@ -42,6 +42,7 @@ function run(args: string[], env: Record<string, string> = {}): Run {
 }
 
 const freePorts = ['--auth-port', '0', '--base-port', '0']
+const byNpm = { npm_lifecycle_event: 'service' }
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '--json prints one line with everything, and %s ends it with 0',
@@ -60,6 +61,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     }
     expect((await fetch(`${printed.authUrl}/_dev/state`)).status).toBe(200)
     expect(printed.people).toHaveLength(4)
+    expect(Object.keys(printed)).toEqual(['authUrl', 'baseUrl', 'people', 'clients'])
     expect(printed.clients.every(({ redirectUris }) => redirectUris.includes('http://127.0.0.1:7/cb'))).toBe(true)
     child.kill(signal)
     const { code, stdout, stderr } = await exit
@@ -95,6 +97,12 @@ test('the text shows people, clients and an .env', async () => {
   ]) {
     expect(text).toContain(part)
   }
+  expect(text).toMatch(/\nCOOKIE_SECRET=[\w-]{43}\n/)
+  // Whoever is of another tenant would be sent back from the clients of the .env.
+  const elsewhere = [...text.matchAll(/\n {2}(\S+@\S+).*\n.*\n {4}of another tenant than the .env: (.*)/g)]
+  expect(elsewhere.map(([, email, note]) => [email, note])).toEqual([
+    ['ola@other.example', 'only for the clients of tenant other'],
+  ])
   expect(text).not.toContain('/_dev')
   child.kill('SIGTERM')
   expect((await exit).code).toBe(0)
@@ -112,7 +120,11 @@ test('with --dev the text says where its controls and the description are, and b
 
 test.each([
   ['--help', ['--help'], {}, 0, 'agent-service [options]'],
+  ['--help names the way from a clone', ['--help'], {}, 0, 'From a clone: npm run service -- [options]'],
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
+  ['where to read on', ['--bogus'], { npm_lifecycle_event: '' }, 2, 'Try agent-service --help'],
+  ['the same by npm', ['--bogus'], byNpm, 2, 'Try npm run service -- --help'],
+  ['the same of clients', ['clients', '--bogus'], byNpm, 2, 'Try npm run service -- clients --help'],
   ['a bad port', ['--auth-port', '70000'], {}, 2, '--auth-port'],
   ['S-084 --dev in production', ['--dev'], { NODE_ENV: 'production' }, 2, 'production'],
   ['S-002 a bad redirect URI', ['--redirect-uri', 'javascript:x'], {}, 2, 'use https, or http on 127.0.0.1'],
@@ -148,6 +160,26 @@ test.each([['--auth-port'], ['--base-port']])(
     expect([result.code, result.stdout]).toEqual([1, ''])
     expect(result.stderr).toContain(`port ${port} is in use`)
     expect(result.stderr).toContain('--auth-port and --base-port')
+  },
+  20_000,
+)
+
+test.each([
+  ['the service', freePorts],
+  ['clients', ['clients', 'list']],
+])(
+  '%s names a PostgreSQL that is not there, and nothing else of its URL',
+  async (_, args) => {
+    const closed = createServer()
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+    const { port } = closed.address() as { port: number }
+    await new Promise((resolve) => closed.close(resolve))
+    const result = await run(args, { DATABASE_URL: `postgresql://anna:hidden@127.0.0.1:${port}/data` }).exit
+    expect(result).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `agent-service: PostgreSQL at 127.0.0.1:${port} was not reached (ECONNREFUSED): start it, or correct DATABASE_URL\n`,
+    })
   },
   20_000,
 )
