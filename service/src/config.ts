@@ -42,7 +42,28 @@ export interface ServiceConfig {
 
 const minuteMs = 60_000
 
+/** A misspelt option is not overlooked; the type keeps the list whole. */
+const known: Record<keyof ServiceOptions, true> = {
+  dev: true,
+  authPort: true,
+  basePort: true,
+  authUrl: true,
+  baseUrl: true,
+  dataFile: true,
+  databaseUrl: true,
+  passwordScheme: true,
+  rotation: true,
+  graceMs: true,
+  accessTokenLifeMs: true,
+  codeLifeMs: true,
+  tokenResponse: true,
+  redirectUris: true,
+  allowedOrigins: true,
+}
+
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined) throw new TypeError(`there is no option ${JSON.stringify(unknown)}`)
   const authUrl = originOf('authUrl', options.authUrl ?? 'http://127.0.0.1:4001')
   const baseUrl = originOf('baseUrl', options.baseUrl ?? 'http://127.0.0.1:4002')
   if (authUrl === baseUrl) throw new TypeError('authUrl and baseUrl must be two different origins')
@@ -50,21 +71,31 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   if (dataFile !== undefined && databaseUrl !== undefined) throw new TypeError('give dataFile or databaseUrl, not both')
   const isInMemory = dataFile === undefined && databaseUrl === undefined
   return Object.freeze({
-    dev: options.dev ?? 'off',
+    dev: oneOf('dev', options.dev ?? 'off', 'on', 'off'),
     authUrl,
     baseUrl,
     dataFile,
     databaseUrl: databaseUrl === undefined ? undefined : postgresUrlOf(databaseUrl),
-    passwordScheme: options.passwordScheme ?? (isInMemory ? 'keyed' : 'scrypt'),
-    rotation: options.rotation ?? 'rotate',
+    passwordScheme: oneOf(
+      'passwordScheme',
+      options.passwordScheme ?? (isInMemory ? 'keyed' : 'scrypt'),
+      'scrypt',
+      'keyed',
+    ),
+    rotation: oneOf('rotation', options.rotation ?? 'rotate', 'rotate', 'none'),
     graceMs: inRange('graceMs', options.graceMs ?? 30_000, 0, 10 * minuteMs),
     // From a second on, for tests (A-29).
     accessTokenLifeMs: inRange('accessTokenLifeMs', options.accessTokenLifeMs ?? 10 * minuteMs, 1_000, 60 * minuteMs),
     codeLifeMs: inRange('codeLifeMs', options.codeLifeMs ?? minuteMs, 1_000, 10 * minuteMs),
-    tokenResponse: options.tokenResponse ?? 'full',
+    tokenResponse: oneOf('tokenResponse', options.tokenResponse ?? 'full', 'full', 'minimal'),
     redirectUris: Object.freeze([...(options.redirectUris ?? [])]),
     allowedOrigins: Object.freeze((options.allowedOrigins ?? []).map((origin) => originOf('allowedOrigins', origin))),
   })
+}
+
+function oneOf<Value extends string>(name: string, value: Value, one: Value, other: Value): Value {
+  if (value === one || value === other) return value
+  throw new TypeError(`${name} must be '${one}' or '${other}'`)
 }
 
 function inRange(name: string, value: number, least: number, most: number): number {

@@ -1,8 +1,9 @@
 import type { Assembly } from './app.ts'
 import { assemble } from './app.ts'
 import type { ServiceOptions } from './config.ts'
-import type { ProcessOwner } from './listener.ts'
+import type { Listener, ProcessOwner } from './listener.ts'
 import { listen, stop } from './listener.ts'
+import { portFailureText } from './port-failure.ts'
 import type { Service } from './service.ts'
 
 /** The whole service on two loopback ports. */
@@ -16,8 +17,8 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
 }
 
 async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
-  const auth = await listen(options.authPort ?? 0, { process })
-  const base = await listen(options.basePort ?? 0, { process }).catch(async (error: unknown) => {
+  const auth = await listenOn(options.authPort, process)
+  const base = await listenOn(options.basePort, process).catch(async (error: unknown) => {
     await stop(auth.server)
     throw error
   })
@@ -38,4 +39,14 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
     return closing
   }
   return service
+}
+
+/** A failure keeps its code and port and says what to do. */
+function listenOn(port: number | undefined, process: ProcessOwner): Promise<Listener> {
+  return listen(port ?? 0, { process }).catch((error: unknown) => {
+    const text = portFailureText(error, 'authPort and basePort')
+    if (text === undefined) throw error
+    const { code } = error as { code?: unknown }
+    throw Object.assign(new Error(text, { cause: error }), { code, port })
+  })
 }

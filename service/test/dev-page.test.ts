@@ -28,6 +28,7 @@ test('issue: the dev page shows people, clients and the journal, with the strict
   const rows = html.replace(/<[^>]+>/g, ' ').replace(/ +/g, ' ')
   expect(rows).toContain(`auth POST /auth/v1/token authorization_code 200 ${clientOf(service, 'Demo public').clientId}`)
   expect(html).toContain('consent_approved')
+  expect(html).toContain('Each can sign in to the clients of the same tenant only.')
   for (const text of [tokens.access_token, tokens.refresh_token]) expect(html).not.toContain(text)
   const scripts = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => hashOf(text))
   const allowed = /script-src ([^;]*)/.exec(response.headers.get('content-security-policy') ?? '')?.[1]

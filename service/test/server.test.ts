@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Service } from '../src/index.ts'
+import type { Service, ServiceOptions } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
 import { createService, startService } from './start.ts'
 
@@ -121,7 +121,16 @@ test('closing frees the ports, also when asked twice', async () => {
 
 test('a port that is taken is reported and leaves nothing listening', async () => {
   const basePort = Number(new URL(service.baseUrl).port)
-  await expect(startService({ basePort })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  for (const option of ['authPort', 'basePort']) {
+    const message = `port ${basePort} is in use: stop what listens there, or choose another with authPort and basePort (0 picks a free one)`
+    await expect(startService({ [option]: basePort })).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+      port: basePort,
+      message,
+      // What prints an error nobody caught prints this.
+      stack: expect.stringContaining(message),
+    })
+  }
 })
 
 async function dev(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
@@ -174,6 +183,25 @@ test.each([
   expect((await dev(path, body)).status).toBe(422)
 })
 
+test.each(['session-token', 'clock', 'auto-approve', 'faults'])(
+  'dev: POST %s without content-type is 422 and told how to send it',
+  async (path) => {
+    for (const headers of [{}, { 'content-type': 'application/x-www-form-urlencoded' }]) {
+      const init = { method: 'POST', headers, body: '{"advanceMs":1,"email":"ada@demo.example"}' }
+      const answer = await fetch(`${service.authUrl}/_dev/${path}`, init)
+      const error = 'send it as JSON, with content-type: application/json'
+      expect([answer.status, await answer.json()]).toEqual([422, { error }])
+    }
+    // Declared as JSON it is the content that is wrong.
+    expect(await (await dev(path, {})).json()).toEqual({ error: expect.stringMatching(/^send \{/) })
+  },
+)
+
+test.each(['session-token', 'auto-approve'])('dev: POST %s says of an address that nobody has it', async (path) => {
+  const answer = await dev(path, { email: 'nobody@demo.example' })
+  expect([answer.status, await answer.json()]).toEqual([422, { error: 'nobody has this email address' }])
+})
+
 test('dev: pages of other origins may not steer, and without dev nothing is there', async () => {
   for (const origin of ['https://evil.example', 'https://app.demo.example', 'null']) {
     expect((await dev('reset', {}, { origin })).status).toBe(403)
@@ -218,6 +246,11 @@ test.each([
   [{ baseUrl: 'https://user@x' }, 'baseUrl'],
   [{ baseUrl: 'http://127.0.0.1:4001' }, 'two different origins'],
   [{ allowedOrigins: ['*'] }, 'allowedOrigins'],
+  [{ dev: true }, "dev must be 'on' or 'off'"],
+  [{ rotation: 'x' }, "rotation must be 'rotate' or 'none'"],
+  [{ tokenResponse: 'x' }, "tokenResponse must be 'full' or 'minimal'"],
+  [{ passwordScheme: 'x' }, "passwordScheme must be 'scrypt' or 'keyed'"],
+  [{ foo: 1 }, 'there is no option "foo"'],
 ])('%o is refused at start', async (options, message) => {
-  await expect(createService(options)).rejects.toThrow(message)
+  await expect(createService(options as ServiceOptions)).rejects.toThrow(message)
 })

@@ -23,7 +23,9 @@ interface ClockChange {
 }
 
 const mostBytes = 16 * 1_024
-const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both, as JSON'
+const mediaType = 'application/json'
+const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'
+const nobody = 'nobody has this email address'
 
 /** /_dev/*: steers the service from a test in another process. */
 export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
@@ -49,7 +51,7 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
   app.post('/clock', async (c) => {
     const body = await readJson(c)
-    if (!isClockChange(body) || !setClock(dev, body as ClockChange)) return c.json({ error: clockHelp }, 422)
+    if (!isClockChange(body) || !setClock(dev, body as ClockChange)) return refuse(c, clockHelp)
     return c.json(time())
   })
   app.post('/expire', async (c) => {
@@ -84,15 +86,16 @@ function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions)
   const personNamed = (email: unknown) =>
     isText(email) ? roster().people.find((person) => person.email === email.toLowerCase()) : undefined
   app.post('/session-token', async (c) => {
-    const person = personNamed(emailIn(await readJson(c)))
-    if (person === undefined) return c.json({ error: 'send {"email": "…"} of a person of this service' }, 422)
+    const email = emailIn(await readJson(c))
+    const person = personNamed(email)
+    if (person === undefined) return refuse(c, isText(email) ? nobody : 'send {"email": "…"} of a person')
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
   app.post('/auto-approve', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
     if (person === undefined && email !== null)
-      return c.json({ error: 'send {"email": "…"} of a person, or null' }, 422)
+      return refuse(c, isText(email) ? nobody : 'send {"email": "…"} of a person, or null')
     dev.autoApprove(person?.email)
     return c.json({ nowMs: dev.nowMs() })
   })
@@ -101,7 +104,7 @@ function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions)
 function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
   app.post('/faults', async (c) => {
     const rule = readFaultRule(await readJson(c))
-    if (rule === undefined) return c.json({ error: 'send {"match": {…}, "effect": …, "times": n} as JSON' }, 422)
+    if (rule === undefined) return refuse(c, 'send {"match": {…}, "effect": …, "times": n}')
     dev.addFault(rule)
     return c.json({ nowMs: dev.nowMs() })
   })
@@ -112,10 +115,19 @@ function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
 }
 
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
-  if (!hasMediaType(c.req.raw.headers, 'application/json')) return undefined
+  if (!isJson(c)) return undefined
   const body = await readText(c.req.raw, mostBytes)
   const json = body.kind === 'text' ? parseJson(body.text, { mostDepth: 4, repeatedMembers: 'refuse' }) : undefined
   return json?.kind === 'value' ? json.value : undefined
+}
+
+function isJson(c: Context<HttpEnvironment>): boolean {
+  return hasMediaType(c.req.raw.headers, mediaType)
+}
+
+/** What was wrong with a body; one that was not declared as JSON has not been looked at. */
+function refuse(c: Context<HttpEnvironment>, problem: string): Response {
+  return c.json({ error: isJson(c) ? problem : `send it as JSON, with content-type: ${mediaType}` }, 422)
 }
 
 function emailIn(body: unknown): unknown {

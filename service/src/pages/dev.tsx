@@ -101,6 +101,7 @@ function Accounts({ people, clients }: DevPage) {
   return (
     <>
       <h2>People</h2>
+      <p class="soft">Each can sign in to the clients of the same tenant only.</p>
       <Table
         label="People"
         columns={['Email', 'Password', 'Tenant', 'Permissions']}
