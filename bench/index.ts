@@ -53,7 +53,9 @@ const [name = '', ...rest] = process.argv.slice(2)
 const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
 const isAsked = [name, ...rest].some((argument) => argument === '--help' || argument === '-h')
 
-process.exitCode = isAsked ? await tell() : ((await (await bench?.load())?.run(rest)) ?? usage())
+process.exitCode = isAsked
+  ? await tell()
+  : ((await (await bench?.load())?.run(rest)) ?? usage(name ? `there is no bench named ${name}` : 'name one of these'))
 
 async function tell(): Promise<0> {
   const own = bench && ((await bench.load()).help ?? `npm run bench -- ${name}: ${bench.measures}\n\n${help}`)
@@ -64,13 +66,13 @@ async function tell(): Promise<0> {
 function withoutArguments(measure: () => Promise<boolean>): Awaited<ReturnType<Bench['load']>> {
   return {
     async run(args) {
-      if (args.length > 0) return usage()
+      if (args.length > 0) return usage(`${name} takes no arguments`)
       return (await measure()) ? 0 : 1
     },
   }
 }
 
-function usage(): 2 {
-  process.stderr.write(help)
+function usage(problem: string): 2 {
+  process.stderr.write(`bench: ${problem}\n\n${help}`)
   return exitCodes.usage
 }

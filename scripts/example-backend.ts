@@ -2,9 +2,10 @@ import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Service } from 'agent-service'
-import { announce, portFrom, untilStopped } from './example.ts'
+import type { Client, Service } from 'agent-service'
+import { announce, checkPort, clientOf, portFrom, untilStopped } from './example.ts'
 import { exitCodes, runCommand } from './flags.ts'
+import { findSessionPlace } from './session-place.ts'
 
 const help = `Usage: npm run example:backend [-- --port N] [--processes N]
 
@@ -15,8 +16,11 @@ Prints where it is and the accounts to sign in with; stop it with Ctrl-C. A proc
   --processes N  how many processes of the backend share that port, 1 to 16; default 1
   -h, --help     this text
 
-Sessions live in the process, or with REDIS_URL in that Redis, or with DATABASE_URL in that PostgreSQL; several processes
-need one of these. agent-service itself keeps its data in memory.
+Sessions live in the process, or with REDIS_URL in that Redis, or with DATABASE_URL in that PostgreSQL; with both set, in
+Redis. Several processes need one of these. agent-service itself keeps its data in memory.
+
+COOKIE_SECRET seals the cookies of logins: at least 32 characters, or several of these with commas between them, the newest
+first. Without it there is a new one with each start.
 
 Exit codes: 0 stopped by Ctrl-C, 1 something could not be started, 2 the arguments are wrong.
 `
@@ -32,16 +36,18 @@ await runCommand({ name: 'example:backend', help, options }, async (values) => {
     process.stderr.write(`example:backend: ${problem}\n`)
     return exitCodes.usage
   }
+  await checkPort(port)
+  const place = await findSessionPlace(process.env)
   const origin = `http://127.0.0.1:${port}`
   const stopped = untilStopped()
   const { startService } = await import('agent-service')
   const service = await startService({ dev: 'on', redirectUris: [`${origin}/auth/callback`] })
-  const workers = backendWorkers(service, port)
+  const client = clientOf(service, 'confidential')
+  const workers = backendWorkers(service, client, port)
   try {
     await Promise.all(Array.from({ length: processes }, () => workers.start()))
-    const place = process.env.REDIS_URL ? 'Redis' : process.env.DATABASE_URL ? 'PostgreSQL' : 'memory'
     const many = processes === 1 ? '1 process' : `${processes} processes`
-    announce(origin, service.people, `${many}, sessions in ${place}.\n\n`)
+    announce(origin, service, client, `${many}, sessions in ${place}.\n\n`)
     await Promise.race([stopped, workers.failed])
   } finally {
     await workers.stop()
@@ -68,15 +74,14 @@ interface Workers {
 }
 
 /** Processes of the backend behind one port. */
-function backendWorkers({ authUrl, baseUrl, clients }: Service, port: number): Workers {
-  const client = clients.find(({ name }) => name === 'Demo confidential')
+function backendWorkers({ authUrl, baseUrl }: Service, client: Client, port: number): Workers {
   cluster.setupPrimary({ exec: server, execArgv: ['--import', 'tsx'] })
   const env = {
     AGENT_AUTH_URL: authUrl,
     AGENT_BASE_URL: baseUrl,
-    AGENT_CLIENT_ID: client?.clientId,
-    AGENT_CLIENT_SECRET: client?.clientSecret,
-    COOKIE_SECRETS: process.env.COOKIE_SECRETS ?? randomBytes(32).toString('base64url'),
+    AGENT_CLIENT_ID: client.clientId,
+    AGENT_CLIENT_SECRET: client.clientSecret,
+    COOKIE_SECRET: process.env.COOKIE_SECRET || randomBytes(32).toString('base64url'),
     PORT: String(port),
   }
   const running = new Set<Worker>()

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import type { Service } from 'agent-service'
+import type { Client, Service } from 'agent-service'
 import type { PreviewServer } from 'vite'
-import { announce, buildPackages, portFrom, untilStopped } from './example.ts'
+import { announce, buildPackages, checkPort, clientOf, portFrom, untilStopped } from './example.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
 const help = `Usage: npm run example:spa [-- --port N]
@@ -26,6 +26,7 @@ await runCommand({ name, help, options, args }, async (values) => {
     process.stderr.write(`${name}: --port takes a number from 1 to 65535\n`)
     return exitCodes.usage
   }
+  await checkPort(port)
   const origin = `http://127.0.0.1:${port}`
   const stopped = untilStopped()
   const { startService } = await import('agent-service')
@@ -34,8 +35,9 @@ await runCommand({ name, help, options, args }, async (values) => {
     buildPackages(),
   ])
   try {
-    const server = await serve(service, port)
-    announce(origin, service.people)
+    const client = clientOf(service, 'public')
+    const server = await serve(service, client, port)
+    announce(origin, service, client)
     await stopped
     await server.close()
   } finally {
@@ -44,12 +46,12 @@ await runCommand({ name, help, options, args }, async (values) => {
   return exitCodes.ok
 })
 
-async function serve({ authUrl, baseUrl, clients }: Service, port: number): Promise<PreviewServer> {
+async function serve({ authUrl, baseUrl }: Service, client: Client, port: number): Promise<PreviewServer> {
   const { build, preview } = await import('vite')
   Object.assign(process.env, {
     VITE_AGENT_AUTH_URL: authUrl,
     VITE_AGENT_BASE_URL: baseUrl,
-    VITE_AGENT_PUBLIC_CLIENT_ID: clients.find(({ kind }) => kind === 'public')?.clientId,
+    VITE_AGENT_PUBLIC_CLIENT_ID: client.clientId,
   })
   const root = fileURLToPath(new URL(`../examples/${example}`, import.meta.url))
   await build({ root, logLevel: 'error' })

@@ -1,11 +1,32 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Person } from 'agent-service'
+import { createServer } from 'node:net'
+import type { Client, Service } from 'agent-service'
 
 /** A port from the command line, or undefined when it cannot be one. */
 export function portFrom(text: string): number | undefined {
   const port = Number(text)
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
+}
+
+/** Rejects when nothing can listen on this port of 127.0.0.1, before anything is built or started. */
+export async function checkPort(port: number): Promise<void> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'EADDRINUSE') throw error
+    throw new Error(`port ${port} is in use: stop what listens there, or choose another with -- --port N`)
+  }
+  server.close()
+  await once(server, 'close')
+}
+
+/** The registration of the example among the service's clients. */
+export function clientOf({ clients }: Service, kind: Client['kind']): Client {
+  const client = clients.find((one) => one.kind === kind)
+  if (!client) throw new Error(`the service has no ${kind} client`)
+  return client
 }
 
 /** Builds the JavaScript of the packages, which the examples use as they are published. */
@@ -15,8 +36,9 @@ export async function buildPackages(): Promise<void> {
   if (code !== 0) throw new Error('the packages could not be built')
 }
 
-/** Says where the example is and who can sign in. */
-export function announce(origin: string, people: readonly Person[], more = ''): void {
+/** Says where the example is and who can sign in: nobody of another tenant than the client's can. */
+export function announce(origin: string, service: Service, { tenant }: Client, more = ''): void {
+  const people = service.people.filter((person) => person.tenant === tenant)
   const width = Math.max(...people.map(({ email }) => email.length))
   const accounts = people.map(({ email, password, permissions }) => {
     return `  ${email.padEnd(width)}  ${password}  ${mayDo(permissions)}`

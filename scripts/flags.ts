@@ -28,7 +28,7 @@ export async function runCommand<O extends Options>(
   try {
     values = parseArgs({ args: [...asked], options }).values
   } catch (error) {
-    complain(`${messageOf(error)}\nTry npm run ${name} -- --help`)
+    complain(`${messageOf(error)}${hintFor(name, asked, options)}\nTry npm run ${name} -- --help`)
     process.exitCode = exitCodes.usage
     return
   }
@@ -38,6 +38,15 @@ export async function runCommand<O extends Options>(
     complain(messageOf(error))
     process.exitCode = exitCodes.failed
   }
+}
+
+/** What npm took for itself, when the `--` before the options was forgotten, leaves its value behind. */
+function hintFor(name: string, args: readonly string[], options: Options): string {
+  const [value] = parseArgs({ args: [...args], options, strict: false }).positionals
+  if (value === undefined) return ''
+  const valued = Object.keys(options).filter((option) => options[option]?.type === 'string')
+  const taken = valued.find((option) => process.env[`npm_config_${option.replaceAll('-', '_')}`]) ?? valued[0]
+  return ` (options go after --: npm run ${name} -- ${taken === undefined ? '--help' : `--${taken} ${value}`})`
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { readSettings } from '../examples/node-backend/src/settings.ts'
+import { freePort } from './support/example.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
@@ -68,6 +71,54 @@ test.each([
     stdout: '',
     stderr: expect.stringContaining(reason),
   })
+})
+
+test.each(['example:spa', 'example:react', 'example:backend'])('npm run %s names a port in use', async (name) => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const stderr = `${name}: port ${port} is in use: stop what listens there, or choose another with -- --port N\n`
+  expect(await run(scripts[name] ?? '', '--port', String(port))).toEqual({ code: 1, stdout: '', stderr })
+  server.close()
+})
+
+test.each([
+  ['REDIS_URL', 'redis'],
+  ['DATABASE_URL', 'postgres'],
+])(
+  'npm run example:backend names %s when it is no such URL or nothing answers, without its password',
+  async (variable, scheme) => {
+    const [port, nobody] = [await freePort(), await freePort()]
+    const ended = (url: string): Promise<Ended> =>
+      runWith({ [variable]: url }, scripts['example:backend'] ?? '', '--port', String(port))
+    const silent = `example:backend: ${variable}: nothing answers at 127.0.0.1:${nobody}\n`
+    const unfit = `example:backend: ${variable} must be a ${scheme}:// URL\n`
+    expect(await ended(`${scheme}://me:hush@127.0.0.1:${nobody}/x`)).toEqual({ code: 1, stdout: '', stderr: silent })
+    expect(await ended('foo')).toEqual({ code: 1, stdout: '', stderr: unfit })
+  },
+)
+
+test('an option whose -- was forgotten is shown with it', async () => {
+  const { code, stderr } = await runWith({ npm_config_processes: 'true' }, scripts['example:backend'] ?? '', '4')
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('(options go after --: npm run example:backend -- --processes 4)'),
+  ])
+})
+
+test.each([
+  [['foo'], 'there is no bench named foo'],
+  [['overhead', 'foo'], 'overhead takes no arguments'],
+])('npm run bench -- %j names the fault first', async (args, fault) => {
+  const { code, stderr } = await run(scripts.bench ?? '', ...args)
+  expect([code, stderr.split('\n')[0]]).toEqual([2, `bench: ${fault}`])
+})
+
+test('COOKIE_SECRET of the backend example may be several, the newest first', () => {
+  const names = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_CLIENT_ID', 'AGENT_CLIENT_SECRET']
+  const env = Object.fromEntries(names.map((name) => [name, 'x']))
+  expect(readSettings({ ...env, COOKIE_SECRET: 'new,old' }).cookieSecrets).toEqual(['new', 'old'])
+  expect(() => readSettings(env)).toThrow('Set COOKIE_SECRET.')
 })
 
 test('npm run test:engines: an engine that is not on PATH is skipped with the reason, and that is no failure', async () => {

@@ -44,7 +44,7 @@ function environment(name: string): Record<string, string> {
     AGENT_BASE_URL: service.baseUrl,
     AGENT_CLIENT_ID: clientId,
     AGENT_CLIENT_SECRET: clientSecret,
-    COOKIE_SECRETS: 'a-secret-of-this-test-that-is-long-enough',
+    COOKIE_SECRET: 'a-secret-of-this-test-that-is-long-enough',
     PORT: String(ports.get(name)),
   }
 }

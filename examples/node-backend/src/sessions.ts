@@ -27,7 +27,7 @@ async function inRedis(url: string): Promise<Sessions> {
   const client = new Redis(url, { socketTimeout: silenceMs })
   client.on('error', reported('redis'))
   const storage = redisStorage(client, { ttlMs })
-  await storage.ready()
+  await storage.ready().catch(naming('REDIS_URL'))
   return { place: 'Redis', storage, close: async () => client.disconnect() }
 }
 
@@ -35,8 +35,15 @@ async function inPostgres(connectionString: string): Promise<Sessions> {
   const pool = new pg.Pool({ connectionString, query_timeout: silenceMs })
   pool.on('error', reported('postgres'))
   const storage = postgresStorage(pool, { ttlMs })
-  await storage.ready()
+  await storage.ready().catch(naming('DATABASE_URL'))
   return { place: 'PostgreSQL', storage, close: () => pool.end() }
+}
+
+/** Says which setting the failure is about. */
+function naming(variable: string): (error: Error) => never {
+  return (cause) => {
+    throw new Error(`${variable}: ${cause.message}`, { cause })
+  }
 }
 
 function reported(name: string): (error: Error) => void {

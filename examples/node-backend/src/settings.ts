@@ -12,8 +12,8 @@ export interface Settings {
 }
 
 /**
- * From the variables that `agent-service --dev` prints, and `COOKIE_SECRETS` (with commas between them, the newest first),
- * `PORT` (default 3000) and `APP_ORIGIN` (default this machine at that port).
+ * From the variables that `agent-service --dev` prints, and `COOKIE_SECRET` (several with commas between them, the newest
+ * first), `PORT` (default 3000) and `APP_ORIGIN` (default this machine at that port).
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const read = (name: string): string => {
@@ -29,6 +29,6 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     clientSecret: read('AGENT_CLIENT_SECRET'),
     origin: env.APP_ORIGIN ?? `http://127.0.0.1:${port}`,
     port,
-    cookieSecrets: read('COOKIE_SECRETS').split(','),
+    cookieSecrets: read('COOKIE_SECRET').split(','),
   }
 }
