@@ -79,6 +79,11 @@ describe('npm run example:backend', () => {
     expect(problems).toEqual([])
   })
 
+  test('offers nobody whom the client would refuse: only people of its tenant', () => {
+    expect(example.passwordOf('rui@demo.example')).not.toBe('')
+    expect(example.passwordOf('ola@other.example')).toBe('')
+  })
+
   test('C-123 lists, searches and creates through the backend', async () => {
     const page = await context.newPage()
     await page.goto(example.origin)
