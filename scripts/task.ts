@@ -7,8 +7,9 @@ interface Task {
   steps: Step[]
 }
 
-type Step = string | { run: string /** Left out when all these are newer than what they are made from. */; makes: Made }
+type Step = string | { run: string; makes: Made }
 
+/** A step is left out when all its files are newer than what they are made from. */
 interface Made {
   files: string[]
   from: string[]

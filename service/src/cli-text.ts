@@ -65,7 +65,10 @@ export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['d
   return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
 }
 
-/** What an application needs, ready to paste, with a key for the cookies of its backend. A secret that only its hash is left of has no line of its own. */
+/**
+ * What an application needs, ready to paste, with a key for the cookies of its backend. A secret that only its hash is left
+ * of has no line of its own.
+ */
 export function environmentText({ authUrl, baseUrl, clients }: Service): string {
   const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
   const publicClient = own.find(({ kind }) => kind === 'public')

@@ -49,7 +49,7 @@ function keyBytes(key: Uint8Array | string): Uint8Array {
   if (bytes?.length !== 32)
     throw new AgentAuthError(
       'config_invalid',
-      'An encryption key must be 32 bytes, or their base64url text, such as openssl rand -base64 32 prints.',
+      'An encryption key must be 32 bytes, or their base64 text, such as openssl rand -base64 32 prints.',
     )
   return bytes
 }
