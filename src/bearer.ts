@@ -2,6 +2,7 @@ import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
 import { allowedTargets, type BearerScope } from './bearer/scope.ts'
 import { invalid } from './config/invalid.ts'
+import { checkOptions, type OptionKinds } from './config/options.ts'
 import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AccessTokenSource } from './session.ts'
@@ -14,6 +15,13 @@ export type BearerFetchOptions = BearerScope & {
   readonly elsewhere?: 'pass' | 'reject' | undefined
 }
 
+const optionKinds: OptionKinds<BearerFetchOptions> = {
+  baseUrl: 'string',
+  origins: 'list',
+  fetch: 'function',
+  elsewhere: { oneOf: ['pass', 'reject'] },
+}
+
 /**
  * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to nothing else. A
  * 401 is retried once with a newer token and the same bytes. `source` is a session, or the text of a user session token,
@@ -21,6 +29,7 @@ export type BearerFetchOptions = BearerScope & {
  * `origin_forbidden`; creating one throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
+  checkOptions('createBearerFetch', options, optionKinds)
   const tokens = typeof source === 'string' ? fixedToken(source) : source
   const targetOf = allowedTargets(options)
   const { elsewhere = 'pass', fetch: injected } = options

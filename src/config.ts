@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from './clock.ts'
 import { basicCredentials } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
+import { checkOptions, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 
@@ -58,16 +59,41 @@ export interface AuthConfig {
   emit(event: AuthEvent): void
 }
 
+export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
+  authUrl: 'string',
+  baseUrl: 'string',
+  clientId: 'string',
+  clientSecret: 'string',
+  basicEncoding: { oneOf: ['form', 'raw'] },
+  redirectUri: 'string',
+  scope: 'string',
+  dialect: { oneOf: ['service', 'standard'] },
+  authorizationEndpoint: 'string',
+  tokenEndpoint: 'string',
+  issuer: 'string',
+  issuerParameter: { oneOf: ['optional', 'required'] },
+  fetch: 'function',
+  timeoutMs: 'number',
+  clock: { methods: ['wallMs', 'monotonicMs'] },
+  onEvent: 'function',
+}
+
 /**
  * Checks the options, fills in the defaults and freezes the result; later changes to the options have no effect.
  * Throws `config_invalid`. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
+  checkOptions('createAuthConfig', options, authOptionKinds)
+  return configFrom(options)
+}
+
+/** What `createAuthConfig` returns, for callers that have checked the names and kinds of the options along with their own. */
+export function configFrom(options: AuthConfigOptions): AuthConfig {
   const { clientId, clientSecret, basicEncoding = 'form', issuer, fetch: injected, onEvent } = options
   const { dialect = 'service', issuerParameter = 'optional', scope = 'api.access', timeoutMs = 10_000 } = options
   const authUrl = checkServiceUrl('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
-  checkOptions({ ...options, dialect, issuerParameter, scope, timeoutMs })
+  checkValues({ ...options, issuerParameter, scope, timeoutMs })
   return Object.freeze<AuthConfig>({
     authUrl,
     baseUrl: checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, ''),
@@ -96,26 +122,17 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   })
 }
 
-type Checked = AuthConfigOptions & { timeoutMs: number; dialect: string; issuerParameter: string }
+type Checked = AuthConfigOptions & { scope: string; timeoutMs: number }
 
-function checkOptions(options: Checked): void {
-  const { clientId, clientSecret, dialect, issuer, issuerParameter, scope, timeoutMs } = options
+function checkValues({ clientId, clientSecret, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
   // Printable ASCII, and for a scope without quote and backslash.
-  if (!isText(clientId, /^[ -~]+$/)) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
-  if (!isText(scope, /^[!#-[\]-~]+( [!#-[\]-~]+)*$/)) invalid('scope must be space-separated tokens')
-  if (!Number.isFinite(timeoutMs) || timeoutMs < 1_000 || timeoutMs > 60_000)
-    invalid('timeoutMs must be 1,000 to 60,000')
-  if (!/^(service|standard) (optional|required)$/.test(`${dialect} ${issuerParameter}`))
-    invalid('dialect or issuerParameter has an unknown value')
-  if (issuer === undefined ? issuerParameter === 'required' : !isText(issuer, /./))
+  if (!/^[ -~]+$/.test(clientId || '\n')) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
+  if (!/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) invalid('scope must be space-separated tokens')
+  if (!(timeoutMs >= 1_000 && timeoutMs <= 60_000)) invalid('timeoutMs must be 1,000 to 60,000')
+  if (issuer === '' || (issuer === undefined && issuerParameter === 'required'))
     invalid('issuer must be text, and there for issuerParameter: required')
   if (clientSecret === undefined) return
-  if (!isText(clientSecret, /./s)) invalid('clientSecret must be text')
+  if (!clientSecret) invalid('clientSecret must be text')
   if ('document' in globalThis || 'importScripts' in globalThis)
     invalid('a browser cannot keep a clientSecret: use a public client or a backend')
-}
-
-/** The types say so; a missing environment variable does not. */
-function isText(value: unknown, pattern: RegExp): boolean {
-  return typeof value === 'string' && pattern.test(value)
 }

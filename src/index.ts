@@ -23,7 +23,7 @@ export {
   type Session,
   type SessionOptions,
 } from './session.ts'
-export { type EncryptionKey, encryptedStorage } from './storage/encrypted.ts'
+export { type EncryptedStorageOptions, type EncryptionKey, encryptedStorage } from './storage/encrypted.ts'
 export { memoryStorage } from './storage/memory.ts'
 export { type PendingLogins, pendingLogins } from './storage/pending-logins.ts'
 export type { MaybePromise, TokenStorage } from './storage/token-storage.ts'

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import type { AuthConfig } from './config.ts'
 import { abortable, aborted, succeeds } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
@@ -62,14 +63,18 @@ export interface SessionOptions {
   readonly key?: string | undefined
 }
 
+const optionKinds: OptionKinds<SessionOptions> = { storage: storageKind, key: 'string' }
+
 /** How long after a refresh a 401 is taken as the API's last word, in milliseconds. */
 const refusalPauseMs = 30_000
 
-/** Keeps one person signed in: single flight, guarded commits, sign-out that wins. Specification section 5.2, RFC 6749 section 6. */
-export function createSession(
-  config: AuthConfig,
-  { storage = memoryStorage(), key = 'default' }: SessionOptions = {},
-): Session {
+/**
+ * Keeps one person signed in: single flight, guarded commits, sign-out that wins. Throws `config_invalid`. Specification
+ * section 5.2, RFC 6749 section 6.
+ */
+export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
+  checkOptions('createSession', options, optionKinds)
+  const { storage = memoryStorage(), key = 'default' } = options
   const holder = sessionHolder(config, sessionStore(storage, sessionName(config, key)))
   const renewal = createRenewal(holder, storage.withLock ? 'locked' : 'unlocked')
   const saveOwed = owedSaving(holder)

@@ -83,7 +83,9 @@ describe('randomness and PKCE', () => {
   it('C-002 no option selects another method', async () => {
     const options = { authUrl, baseUrl: authUrl, clientId: 'app', redirectUri }
     // @ts-expect-error there is no such option
-    const config = createAuthConfig({ ...options, codeChallengeMethod: 'plain' })
+    const unknown = await failure(() => createAuthConfig({ ...options, codeChallengeMethod: 'plain' }))
+    expect(unknown).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('codeChallengeMethod') })
+    const config = createAuthConfig(options)
     // @ts-expect-error nor here
     const { url } = await startLogin(config, { codeChallengeMethod: 'plain' })
     expect(url.searchParams.getAll('code_challenge_method')).toEqual(['S256'])

@@ -1,5 +1,5 @@
 import { checkServiceUrl } from '../config/service-url.ts'
-import { type AuthConfig, type AuthConfigOptions, createAuthConfig } from '../config.ts'
+import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SealKeys } from '../storage/seal.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -60,7 +60,7 @@ const dayMs = 86_400_000
 export function backendContext(options: BackendOptions): BackendContext {
   const { sessions, secrets, basePath = '/auth', proxy = [], sameSite = 'strict', sessionLifeMs = 30 * dayMs } = options
   const { errorPath, revocationEndpoint } = options
-  const config = createAuthConfig(options as AuthConfigOptions)
+  const config = configFrom(options as AuthConfigOptions)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
   // Dots are refused by the next line: the URL has lost them.
   if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid('basePath must be a plain path such as /auth')

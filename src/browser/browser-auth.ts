@@ -1,7 +1,7 @@
 import { generateRandomState } from 'oauth4webapi'
 import { requireWebCrypto, startLogin } from '../authorize.ts'
 import { createBearerFetch } from '../bearer.ts'
-import { type AuthConfigOptions, createAuthConfig } from '../config.ts'
+import { type AuthConfigOptions, configFrom } from '../config.ts'
 import { abortable, succeeds } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
 import { sessionName } from '../session/record.ts'
@@ -81,7 +81,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   const { loginStorage = tabStorage } = options
   // Nothing works there, not even the redirect URI; on a server there is no page to refuse.
   if (globalThis.document) requireWebCrypto()
-  const config = createAuthConfig(options)
+  const config = configFrom(options)
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name })
   const popupCallback = popup && ((address: string) => popup.handOver(name, address))

@@ -1,3 +1,4 @@
+import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/leased-storage.ts'
 import { type Statements, statementsFor } from './statements.ts'
@@ -23,15 +24,17 @@ const tableMissing = '42P01'
 const tryAgain = '40001'
 const sweepEveryMs = 60_000
 
+const optionKinds: OptionKinds<PostgresStorageOptions> = { table: 'string', ttlMs: 'number' }
+
 /**
  * Keeps records in a table of PostgreSQL 12 or later, for any number of processes and machines, with a lock whose holder
  * can write only while it holds it. No connection is held between statements. The table is made when it is missing.
  * Throws `config_invalid`.
  */
-export function postgresStorage(
-  pool: PostgresPool,
-  { table = 'agent_auth_records', ttlMs }: PostgresStorageOptions = {},
-): SharedStorage {
+export function postgresStorage(pool: PostgresPool, options: PostgresStorageOptions = {}): SharedStorage {
+  checkArgument('pool', pool, { methods: ['query'] })
+  checkOptions('postgresStorage', options, optionKinds)
+  const { table = 'agent_auth_records', ttlMs } = options
   if (!/^(?:[a-z_]\w{0,49}\.)?[a-z_]\w{0,49}$/i.test(table))
     throw new AgentAuthError(
       'config_invalid',

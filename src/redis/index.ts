@@ -1,3 +1,4 @@
+import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/leased-storage.ts'
 import { scripts } from './scripts.ts'
@@ -24,14 +25,19 @@ export interface RedisStorageOptions {
   readonly ttlMs?: number | undefined
 }
 
+const optionKinds: OptionKinds<RedisStorageOptions> = { prefix: 'string', ttlMs: 'number' }
+
 /**
  * Keeps records in Redis 6 or later, for any number of processes and machines, with a lock whose holder can write only
  * while it holds it. Also on a Cluster: a record and its lock share a slot. Throws `config_invalid`.
  */
 export function redisStorage(
   client: IoRedisClient | NodeRedisClient,
-  { prefix = '', ttlMs }: RedisStorageOptions = {},
+  options: RedisStorageOptions = {},
 ): SharedStorage {
+  checkArgument('client', client, { methods: ['get', 'eval'] })
+  checkOptions('redisStorage', options, optionKinds)
+  const { prefix = '', ttlMs } = options
   if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0))
     throw new AgentAuthError('config_invalid', 'ttlMs must be a whole number of milliseconds above 0.')
   return leasedStorage(redisDatabase(client, prefix, ttlMs === undefined ? [] : ['PX', String(ttlMs)]))

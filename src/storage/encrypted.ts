@@ -1,7 +1,14 @@
 import { base64url } from 'jose'
+import { checkArgument, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import { type SealKeys, seal, unseal } from './seal.ts'
 import type { TokenStorage } from './token-storage.ts'
+
+/** The options of `encryptedStorage`. */
+export interface EncryptedStorageOptions {
+  /** The first key seals, all of them open. */
+  readonly keys: readonly EncryptionKey[]
+}
 
 export interface EncryptionKey {
   /** Travels with each record; change it together with the key. */
@@ -10,12 +17,18 @@ export interface EncryptionKey {
   readonly key: Uint8Array | string
 }
 
+const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
+
 /**
  * Seals the records of any storage with AES-256-GCM, bound to the key they are stored under. The first key seals, all of
  * them open, so a new key goes to the front and an old one may go when its records are gone. Reading rejects with
  * `storage_failed`, and leaves the record alone, when no key opens it; throws `config_invalid` for unfit keys. RFC 7516.
  */
-export function encryptedStorage(inner: TokenStorage, { keys }: { keys: readonly EncryptionKey[] }): TokenStorage {
+export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageOptions): TokenStorage {
+  checkArgument('storage', inner, storageKind)
+  checkOptions('encryptedStorage', options, optionKinds)
+  const { keys } = options
+  checkArgument('keys', keys, 'list')
   const secrets = new Map(keys.map(({ id, key }) => [id, keyBytes(key)]))
   if (!secrets.size || secrets.size !== keys.length)
     throw new AgentAuthError('config_invalid', 'keys must hold at least one key, each with an id of its own.')

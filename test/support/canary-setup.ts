@@ -20,26 +20,32 @@ vi.mock('../../src/errors.ts', async (importOriginal) => {
 
 vi.mock('../../src/config.ts', async (importOriginal) => {
   const original = await importOriginal<typeof import('../../src/config.ts')>()
-  const createAuthConfig: typeof original.createAuthConfig = (options) => {
-    // What isn't an options object is refused by the original.
-    if (typeof options !== 'object' || options === null) return original.createAuthConfig(options)
-    const { onEvent, fetch: injected } = options
-    return original.createAuthConfig({
-      ...options,
-      onEvent(event) {
-        notePrinted('onEvent', [event])
-        return onEvent?.(event)
-      },
-      // Keeps the receiver: calling fetch bare is something the library has to prove itself.
-      ...(typeof injected === 'function' && {
-        fetch(this: unknown, ...args: Parameters<typeof fetch>) {
-          noteRequest(args[1])
-          return Reflect.apply(injected, this, args)
-        },
-      }),
-    })
-  }
-  return { ...original, createAuthConfig }
+  type Create = typeof original.createAuthConfig
+  const witnessed =
+    (create: Create): Create =>
+    (options) => {
+      // What isn't an options object is refused by the original, as is a listener that isn't one.
+      if (typeof options !== 'object' || options === null) return create(options)
+      const { onEvent, fetch: injected } = options
+      return create({
+        ...options,
+        ...((typeof onEvent === 'function' || onEvent === undefined) && {
+          onEvent(event) {
+            notePrinted('onEvent', [event])
+            return onEvent?.(event)
+          },
+        }),
+        // Keeps the receiver: calling fetch bare is something the library has to prove itself.
+        ...(typeof injected === 'function' && {
+          fetch(this: unknown, ...args: Parameters<typeof fetch>) {
+            noteRequest(args[1])
+            return Reflect.apply(injected, this, args)
+          },
+        }),
+      })
+    }
+  const { createAuthConfig, configFrom } = original
+  return { ...original, createAuthConfig: witnessed(createAuthConfig), configFrom: witnessed(configFrom) }
 })
 
 const { console: printer } = globalThis
