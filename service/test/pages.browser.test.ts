@@ -97,6 +97,27 @@ test('S-013 clicks through sign-in and consent reach the callback of another ori
   expect((await exchange(service, { url: callback as URL, code, verifier, redirectUri, client })).status).toBe(200)
 })
 
+test('A-12 a page of another loopback port, which authorize accepts, exchanges its code itself', async () => {
+  const elsewhere = await startApplication()
+  const { url, verifier, redirectUri } = authorizeUrl(service, { redirectUri: elsewhere.redirectUri })
+  await page.goto(url)
+  await signIn()
+  await button('Approve').click()
+  await page.waitForURL('**/home')
+  const code = elsewhere.callbacks[0]?.searchParams.get('code') ?? ''
+  const { clientId } = clientOf(service, 'Demo public')
+  const fields = { code, redirect_uri: redirectUri, client_id: clientId, code_verifier: verifier }
+  const answer = await page.evaluate(
+    async ([endpoint, form]) => {
+      const init = { method: 'POST', body: new URLSearchParams(form) }
+      return (await (await fetch(endpoint, init)).json()) as Record<string, unknown>
+    },
+    [`${service.authUrl}/auth/v1/token?grant_type=authorization_code`, fields] as const,
+  )
+  expect(answer).toMatchObject({ token_type: 'Bearer', scope: 'api.access' })
+  await elsewhere.close()
+})
+
 test('S-018 a click on deny comes back as access_denied', async () => {
   await page.goto(authorizing().url)
   await signIn()

@@ -135,7 +135,7 @@ test('S-083 a page of an unregistered origin changes nothing by the API, whateve
   const send = sender(service.baseUrl, '/api/parent_agents')
   const body = { agent_name: 'From afar', description: 'x', parent_agent_type: 'x' }
   const headers = { authorization: `Bearer ${token}` }
-  for (const foreign of ['https://evil.example', 'null', 'http://127.0.0.1:4003']) {
+  for (const foreign of ['https://evil.example', 'null', 'http://localhost:4003', 'https://127.0.0.1:4003']) {
     const answer = await send({ body, headers: { ...headers, origin: foreign } })
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null])
     expect(await answer.json()).toMatchObject({ error_type: 'permission_error' })

@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
-import { callbackUrl, matchesRegistered, refuseRedirectUri, refuseRegistration } from '../src/auth/redirect-uris.ts'
+import {
+  callbackUrl,
+  matchesOrigin,
+  matchesRegistered,
+  refuseRedirectUri,
+  refuseRegistration,
+} from '../src/auth/redirect-uris.ts'
 import { authorizeUrl, Browser, clientOf } from './login.ts'
 import { createService } from './start.ts'
 
@@ -169,6 +175,28 @@ test('P-12 S-001 only the same text matches, or another port of a public loopbac
     }),
     { numRuns },
   )
+})
+
+test('A-12 the origins that may finish a login are those of the redirect URIs that authorize accepts', () => {
+  const uris = ['http://127.0.0.1/cb', 'http://127.0.0.1:5173/cb', 'http://[::1]/cb', 'https://app.example/cb']
+  const origins = ['http://127.0.0.1', 'http://127.0.0.1:1', 'http://127.0.0.1:5199', 'http://[::1]:5199']
+  const others = ['https://app.example', 'https://app.example:5199', 'https://127.0.0.1:5199', 'http://localhost:5199']
+  const noOrigins = ['null', '', 'http://127.0.0.1:80', 'http://127.0.0.1:0', 'http://127.0.0.1:65536']
+  const spelt = [
+    'http://127.0.0.1:5199/',
+    'http://127.0.0.1:5199/cb',
+    'http://127.1:5199',
+    'http://127.0.0.1.evil.example',
+  ]
+  for (const registered of uris) {
+    for (const kind of ['public', 'confidential'] as const) {
+      const expected = [...origins, ...others].filter((origin) => matchesRegistered(`${origin}/cb`, registered, kind))
+      const allowed = [...origins, ...others, ...noOrigins, ...spelt].filter((origin) => {
+        return matchesOrigin(origin, registered, kind)
+      })
+      expect([registered, kind, allowed]).toEqual([registered, kind, expected])
+    }
+  }
 })
 
 test.each(['a', '/', '?', '&', '%', '1', ':1', '[', '.'])('P-12 100 KB of %j take less than 50 ms', async (unit) => {

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
 import { parseBasic } from '../src/auth/basic.ts'
 import type { Client, Service } from '../src/index.ts'
-import { authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
+import type { TokenAnswer } from './login.ts'
+import { agentSearch, authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
@@ -350,4 +351,35 @@ test('S-045 the origin of another client cannot read, an unregistered one is ref
   expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([403, null])
   const other = await post({ body, headers: { origin: 'https://other.example' } })
   expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([200, null])
+})
+
+test('A-12 S-045 a page on the loopback port that authorize accepted exchanges its code, refreshes and calls the API', async () => {
+  for (const origin of ['http://127.0.0.1:5199', 'http://[::1]:5199', 'http://127.0.0.1']) {
+    const { code, verifier, redirectUri } = await authorize(service, { redirectUri: `${origin}/callback` })
+    const fields = { code, redirect_uri: redirectUri, code_verifier: verifier, client_id: publicClient.clientId }
+    const read = async (url: string, type: string, body: string, authorization?: string) => {
+      const preflight = { origin, 'access-control-request-method': 'POST' }
+      const asked = await service.fetch(url, { method: 'OPTIONS', headers: preflight })
+      expect(asked.headers.get('access-control-allow-origin')).toBe(origin)
+      const headers = { origin, 'content-type': type, ...(authorization === undefined ? {} : { authorization }) }
+      const answer = await service.fetch(url, { method: 'POST', headers, body })
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+      return (await answer.json()) as TokenAnswer
+    }
+    const token = `${service.authUrl}/auth/v1/token?grant_type=`
+    const form = 'application/x-www-form-urlencoded'
+    const first = await read(`${token}authorization_code`, form, new URLSearchParams(fields).toString())
+    const refresh = { refresh_token: first.refresh_token, client_id: publicClient.clientId }
+    const { access_token } = await read(`${token}refresh_token`, 'application/json', JSON.stringify(refresh))
+    await read(service.baseUrl + agentSearch, 'application/json', '{}', `Bearer ${access_token}`)
+  }
+})
+
+test('A-12 S-045 a loopback port is free for the pages of public clients only', async () => {
+  const { db } = assembly.context.store
+  await db.deleteFrom('client_redirect_uris').where('client_id', '!=', confidential.clientId).execute()
+  const answer = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:5199' } })
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null])
+  const own = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:3000' } })
+  expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([401, 'http://127.0.0.1:3000'])
 })

@@ -15,6 +15,15 @@ export function matchesRegistered(sent: string, registered: string, kind: 'publi
   return left[1] === right[1] && (left[3] ?? '') === (right[3] ?? '')
 }
 
+/** Whether a page of this origin may be where a matching redirect URI leads: such a page has to finish its login (S-045). */
+export function matchesOrigin(origin: string, registered: string, kind: 'public' | 'confidential'): boolean {
+  const url = new URL(registered)
+  if (origin === url.origin) return true
+  const sent = loopbackLiteral.exec(origin)
+  const isOrigin = sent !== null && isPort(sent[2]) && new URL(origin).origin === origin
+  return isOrigin && kind === 'public' && url.protocol === 'http:' && sent[1] === url.hostname
+}
+
 function isPort(text: string | undefined): boolean {
   return text === undefined || Number(text.slice(1)) <= 65_535
 }

@@ -1,10 +1,12 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { findClientOrigins, findEveryOrigin } from '../store/clients.ts'
+import { matchesOrigin } from '../auth/redirect-uris.ts'
+import type { RegisteredUri } from '../store/clients.ts'
+import { findEveryRedirectUri, findRedirectUrisOf } from '../store/clients.ts'
 import type { HttpEnvironment } from './environment.ts'
 
 /**
- * Lets the origins of registered redirect URIs read answers, errors included: without the headers a page sees a
- * network failure instead of a 401 (S-045, S-080). Never `*`, which does not cover Authorization.
+ * Lets the origins of redirect URIs that authorize accepts read answers, errors included: without the headers a page
+ * sees a network failure instead of a 401 (S-045, S-080, A-12). Never `*`, which does not cover Authorization.
  */
 export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
@@ -33,14 +35,21 @@ async function preflight(c: Context<HttpEnvironment>, methods: string): Promise<
 }
 
 async function mayRead(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
-  const { config, store } = c.get('service')
   const clientId = c.get('clientId')
   if (clientId === undefined) return isKnownOrigin(c, origin)
-  return config.allowedOrigins.includes(origin) || (await findClientOrigins(store.db, clientId)).has(origin)
+  return isAllowed(c, origin, () => findRedirectUrisOf(c.get('service').store.db, clientId))
 }
 
-/** Registered for some client. */
-export async function isKnownOrigin(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
-  const { config, store } = c.get('service')
-  return config.allowedOrigins.includes(origin) || (await findEveryOrigin(store.db)).has(origin)
+/** Where some client's login may end. */
+export function isKnownOrigin(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
+  return isAllowed(c, origin, () => findEveryRedirectUri(c.get('service').store.db))
+}
+
+async function isAllowed(
+  c: Context<HttpEnvironment>,
+  origin: string,
+  registered: () => Promise<RegisteredUri[]>,
+): Promise<boolean> {
+  if (c.get('service').config.allowedOrigins.includes(origin)) return true
+  return (await registered()).some(({ redirectUri, kind }) => matchesOrigin(origin, redirectUri, kind))
 }

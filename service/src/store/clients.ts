@@ -74,15 +74,32 @@ export function includesApi(surfaces: string | null): boolean {
   return surfaces !== null && (JSON.parse(surfaces) as string[]).includes('api')
 }
 
-export async function findClientOrigins(db: Db, clientId: string): Promise<Set<string>> {
-  return originsOf(await findRedirectUris(db, clientId))
+export interface RegisteredUri {
+  redirectUri: string
+  kind: ClientRecord['kind']
 }
 
-export async function findEveryOrigin(db: Db): Promise<Set<string>> {
-  const rows = await db.selectFrom('client_redirect_uris').select('redirect_uri').distinct().execute()
-  return originsOf(rows.map((row) => row.redirect_uri))
+const everyRedirectUri = prepare((db) =>
+  db
+    .selectFrom('client_redirect_uris as uri')
+    .innerJoin('clients', 'clients.id', 'uri.client_id')
+    .select(['uri.redirect_uri as redirectUri', 'clients.kind'])
+    .distinct(),
+)
+
+export function findEveryRedirectUri(db: Db): Promise<RegisteredUri[]> {
+  return everyRedirectUri.all(db, {})
 }
 
-function originsOf(redirectUris: string[]): Set<string> {
-  return new Set(redirectUris.map((uri) => new URL(uri).origin))
+const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
+  db
+    .selectFrom('client_redirect_uris as uri')
+    .innerJoin('clients', 'clients.id', 'uri.client_id')
+    .select(['uri.redirect_uri as redirectUri', 'clients.kind'])
+    .where('uri.client_id', '=', clientId),
+)
+
+/** What pages of one client are judged by. */
+export function findRedirectUrisOf(db: Db, clientId: string): Promise<RegisteredUri[]> {
+  return redirectUrisOf.all(db, { clientId })
 }
