@@ -11,7 +11,7 @@ test('every assumption is cited by the code it names, and the code cites no othe
     const id = /^\| (A-\d\d) \|/.exec(line)?.[1]
     return id === undefined
       ? []
-      : [{ id, files: [...line.matchAll(/`([a-z-]+(?:\/[a-z-]+)*\.ts)`/g)].map(([, file]) => file) }]
+      : [{ id, files: [...line.matchAll(/`([a-z-]+(?:\/[a-z-]+)*\.tsx?)`/g)].map(([, file]) => file) }]
   })
   expect(rows.length).toBeGreaterThan(20)
   const files = (await readdir(join(service, 'src'), { recursive: true })).filter((file) => /\.tsx?$/.test(file))

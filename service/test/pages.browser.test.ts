@@ -44,18 +44,19 @@ afterEach(async () => {
   expect(problems).toEqual([])
 })
 
-async function startApplication(): Promise<Application> {
+async function startApplication(home = '/home', host = '127.0.0.1'): Promise<Application> {
   const callbacks: URL[] = []
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')
     if (url.pathname === '/callback') callbacks.push(url)
     // As many applications do, it goes on to a page without the code.
-    if (url.pathname === '/callback') response.writeHead(303, { Location: '/home' }).end()
+    if (url.pathname === '/callback') response.writeHead(303, { Location: home }).end()
     else response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>application</title>')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  const name = host === '::1' ? '[::1]' : host
   return {
-    redirectUri: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,
+    redirectUri: `http://${name}:${(server.address() as AddressInfo).port}/callback`,
     callbacks,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
@@ -95,6 +96,29 @@ test('S-013 clicks through sign-in and consent reach the callback of another ori
   const code = callback?.searchParams.get('code') ?? ''
   const client = clientOf(service, 'Demo public')
   expect((await exchange(service, { url: callback as URL, code, verifier, redirectUri, client })).status).toBe(200)
+})
+
+test('A-50 S-013 a click on approve is a 303, also to [::1] and to an application that goes on to another origin', async () => {
+  const onward = application.redirectUri.replace('/callback', '/home')
+  const applications = [await startApplication(onward), await startApplication('/home', '::1')]
+  for (const { redirectUri, callbacks } of applications) {
+    const answers: [number, string][] = []
+    page.on('response', (answer) => answers.push([answer.status(), new URL(answer.url()).pathname]))
+    await page.goto(authorizeUrl(service, { redirectUri }).url)
+    if ((await page.title()).startsWith('Sign in')) await signIn()
+    await button('Approve').click()
+    await page.waitForURL('**/home')
+    expect(callbacks.map(({ searchParams }) => [...searchParams.keys()])).toEqual([['code', 'state']])
+    expect(answers).toContainEqual([303, '/auth/v1/consent'])
+  }
+  for (const one of applications) await one.close()
+})
+
+test('A-50 S-013 what the sign-in form is refused for arrives as well', async () => {
+  await page.goto(authorizeUrl(service, { redirectUri: application.redirectUri, parameters: { scope: 'x' } }).url)
+  await signIn()
+  await page.waitForURL('**/home')
+  expect(application.callbacks.map(({ search }) => search)).toEqual(['?error=invalid_scope&state=state-1'])
 })
 
 test('A-12 a page of another loopback port, which authorize accepts, exchanges its code itself', async () => {

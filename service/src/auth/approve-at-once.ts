@@ -7,6 +7,7 @@ import { findPersonByEmail } from '../store/people.ts'
 import type { AskedFor } from './authorization-request.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { hashToken, randomToken } from './secrets.ts'
+import { sendBack } from './send-back.ts'
 
 /** The person of `dev.autoApprove`, if it is set and that person may sign in. */
 export async function findAutomaticPerson(c: Context<HttpEnvironment>): Promise<PersonRecord | undefined> {
@@ -25,7 +26,7 @@ export async function approveAtOnce(
   const { redirectUri, state } = asked
   const isAllowed = await isApproved(store.db, clientId, person.tenantId)
   const refusal = asked.refusal ?? (isAllowed ? null : 'unauthorized_client')
-  if (refusal !== null) return c.redirect(callbackUrl(redirectUri, { error: refusal }, state), 302)
+  if (refusal !== null) return sendBack(c, callbackUrl(redirectUri, { error: refusal }, state))
   const code = randomToken('aac_')
   await saveCode(store.db, {
     hash: hashToken(code),
@@ -38,5 +39,5 @@ export async function approveAtOnce(
     expires_ms: clock.nowMs() + config.codeLifeMs,
   })
   journal.event('consent_approved', { clientId, personId: person.id, tenant: person.tenantId })
-  return c.redirect(callbackUrl(redirectUri, { code }, state), 302)
+  return sendBack(c, callbackUrl(redirectUri, { code }, state))
 }

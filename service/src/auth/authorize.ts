@@ -14,6 +14,7 @@ import { ensureBrowser } from './cookies.ts'
 import { parseQuery } from './query.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { hashToken, randomSecret } from './secrets.ts'
+import { sendBack } from './send-back.ts'
 import { readSignedIn } from './sign-in-session.ts'
 import { unregisteredText } from './unregistered-redirect.ts'
 
@@ -43,7 +44,7 @@ async function begin(c: Context<HttpEnvironment>, client: ClientRecord, asked: A
   if (person !== undefined) return approveAtOnce(c, { clientId: client.id, asked, person })
   const signedIn = await readSignedIn(c)
   if (signedIn !== undefined && asked.refusal !== null) {
-    return c.redirect(callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state), 302)
+    return sendBack(c, callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state))
   }
   const { id, request } = await keepRequest(c, client.id, asked)
   if (signedIn === undefined) return showSignIn(c, { request: id, status: 200 })

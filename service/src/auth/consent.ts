@@ -15,6 +15,7 @@ import type { FormPost } from './form-post.ts'
 import { readFormPost } from './form-post.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { hashToken, randomSecret, randomToken } from './secrets.ts'
+import { sendBack } from './send-back.ts'
 import type { SignedIn } from './sign-in-session.ts'
 import { readSignedIn } from './sign-in-session.ts'
 
@@ -22,6 +23,8 @@ interface Asking {
   id: string
   request: AuthorizationRequest
   signedIn: SignedIn
+  /** Present if the browser posted the sign-in form, whose page allows no redirect to the application. */
+  from?: 'sign-in form'
   /** The request's client, if it was read just now. */
   client?: ClientRecord
 }
@@ -36,7 +39,8 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   const refusal = request.refusal ?? (isAllowed ? undefined : 'unauthorized_client')
   if (client === undefined || refusal !== undefined) {
     await closeRequest(store.db, request.id_hash, clock.nowMs())
-    return showContinue(c, callbackUrl(request.redirect_uri, { error: refusal ?? 'server_error' }, request.state))
+    const url = callbackUrl(request.redirect_uri, { error: refusal ?? 'server_error' }, request.state)
+    return asking.from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
   }
   const token = randomSecret()
   await bindConsent(store.db, {
@@ -73,7 +77,7 @@ async function approve(c: Context<HttpEnvironment>, post: FormPost, signedIn: Si
   })
   if (result === 'refused') return usedUp(c)
   journal.event('consent_approved', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
-  return showContinue(c, callbackUrl(post.request.redirect_uri, { code }, post.request.state))
+  return sendBack(c, callbackUrl(post.request.redirect_uri, { code }, post.request.state))
 }
 
 async function deny(c: Context<HttpEnvironment>, post: FormPost, signedIn: SignedIn): Promise<Response> {
@@ -82,7 +86,7 @@ async function deny(c: Context<HttpEnvironment>, post: FormPost, signedIn: Signe
   if (result === 'refused') return usedUp(c)
   const { person } = signedIn
   journal.event('consent_denied', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
-  return showContinue(c, callbackUrl(post.request.redirect_uri, { error: 'access_denied' }, post.request.state))
+  return sendBack(c, callbackUrl(post.request.redirect_uri, { error: 'access_denied' }, post.request.state))
 }
 
 function decide(

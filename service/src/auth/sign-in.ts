@@ -14,7 +14,7 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   const attempt = await attemptSignIn(c, { email: post.get('email') ?? '', password: post.get('password') ?? '' })
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long.')
   if (attempt.kind !== 'person') return showSignIn(c, { request: post.id, ...refusalOf(c, attempt) })
-  return askConsent(c, { ...post, signedIn: await startSignedIn(c, attempt.person) })
+  return askConsent(c, { ...post, signedIn: await startSignedIn(c, attempt.person), from: 'sign-in form' })
 }
 
 /** POST /auth/v1/sign-out: ends the session and asks again who is there. */

@@ -47,5 +47,5 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
       </form>
     </>
   )
-  return showPage(c, { status: 200, title: 'Allow access?', children })
+  return showPage(c, { status: 200, title: 'Allow access?', formsLead: 'anywhere', children })
 }

@@ -4,8 +4,8 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { showPage } from './layout.tsx'
 
 /**
- * Leaves for the application from a page instead of a redirect: Chromium applies form-action to every hop after a
- * form, and would silently stop at the application's address (S-013).
+ * Leaves for the application from a page instead of a redirect, after the sign-in form: Chromium applies form-action to
+ * every hop after a form, and would silently stop at the application's address (S-013, A-50).
  */
 export function showContinue(c: Context<HttpEnvironment>, url: string): Promise<Response> {
   const children = (

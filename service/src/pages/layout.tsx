@@ -13,6 +13,8 @@ export interface Page {
   title: string
   /** `wide` is for tables. */
   width?: 'narrow' | 'wide'
+  /** Where forms and the redirects behind them may lead. Default: to this origin (A-50). */
+  formsLead?: 'anywhere'
   /** Where the page goes by itself, at once. */
   forwardTo?: string
   /** The only script that may run, named by its hash; requests may then go to this origin. */
@@ -22,13 +24,13 @@ export interface Page {
 
 type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
-function policyFor({ script }: Page): string {
+function policyFor({ script, formsLead }: Page): string {
   const scripted = script === undefined ? [] : [`script-src ${script.hash}`, "connect-src 'self'"]
   return [
     "default-src 'none'",
     `style-src ${styleHash}`,
     ...scripted,
-    "form-action 'self'",
+    ...(formsLead === 'anywhere' ? [] : ["form-action 'self'"]),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join('; ')

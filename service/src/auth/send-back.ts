@@ -1,0 +1,12 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http/environment.ts'
+
+/**
+ * Redirects to the application: 302 from a page load, 303 from a form (S-010). The URL holds a code, so no cache keeps it
+ * and no page learns where the browser came from.
+ */
+export function sendBack(c: Context<HttpEnvironment>, url: string): Response {
+  c.header('Cache-Control', 'no-store')
+  c.header('Referrer-Policy', 'no-referrer')
+  return c.redirect(url, c.req.raw.method === 'POST' ? 303 : 302)
+}
