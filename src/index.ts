@@ -20,6 +20,7 @@ export {
   type AccessTokenSource,
   createSession,
   type GetAccessTokenOptions,
+  type ResumeOptions,
   type Session,
   type SessionOptions,
 } from './session.ts'

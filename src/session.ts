@@ -8,7 +8,7 @@ import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/rec
 import { loginRequired, superseded } from './session/refresh-turn.ts'
 import { createRenewal, type Renewal } from './session/renewal.ts'
 import { owedSaving, saveHeld } from './session/saving.ts'
-import { signOut } from './session/sign-out.ts'
+import { endUnsaved, signOut } from './session/sign-out.ts'
 import type { SessionHolder, SessionState } from './session/state.ts'
 import { isPromise, sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
@@ -24,6 +24,14 @@ export interface GetAccessTokenOptions {
   readonly forceRefresh?: boolean | undefined
   /** Ends only this caller's wait. */
   readonly signal?: AbortSignal | null | undefined
+}
+
+export interface ResumeOptions {
+  /**
+   * What happened elsewhere. `sign-out` also ends a session whose record could not be saved, because the sign-out found no
+   * record to remove. Default `change`.
+   */
+  readonly after?: 'change' | 'sign-out' | undefined
 }
 
 /** Whatever can hand out an access token; a session is one. */
@@ -49,7 +57,7 @@ export interface Session extends AccessTokenSource {
    * Looks at the store anew and lets the next refresh go out at once: for when the page or machine woke up, came online or
    * heard of a change elsewhere. Rejects with `storage_failed`.
    */
-  resume(): Promise<void>
+  resume(options?: ResumeOptions): Promise<void>
   /** The same object until something changes. */
   readonly state: SessionState
   /** Calls the listener after each change of `state`; returns how to stop that. */
@@ -113,8 +121,12 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       await holder.look()
       return holder.state
     },
-    async resume() {
+    async resume({ after = 'change' } = {}) {
       renewal.retryNow()
+      if (after === 'sign-out' && holder.held && !holder.saved) {
+        renewal.cancel()
+        endUnsaved(holder)
+      }
       await holder.look('now')
     },
     get state() {

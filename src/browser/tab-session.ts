@@ -22,17 +22,20 @@ export function createTabSession(
   let isDegraded = false
   let shown: string | undefined
   const mark = signOutMark(name)
-  const follow = (): void => void signOut().catch(() => {})
-  const look = (): void => void session.resume().catch(() => {})
+  const look = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
+  const follow = (): void => {
+    if (isShared) look('sign-out')
+    else signOut().catch(() => {})
+  }
   const tabs = joinTabs(name, {
     heard(type) {
-      if (type === 'changed') look()
-      else if (!isShared) follow()
+      if (type === 'changed') look('change')
+      else follow()
     },
     woke() {
-      // While this tab was away it heard nothing, and its own record tells nothing of the others.
-      if (!isShared && mark.hasMoved()) follow()
-      look()
+      // While this tab was away it heard nothing, and a record of its own tells nothing of the others.
+      if (mark.hasMoved()) follow()
+      look('change')
     },
   })
   /** A record that could not be read must not come back after a sign-out. */

@@ -24,6 +24,17 @@ export function signOut(holder: SessionHolder): SignOut {
   return { forgotten, done: leave(holder, forgotten) }
 }
 
+/**
+ * Ends a session that the store does not show. A write of its record may still be in progress: behind the lock that record
+ * is removed, and no other.
+ */
+export function endUnsaved(holder: SessionHolder): void {
+  const { store } = holder
+  holder.end('signed_out')
+  holder.flush()
+  void succeeds(store.locked(() => sweep(store, (stored) => isRecord(stored) && holder.isOver(stored.id))))
+}
+
 async function leave(holder: SessionHolder, forgotten: Promise<boolean>): Promise<void> {
   const { store } = holder
   const first = await forgotten

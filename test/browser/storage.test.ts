@@ -161,6 +161,48 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
   })
 
+  it('C-108 F057 indexed: a sign-out elsewhere ends a tab whose sign-in could not be saved, and nothing brings it back', async () => {
+    const context = await rig.context()
+    const here = await rig.open(context, '/indexed/home')
+    const there = await rig.open(context, '/indexed/home')
+    await signInUnsaved(there)
+    expect(await call(there)).toBe(200)
+    await here.evaluate(() => window.app.auth.signOut())
+    await untilStatus(there, 'signed-out')
+    await makeUpForWrites(there)
+    expect(await call(there)).toBe('login_required')
+    expect(await call(here)).toBe('login_required')
+    expect((await there.evaluate(dumpDatabase)).keys).toEqual([])
+  })
+
+  it('C-108 F094 indexed: a frozen tab whose sign-in could not be saved is signed out before its first call', async () => {
+    const context = await rig.context()
+    const here = await rig.open(context, '/indexed/home')
+    const frozen = await rig.open(context, '/indexed/home')
+    await signInUnsaved(frozen)
+    const devtools = await context.newCDPSession(frozen)
+    await devtools.send('Page.setWebLifecycleState', { state: 'frozen' })
+    await here.evaluate(() => window.app.auth.signOut())
+    await devtools.send('Page.setWebLifecycleState', { state: 'active' })
+    expect(await call(frozen)).toBe('login_required')
+    await makeUpForWrites(frozen)
+    expect(await call(here)).toBe('login_required')
+  })
+
+  it('C-108 indexed: nor does a tab that heard nothing of it, as one from the back/forward cache, go on when it comes back', async () => {
+    const context = await rig.context()
+    const here = await rig.open(context, '/indexed/home')
+    const away = await rig.open(context, '/indexed/home')
+    await signInUnsaved(away)
+    await away.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
+    await here.evaluate(() => window.app.auth.signOut())
+    expect(await statusOf(away)).toBe('signed-in')
+    await away.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
+    expect(await call(away)).toBe('login_required')
+    await makeUpForWrites(away)
+    expect(await call(here)).toBe('login_required')
+  })
+
   it('C-068 F-44 site data cleared: one event, signed out, and the next login works', async () => {
     const page = await rig.signedIn(await rig.context(), 'indexed')
     await clearSite(page)
@@ -199,6 +241,30 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-in')
   })
 })
+
+/** Signs in while the disk is full. */
+async function signInUnsaved(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const { put } = IDBObjectStore.prototype
+    IDBObjectStore.prototype.put = function (...args: Parameters<typeof put>) {
+      if (!('roomy' in window)) throw new DOMException('full', 'QuotaExceededError')
+      return put.apply(this, args)
+    }
+  })
+  await page.click('#popup')
+  await untilStatus(page, 'signed-in')
+  await expect.poll(() => eventsOf(page)).toEqual(['storage_degraded write_failed'])
+}
+
+/** Makes room, and lets the moment come in which a session repeats a write. */
+async function makeUpForWrites(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    Object.assign(window, { roomy: true })
+    window.app.ahead.monotonicMs += 10_000
+    await window.app.call()
+    await window.app.auth.session.resume()
+  })
+}
 
 /** Runs in a page. */
 async function dumpIsEmpty(): Promise<boolean> {

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { codeOf, type Realm, sessionRig } from './support/session-rig.ts'
+import { sharedRecords } from './support/shared-records.ts'
+import { flush } from './support/virtual-time.ts'
+
+// A session whose record could not be saved: a sign-out elsewhere finds no record that it could remove.
+
+function unsavedThere() {
+  const rig = sessionRig()
+  const records = sharedRecords()
+  let isFull = true
+  const fault = (operation: string): void => {
+    if (isFull && operation === 'setItem') throw new Error('full')
+  }
+  const here = rig.realm({ storage: records.handle() })
+  const there = rig.realm({ storage: records.handle({ fault }) })
+  const freeSpace = (): void => {
+    isFull = false
+  }
+  /** The pending write is repeated when a token is asked for, every five seconds. */
+  const laterCall = async ({ session }: Realm): Promise<unknown> => {
+    rig.clock.advance(6_000)
+    const code = await codeOf(session.getAccessToken())
+    await flush()
+    return code
+  }
+  return { ...rig, records, here, there, freeSpace, laterCall }
+}
+
+describe('resume after a sign-out elsewhere', () => {
+  it('C-108 F057 ends a session that could not be saved, which then never reaches the store', async () => {
+    const { here, there, service, records, freeSpace, laterCall } = unsavedThere()
+    await there.session.signIn(service.issue())
+    freeSpace()
+    await here.session.signOut()
+    await there.session.resume({ after: 'sign-out' })
+    expect(there.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+    expect(there.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'signed_out' }])
+    expect(await laterCall(there)).toBe('login_required')
+    expect(records.items.size).toBe(0)
+    expect(await laterCall(here)).toBe('login_required')
+  })
+
+  it('C-108 leaves a saved session to what the store shows', async () => {
+    const { here, there, service, freeSpace } = unsavedThere()
+    freeSpace()
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    await there.session.resume({ after: 'sign-out' })
+    expect(there.session.state.status).toBe('signed-in')
+    await here.session.signOut()
+    await there.session.resume({ after: 'sign-out' })
+    expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+  })
+
+  it('F023 leaves the record of a user who signed in after that sign-out, and takes it over', async () => {
+    const { here, there, service, records } = unsavedThere()
+    await there.session.signIn(service.issue())
+    await here.session.signOut()
+    await here.session.signIn(service.issue())
+    await there.session.resume({ after: 'sign-out' })
+    await flush()
+    expect(there.session.state.sessionRef).toBe(here.session.state.sessionRef)
+    expect(records.items.size).toBe(1)
+  })
+
+  it('C-074 removes the record of a sign-in that is being saved meanwhile', async () => {
+    const rig = sessionRig()
+    const records = sharedRecords()
+    let land = (): void => {}
+    const step = (operation: string): Promise<void> =>
+      new Promise((resolve) => (operation === 'setItem' ? (land = resolve) : resolve()))
+    const there = rig.realm({ storage: records.handle({ step }) })
+    const signedIn = there.session.signIn(rig.service.issue())
+    await flush()
+    await there.session.resume({ after: 'sign-out' })
+    expect(there.session.state.status).toBe('signed-out')
+    land()
+    await signedIn
+    await flush()
+    expect(records.items.size).toBe(0)
+    expect(there.session.state.status).toBe('signed-out')
+  })
+
+  it('C-074 cancels a refresh of the session that it ends', async () => {
+    const { there, service, records, freeSpace } = unsavedThere()
+    await there.session.signIn(service.issue())
+    const release = service.hold()
+    const call = codeOf(there.session.getAccessToken({ forceRefresh: true }))
+    await flush()
+    freeSpace()
+    await there.session.resume({ after: 'sign-out' })
+    expect(await Promise.race([call, flush().then(() => 'still waiting')])).toBe('login_required')
+    release()
+    await flush()
+    expect(records.items.size).toBe(0)
+  })
+
+  it('C-065 resume without a sign-out keeps a session that could not be saved', async () => {
+    const { there, service, records, freeSpace, laterCall } = unsavedThere()
+    await there.session.signIn(service.issue())
+    await there.session.resume()
+    expect(there.session.state.status).toBe('signed-in')
+    freeSpace()
+    await laterCall(there)
+    expect(records.items.size).toBe(1)
+  })
+})
