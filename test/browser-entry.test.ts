@@ -5,7 +5,10 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../src/browser/callback-url.ts'
 import { countAutomatic, noteSuccess } from '../src/browser/login-loop.ts'
 import { sharedRecord } from '../src/browser/shared-record.ts'
+import { unreadRecord } from '../src/browser/unread-record.ts'
+import { testClock } from './support/clock.ts'
 import { failure } from './support/token-flow.ts'
+import { flush } from './support/virtual-time.ts'
 
 // What needs no page; everything else is in test/browser, in a real one.
 
@@ -162,6 +165,34 @@ describe('a shared record', () => {
     const full: TokenStorage = { ...memoryStorage(), setItem: () => Promise.reject(new Error('full')) }
     const storage = sharedRecord(full, { changed: () => expect.unreachable(), degraded: () => expect.unreachable() })
     await expect(storage.setItem('a', '1')).rejects.toThrow('full')
+  })
+})
+
+describe('a record that could not be read', () => {
+  it('F023 is removed again at most every five seconds while that fails, and left alone once it is gone', async () => {
+    const clock = testClock()
+    const removed = vi.fn()
+    const removeItem = vi.fn(() => Promise.reject(new Error('not now')))
+    const unread = unreadRecord({ ...memoryStorage(), removeItem }, 'name', { clock, removed })
+    const retryAfter = async (ms: number): Promise<void> => {
+      clock.advance(ms)
+      unread.retry()
+      await flush()
+    }
+    await retryAfter(5_000)
+    expect(removeItem).not.toHaveBeenCalled()
+    unread.remove()
+    await flush()
+    await retryAfter(4_999)
+    expect(removeItem).toHaveBeenCalledTimes(1)
+    await retryAfter(1)
+    await retryAfter(0)
+    expect(removeItem).toHaveBeenCalledTimes(2)
+    expect(removed).not.toHaveBeenCalled()
+    removeItem.mockImplementation(() => Promise.resolve() as Promise<never>)
+    for (let times = 0; times < 3; times++) await retryAfter(5_000)
+    expect(removeItem).toHaveBeenCalledTimes(3)
+    expect(removed).toHaveBeenCalledOnce()
   })
 })
 

@@ -69,7 +69,10 @@ describe('resume after a sign-out elsewhere', () => {
     const records = sharedRecords()
     let land = (): void => {}
     const step = (operation: string): Promise<void> =>
-      new Promise((resolve) => (operation === 'setItem' ? (land = resolve) : resolve()))
+      new Promise((resolve) => {
+        if (operation === 'setItem') land = resolve
+        else resolve()
+      })
     const there = rig.realm({ storage: records.handle({ step }) })
     const signedIn = there.session.signIn(rig.service.issue())
     await flush()

@@ -70,6 +70,8 @@ export function popupLogin({
         const state = markedState('popup', generateRandomState())
         const { url, pending } = await startLogin(config, { params, state })
         if (!isLast) throw superseded()
+        // No page in the window may send the page that opened it elsewhere.
+        popup.opener = null
         popup.location.href = url.href
         const awaited = { channelName: channelName(name), state, redirectUri: config.redirectUri }
         const wait = (ended: AbortSignal): Promise<string> =>

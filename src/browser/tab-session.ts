@@ -1,10 +1,12 @@
 import type { AuthConfig } from '../config.ts'
 import { createSession, type Session } from '../session.ts'
 import { memoryStorage } from '../storage/memory.ts'
+import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BrowserStorage } from './browser-storage.ts'
 import { sharedRecord } from './shared-record.ts'
 import { signOutMark } from './sign-out-mark.ts'
 import { joinTabs } from './tabs.ts'
+import { unreadRecord } from './unread-record.ts'
 
 export interface TabSessionOptions {
   readonly storage: BrowserStorage | undefined
@@ -38,37 +40,36 @@ export function createTabSession(
       look('change')
     },
   })
-  /** A record that could not be read must not come back after a sign-out. */
-  const forgetUnread = async (): Promise<void> => {
-    try {
-      await storage.removeItem(name)
-      tabs.tell('changed')
-    } catch {
-      // It cannot be removed either.
-    }
-  }
+  const changed = (): void => tabs.tell('changed')
+  const unread = unreadRecord(storage, name, { clock: config.clock, removed: changed })
   const record = sharedRecord(storage, {
-    changed: () => tabs.tell('changed'),
+    changed,
     degraded() {
       isShared = false
       isDegraded = true
       config.emit({ type: 'storage_degraded', reason: 'read_failed' })
     },
   })
-  const session = createSession(config, { storage: record, key })
+  const getItem: TokenStorage['getItem'] = (item) => {
+    unread.retry()
+    return record.getItem(item)
+  }
+  const session = createSession(config, { storage: { ...record, getItem }, key })
   const { signOut } = session
   // Also where nobody is signed in here: other tabs may each have a session of their own.
   session.signOut = () => {
     const done = signOut()
     mark.move()
     tabs.tell('signed-out')
-    if (isDegraded) void forgetUnread()
+    if (isDegraded) unread.remove()
     return done
   }
   session.subscribe(() => {
     const { sessionRef } = session.state
     // A sign-out of before this sign-in does not concern it.
     if (sessionRef !== shown) mark.hasMoved()
+    // After a reload the storage may be readable, and the record in it is that of an earlier sign-in.
+    if (isDegraded && sessionRef && sessionRef !== shown) unread.remove()
     shown = sessionRef
   })
   return { session, close: () => tabs.close() }

@@ -54,6 +54,16 @@ it.each(['alone', 'isolated by COOP'])(
   },
 )
 
+it('C-105 no page in the window can reach the page that opened it', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const context = await rig.context()
+  const page = await rig.open(context, '/memory/home')
+  const popup = await openPopup(page)
+  expect(await popup.evaluate(() => window.opener)).toBeNull()
+  await fillForms(popup, 'approve')
+  expect(await outcome(page)).toBe('resolved')
+})
+
 it('C-104 F-42 a denied login in a window is told as such', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/memory/home')

@@ -4,6 +4,13 @@ import { leaks } from '../support/canary.ts'
 import { dumpDatabase } from './database.ts'
 import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
 
+declare global {
+  interface Window {
+    /** Lets the database that a test holds back answer. */
+    answer?: () => void
+  }
+}
+
 const rig = browserRig()
 
 const eventsOf = (page: Page): Promise<string[]> =>
@@ -115,6 +122,70 @@ describe('bad storage', () => {
       return window.app.auth.signOut()
     })
     await untilStatus(other, 'signed-out')
+  })
+
+  it('F023 F070 degraded to memory, a sign-in removes the record that could not be read: a reload shows nobody else', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'indexed')
+    await context.addInitScript(() => {
+      const { open } = IDBFactory.prototype
+      IDBFactory.prototype.open = function (...args) {
+        const request = open.apply(this, args)
+        if (!sessionStorage.getItem('slow')) return request
+        const late = {} as IDBOpenDBRequest
+        const answer = (event: Event): void => {
+          Object.defineProperty(late, 'result', { value: request.result })
+          window.answer = () => late.onsuccess?.(event)
+        }
+        request.onsuccess = answer
+        return late
+      }
+    })
+    const slow = await context.newPage()
+    await slow.clock.install()
+    await slow.addInitScript(() => sessionStorage.setItem('slow', 'on'))
+    await slow.goto(`${rig.origin}/indexed/home`)
+    await slow.waitForFunction(() => window.answer)
+    await slow.clock.fastForward(4_001)
+    expect(await started(slow)).toBe('signed-out')
+    rig.service.dev.autoApprove('rui@demo.example')
+    await slow.click('#popup')
+    await untilStatus(slow, 'signed-in')
+    await slow.evaluate(() => window.answer?.())
+    await untilStatus(page, 'signed-out')
+    expect(await call(slow)).toBe(200)
+    const reloaded = await rig.open(context, '/indexed/home')
+    expect(await statusOf(reloaded)).toBe('signed-out')
+  })
+
+  it('F023 F070 degraded to memory, a removal that fails is repeated', async () => {
+    const context = await rig.context()
+    const other = await rig.signedIn(context, 'indexed')
+    await context.addInitScript(() => {
+      const { open } = IDBFactory.prototype
+      IDBFactory.prototype.open = function (...args) {
+        if (!localStorage.getItem('isMended')) throw new DOMException('for now', 'UnknownError')
+        return open.apply(this, args)
+      }
+    })
+    const page = await rig.open(context, '/indexed/home')
+    rig.service.dev.autoApprove('rui@demo.example')
+    await page.click('#popup')
+    await untilStatus(page, 'signed-in')
+    expect(await statusOf(other)).toBe('signed-in')
+    await page.evaluate(() => {
+      localStorage.setItem('isMended', 'yes')
+      window.app.ahead.monotonicMs += 5_000
+    })
+    expect(await call(page)).toBe(200)
+    await untilStatus(other, 'signed-out')
+    expect(await statusOf(page)).toBe('signed-in')
+    await signIn(other)
+    await page.evaluate(() => {
+      window.app.ahead.monotonicMs += 10_000
+    })
+    expect(await call(page)).toBe(200)
+    expect(await reload(other)).toBe('signed-in')
   })
 
   it('C-065 F-20 F070 local: no room: calls go on with one event, and the write is made up for later', async () => {
