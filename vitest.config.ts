@@ -54,6 +54,8 @@ const databaseFree = [
   'pages.browser',
   'query',
   'readme',
+  'hash-line',
+  'sign-in-flood',
   'slow-clients',
   'start',
   'throttle',

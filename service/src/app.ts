@@ -82,7 +82,10 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
     },
     fetch: createInProcessFetch({ [authUrl]: authApp, [baseUrl]: apiApp }),
     dev,
-    close: () => store.close(),
+    close() {
+      context.passwords.dropWaiting()
+      return store.close()
+    },
   }
   return { service, context, authApp, apiApp }
 }

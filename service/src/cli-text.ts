@@ -1,3 +1,4 @@
+import { mostHashesAtOnce, mostHashesWaiting } from './auth/hash-line.ts'
 import { randomSecret } from './auth/secrets.ts'
 import { commandName } from './command-name.ts'
 import type { ServiceOptions } from './config.ts'
@@ -22,8 +23,11 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   -h, --help             this text
 
 DATABASE_URL=postgresql://…  keeps the data in PostgreSQL; several processes may share it.
-It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM.
-Exit codes: 0 stopped or help, 1 it could not start, 2 the arguments are wrong.
+It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM, within ten seconds.
+Exit codes: 0 stopped or help, 1 it could not start or did not stop in time, 2 the arguments are wrong.
+
+Limits of sign-in
+  ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After
 `
 
 export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string {

@@ -18,6 +18,9 @@ interface Command {
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
+/** Answers have eight seconds to go out; ten is what operators are told. */
+const stopDeadlineMs = 9_500
+
 const args = process.argv.slice(2)
 // Only asked for, the registry's command is loaded at all.
 process.exitCode = await (args[0] === 'clients'
@@ -72,9 +75,22 @@ function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceO
 
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    process.once('SIGTERM', resolve)
-    process.once('SIGINT', resolve)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        endAtDeadline()
+        resolve()
+      })
+    }
   })
+}
+
+/** The timer keeps no process alive; it ends one that something else keeps (S-089). */
+function endAtDeadline(): void {
+  const end = (): never => {
+    process.stderr.write('agent-service: it did not stop in time and was ended\n')
+    process.exit(exitCodes.failed)
+  }
+  setTimeout(end, stopDeadlineMs).unref()
 }
 
 function readCommand(args: string[]): Command | string {

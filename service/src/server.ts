@@ -24,7 +24,7 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
   })
   const servers = [auth.server, base.server]
   const urls = { authUrl: options.authUrl ?? auth.url, baseUrl: options.baseUrl ?? base.url }
-  const { service, authApp, apiApp }: Assembly = await assemble({ ...options, ...urls }).catch(
+  const { service, context, authApp, apiApp }: Assembly = await assemble({ ...options, ...urls }).catch(
     async (error: unknown) => {
       await Promise.all(servers.map(stop))
       throw error
@@ -35,6 +35,8 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
   const closeStore = service.close
   let closing: Promise<void> | undefined
   service.close = () => {
+    // First, because the servers wait for what they are answering.
+    context.passwords.dropWaiting()
     closing ??= Promise.all(servers.map(stop)).then(() => closeStore())
     return closing
   }

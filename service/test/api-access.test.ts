@@ -1,3 +1,5 @@
+import { scrypt } from 'node:crypto'
+import { promisify } from 'node:util'
 import { generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
@@ -87,21 +89,78 @@ test('S-062 a JWT of our own key that was never issued is 401', async () => {
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
 })
 
-test('S-062 a stored token that we did not sign is 401', async () => {
-  const { privateKey } = await generateKeyPair('ES256')
-  const forged = await new SignJWT({ tenant: 'demo', permissions: service.people[0]?.permissions, client_id: 'x' })
-    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
-    .setIssuer(service.authUrl)
-    .setAudience(service.baseUrl)
-    .setSubject('x')
-    .setExpirationTime('1h')
-    .sign(privateKey)
+/** Puts a made-up token in the place of the issued one, as a leak of a writable database could. */
+async function store(forged: string): Promise<string> {
   const { db } = assembly.context.store
   await db
     .updateTable('access_tokens')
     .set({ hash: hashToken(forged) })
     .execute()
+  return forged
+}
+
+interface Forgery {
+  key?: 'own' | 'foreign'
+  header?: { alg?: string; typ?: string }
+  claims?: Record<string, unknown>
+}
+
+/** A token of the service's own making, but for what is named. */
+async function forge({ key = 'own', header = {}, claims = {} }: Forgery): Promise<string> {
+  const body: Record<string, unknown> = {
+    iss: service.authUrl,
+    aud: service.baseUrl,
+    sub: 'x',
+    client_id: 'x',
+    tenant: 'demo',
+    permissions: service.people[0]?.permissions,
+    exp: Math.floor(service.dev.nowMs() / 1_000) + 600,
+    ...claims,
+  }
+  const signingKey = key === 'own' ? assembly.context.keys.signingKey : (await generateKeyPair('ES256')).privateKey
+  const signed = await new SignJWT(body).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', ...header }).sign(signingKey)
+  return signed
+}
+
+test.each<[string, Forgery, number]>([
+  ['like an issued one', {}, 200],
+  ['signed by another key', { key: 'foreign' }, 401],
+  ['of another type', { header: { typ: 'JWT' } }, 401],
+  ['of another issuer', { claims: { iss: 'https://auth.other.example' } }, 401],
+  ['for another audience', { claims: { aud: 'https://api.other.example' } }, 401],
+  ['that is over', { claims: { exp: 1 } }, 401],
+  ['without an end', { claims: { exp: undefined } }, 401],
+  ['without permissions', { claims: { permissions: undefined } }, 401],
+  ['without a tenant', { claims: { tenant: undefined } }, 401],
+])('S-062 a stored token %s', async (_, forgery, status) => {
+  const forged = await store(await forge(forgery))
+  expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(status)
+})
+
+test.each([
+  ['without a signature', (issued: string) => issued.replace(/[^.]+$/, '')],
+  ['with a fourth part', (issued: string) => `${issued}.x`],
+  [
+    'that names no algorithm',
+    (issued: string) =>
+      `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}${issued.slice(issued.indexOf('.'))}`,
+  ],
+  ['of one part', () => 'x'],
+])('S-062 a stored token %s is 401', async (_, change) => {
+  const forged = await store(change(token))
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
+})
+
+test('S-085 a thread pool that is full of hashes holds up no API call', async () => {
+  let finished = 0
+  const options = { N: 2 ** 16, r: 8, maxmem: 2 ** 28 }
+  const hashes = Array.from({ length: 8 }, async () => {
+    await promisify<string, string, number, typeof options, Buffer>(scrypt)('a', 'b', 32, options)
+    finished += 1
+  })
+  const answer = await callApi(service, { token, path: agentSearch, body: {} })
+  expect([answer.status, finished]).toEqual([200, 0])
+  await Promise.all(hashes)
 })
 
 test('S-062 a user session token is the other kind of bearer, and ends after 12 hours', async () => {

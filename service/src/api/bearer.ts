@@ -26,7 +26,7 @@ async function findBearer(service: ServiceContext, token: string): Promise<Beare
   const { store, clock } = service
   if (token.startsWith('ast_')) return findSessionToken(store.db, hashToken(token), clock.nowMs())
   const record = await findAccessToken(store.db, hashToken(token), clock.nowMs())
-  const claims = record === undefined ? undefined : await verifyAccessToken(service, token)
+  const claims = record === undefined ? undefined : verifyAccessToken(service, token)
   if (record === undefined || claims === undefined || claims.tenant !== record.tenantId) return undefined
   // What the token carries, less what the person has lost since.
   const permissions = record.permissions.filter((permission) => claims.permissions.includes(permission))

@@ -1,11 +1,9 @@
-import { randomUUID, sign } from 'node:crypto'
-import { jwtVerify } from 'jose'
+import { randomUUID, sign, verify } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import type { Grant } from '../store/grants.ts'
 
+/** What a call may rest on besides what is stored. */
 export interface AccessTokenClaims {
-  personId: string
-  clientId: string
   tenant: string
   permissions: string[]
 }
@@ -39,26 +37,23 @@ export function signAccessToken(
   return `${signed}.${signature.toString('base64url')}`
 }
 
-export async function verifyAccessToken(
+/**
+ * Reads a token of ours; undefined for any other. Checked here and now: what waits for a thread of Node's pool waits
+ * behind other people's password hashes.
+ */
+export function verifyAccessToken(
   { config, clock, keys }: ServiceContext,
   token: string,
-): Promise<AccessTokenClaims | undefined> {
-  try {
-    const { payload } = await jwtVerify<{ client_id: string; tenant: string; permissions: string[] }>(
-      token,
-      keys.verifyKey,
-      {
-        algorithms: ['ES256'],
-        typ: 'at+jwt',
-        issuer: config.authUrl,
-        audience: config.baseUrl,
-        currentDate: new Date(clock.nowMs()),
-        requiredClaims: ['exp', 'sub', 'client_id', 'tenant', 'permissions'],
-      },
-    )
-    const { sub = '', client_id: clientId, tenant, permissions } = payload
-    return { personId: sub, clientId, tenant, permissions }
-  } catch {
-    return undefined
-  }
+): AccessTokenClaims | undefined {
+  const [head = '', body = '', signature = '', ...rest] = token.split('.')
+  const key = { key: keys.verifyKey, dsaEncoding: 'ieee-p1363' } as const
+  const signed = Buffer.from(`${head}.${body}`)
+  if (rest.length > 0 || !verify('sha256', signed, key, Buffer.from(signature, 'base64url'))) return undefined
+  // Only after the signature: from here on it is text of a holder of the key.
+  const [header, claims] = [head, body].map((part) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')))
+  if (header.alg !== 'ES256' || header.typ !== 'at+jwt') return undefined
+  if (claims.iss !== config.authUrl || claims.aud !== config.baseUrl) return undefined
+  const isLive = typeof claims.exp === 'number' && claims.exp * secondMs > clock.nowMs()
+  if (!isLive || typeof claims.tenant !== 'string' || !Array.isArray(claims.permissions)) return undefined
+  return { tenant: claims.tenant, permissions: claims.permissions }
 }

@@ -3,11 +3,12 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { addressOf } from '../http/environment.ts'
 import type { PersonRecord } from '../store/people.ts'
 import { findPersonByEmail, savePasswordHash } from '../store/people.ts'
+import { hashRetryMs } from './hash-line.ts'
 
 /** What came of an email address and a password; written to the journal already. */
 export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }
 
-type Refused = { kind: 'refused' } | { kind: 'wait'; retryAfterMs: number }
+type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
 
 const longestPassword = 1_024
 const secondMs = 1_000
@@ -30,6 +31,7 @@ export async function attemptSignIn(
   let result: 'success' | 'failure' | 'undecided' = 'undecided'
   try {
     const { person, proof } = await checkPassword(c, email, presented.password)
+    if (proof === 'busy') return { kind: 'busy', retryAfterMs: hashRetryMs }
     const who = person === undefined ? {} : { personId: person.id, tenant: person.tenantId }
     result = proof === 'right' ? 'success' : 'failure'
     if (person === undefined || proof === 'wrong') {
@@ -45,12 +47,15 @@ export async function attemptSignIn(
 }
 
 /** Status and words of a refusal: the same for an unknown person and a wrong password (S-020). */
-export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { status: 403 | 429; problem: string } {
+export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { status: 403 | 429 | 503; problem: string } {
   if (refused.kind === 'refused') {
     return { status: 403, problem: 'The email address or the password is not right.' }
   }
   const seconds = Math.ceil(refused.retryAfterMs / secondMs)
   c.header('Retry-After', String(seconds))
+  if (refused.kind === 'busy') {
+    return { status: 503, problem: `Too many people are signing in. Wait ${seconds} seconds.` }
+  }
   return { status: 429, problem: `Too many attempts. Wait ${seconds} seconds.` }
 }
 
@@ -58,10 +63,11 @@ async function checkPassword(
   c: Context<HttpEnvironment>,
   email: string,
   password: string,
-): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' }> {
+): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' | 'busy' }> {
   const { store, passwords } = c.get('service')
   const person = await findPersonByEmail(store.db, email)
-  const result = await passwords.verify(password, person?.passwordHash)
+  const result = await passwords.verify(password, person?.passwordHash, 'stranger')
+  if (result === 'busy') return { person, proof: 'busy' }
   if (person === undefined || result === 'mismatch' || !person.active) return { person, proof: 'wrong' }
   if (!passwords.isCurrent(person.passwordHash)) {
     await savePasswordHash(store.db, person.id, await passwords.hash(password))

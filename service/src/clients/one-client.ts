@@ -55,7 +55,7 @@ export async function stopSecret(c: Context<HttpEnvironment>): Promise<Response>
 }
 
 interface Refusal {
-  status?: 403 | 422 | 429
+  status?: 403 | 422 | 429 | 503
   problem?: string
 }
 

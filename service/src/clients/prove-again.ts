@@ -4,7 +4,7 @@ import type { FormField } from '../auth/own-form.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { Admin } from './admin.ts'
 
-export type Proof = { kind: 'proved' } | { kind: 'refused'; status: 403 | 422 | 429; problem: string }
+export type Proof = { kind: 'proved' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
 
 /** The admin's password once more, before a secret is made: an unattended browser is not enough (S-060). */
 export async function proveAgain(c: Context<HttpEnvironment>, { person }: Admin, get: FormField): Promise<Proof> {

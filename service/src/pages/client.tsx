@@ -18,7 +18,7 @@ interface ClientPage {
   token: string
   /** Of the admin, whose password is asked for. */
   email: string
-  status: 200 | 403 | 422 | 429
+  status: 200 | 403 | 422 | 429 | 503
   problem: string | undefined
 }
 

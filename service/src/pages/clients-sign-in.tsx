@@ -6,7 +6,7 @@ import { SignInForm } from './sign-in-form.tsx'
 
 interface ClientsSignInPage {
   token: string
-  status: 200 | 403 | 429
+  status: 200 | 403 | 429 | 503
   problem?: string
 }
 

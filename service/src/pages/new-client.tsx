@@ -8,7 +8,7 @@ interface NewClientPage {
   token: string
   /** Of the admin, whose password is asked for. */
   email: string
-  status: 200 | 403 | 422 | 429
+  status: 200 | 403 | 422 | 429 | 503
   problem?: string
   /** What was sent, to be mended. */
   asked?: { name: string; kind: string; redirectUris: string[] }

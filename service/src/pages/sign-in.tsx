@@ -6,7 +6,7 @@ import { SignInForm } from './sign-in-form.tsx'
 
 interface SignInPage {
   request: string
-  status: 200 | 403 | 429
+  status: 200 | 403 | 429 | 503
   problem?: string
 }
 

@@ -1,0 +1,99 @@
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, expect, test } from 'vitest'
+import type { AttemptLane, Passwords } from '../src/auth/passwords.ts'
+import { createPasswords } from '../src/auth/passwords.ts'
+
+/** Hashes that end when the test says so, in the order in which they began. */
+let running: { password: string; end(): void }[]
+let begun: string[]
+let passwords: Passwords
+let stored: string
+beforeEach(async () => {
+  running = []
+  begun = []
+  passwords = createPasswords({
+    scheme: 'scrypt',
+    key: new Uint8Array(32),
+    derive: (password) =>
+      new Promise((resolve) => {
+        begun.push(password)
+        running.push({ password, end: () => resolve(`hash of ${password}`) })
+      }),
+  })
+  const hashing = passwords.hash('right-password')
+  await endOne()
+  stored = await hashing
+  begun.length = 0
+})
+
+async function endOne(): Promise<void> {
+  await setImmediate()
+  running.shift()?.end()
+  await setImmediate()
+}
+
+function attempts(count: number, lane: AttemptLane = 'stranger'): Promise<string>[] {
+  return Array.from({ length: count }, (_, index) => passwords.verify(`${lane} ${index}`, undefined, lane))
+}
+
+test('S-021 two slow hashes run at once, thirty-two attempts wait, and the next are busy without a hash', async () => {
+  const all = attempts(120)
+  await setImmediate()
+  expect(begun).toHaveLength(2)
+  const refused = all.slice(34)
+  expect(new Set(await Promise.all(refused))).toEqual(new Set(['busy']))
+  expect(begun).toHaveLength(2)
+  for (let ended = 0; ended < 34; ended += 1) {
+    expect(running.length).toBeLessThanOrEqual(2)
+    await endOne()
+  }
+  expect(new Set(await Promise.all(all.slice(0, 34)))).toEqual(new Set(['mismatch']))
+  expect(begun).toHaveLength(34)
+  const again = passwords.verify('right-password', stored, 'stranger')
+  await endOne()
+  expect(await again).toBe('match')
+})
+
+test('S-020 an account that exists waits in the same line as one that does not', async () => {
+  const all = attempts(34)
+  const known = passwords.verify('wrong-password', stored, 'stranger')
+  expect([await known, begun.length]).toEqual(['busy', 2])
+  while (running.length > 0) await endOne()
+  await Promise.all(all)
+})
+
+test('S-021 browsers that signed in before have a line of their own, which goes first', async () => {
+  const strangers = attempts(40)
+  const known = attempts(33, 'device')
+  expect(await known.at(-1)).toBe('busy')
+  const renewed = passwords.hash('a-new-password')
+  while (running.length > 0) await endOne()
+  await Promise.all([...strangers, ...known, renewed])
+  expect(begun.slice(0, 4)).toEqual(['stranger 0', 'stranger 1', 'a-new-password', 'device 0'])
+  expect(begun.indexOf('device 31')).toBeLessThan(begun.indexOf('stranger 2'))
+})
+
+test('S-089 what waits is dropped at the end, and nothing waits any more', async () => {
+  const all = [...attempts(10), ...attempts(10, 'device')]
+  await setImmediate()
+  passwords.dropWaiting()
+  expect(new Set(await Promise.all(all.slice(2)))).toEqual(new Set(['busy']))
+  expect(await passwords.verify('late', undefined, 'device')).toBe('busy')
+  while (running.length > 0) await endOne()
+  expect(new Set(await Promise.all(all.slice(0, 2)))).toEqual(new Set(['mismatch']))
+  expect(begun).toHaveLength(2)
+})
+
+test('S-021 a hash that fails gives its turn on', async () => {
+  let failures = 0
+  const failing = createPasswords({
+    scheme: 'scrypt',
+    key: new Uint8Array(32),
+    derive: async () => {
+      failures += 1
+      throw new Error('out of memory')
+    },
+  })
+  const results = await Promise.allSettled(Array.from({ length: 6 }, () => failing.verify('a', undefined, 'stranger')))
+  expect([failures, ...new Set(results.map(({ status }) => status))]).toEqual([6, 'rejected'])
+})

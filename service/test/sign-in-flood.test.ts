@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { serverUrl } from '../../test/support/servers-client.ts'
+import { agentSearch, authorizeUrl, Browser, callApi, login, signInPath } from './login.ts'
+import type { ServiceProcess } from './processes.ts'
+import { startProcess } from './processes.ts'
+
+let folder: string
+let service: ServiceProcess
+let token: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'agent-service-flood-'))
+  service = await startProcess(await serverUrl('command'), { data: { dataFile: join(folder, 'data.db') } })
+  token = (await login(service)).access_token
+}, 30_000)
+afterEach(async () => {
+  await service.kill()
+  await rm(folder, { recursive: true })
+})
+
+interface Answered {
+  status: number
+  retryAfter: string | undefined
+}
+
+/** Sign-ins for accounts that do not exist, all at once, each on a connection of its own. */
+async function flood(count: number): Promise<Promise<Answered>[]> {
+  const page = await new Browser(service.fetch).get(authorizeUrl(service).url)
+  const cookie = page.response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  const agent = new Agent({ maxSockets: count })
+  const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' }
+  const options = { method: 'POST', headers, agent }
+  return Array.from({ length: count }, (_, index) => {
+    const fields = { ...page.hidden(signInPath), email: `nobody-${index}@demo.example`, password: 'wrong-password' }
+    return new Promise<Answered>((resolve, reject) => {
+      const post = request(service.authUrl + signInPath, options, (answer) => {
+        answer.resume()
+        resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] })
+      })
+      post.on('error', reject)
+      post.end(new URLSearchParams(fields).toString())
+    })
+  })
+}
+
+test('S-085 120 sign-ins without an account hold up no API call, and most are told to come again', async () => {
+  const posts = await flood(120)
+  await Promise.any(posts)
+  const took: number[] = []
+  for (let count = 0; count < 50; count += 1) {
+    const startMs = performance.now()
+    expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
+    took.push(performance.now() - startMs)
+  }
+  // They waited for half a minute; a busy machine is not the reason for that.
+  expect(Math.max(...took)).toBeLessThan(2_500)
+  const answers = await Promise.all(posts)
+  const busy = answers.filter(({ status }) => status === 503)
+  expect(busy.length).toBeGreaterThanOrEqual(120 - 34 - 20)
+  expect(new Set(busy.map(({ retryAfter }) => retryAfter))).toEqual(new Set(['5']))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403, 503]))
+}, 60_000)
+
+test('S-089 SIGTERM ends a process with a line of sign-ins in less than ten seconds', async () => {
+  const posts = await flood(120)
+  await Promise.any(posts)
+  const ended = Promise.allSettled(posts)
+  const { code, tookMs } = await service.stop()
+  expect(code).toBe(0)
+  expect(tookMs).toBeLessThan(10_000)
+  await ended
+}, 90_000)
+
+test('S-089 what keeps the process alive is ended at the deadline, and the exit code says so', async () => {
+  const held = 'data:text/javascript,setInterval(()=>{},1000)'
+  const args = ['--import', held, await serverUrl('command'), '--json', '--auth-port', '0', '--base-port', '0']
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let stderr = ''
+  child.stderr.on('data', (bytes) => {
+    stderr += bytes
+  })
+  await once(child.stdout, 'data')
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  const [code] = (await Promise.race([exit, wait(15_000, ['still there'])])) as [unknown]
+  child.kill('SIGKILL')
+  expect([code, stderr]).toEqual([1, 'agent-service: it did not stop in time and was ended\n'])
+}, 30_000)
