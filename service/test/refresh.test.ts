@@ -122,6 +122,37 @@ test('S-048 S-050 31 s later it is reuse: the family ends, other grants live', a
   expect(events).toHaveLength(1)
 })
 
+test.each([
+  ['its client is inactive', 'clients', 'unauthorized_client'],
+  ['its person is disabled', 'people', 'invalid_grant'],
+] as const)('S-050 reuse while %s ends the family for good, and is logged', async (_, table, graceError) => {
+  const { db } = assembly.context.store
+  const setActive = (active: 0 | 1) => db.updateTable(table).set({ active }).execute()
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  await setActive(0)
+  // Within the grace period it is no reuse, and without standing there is no pair either.
+  await expectRefused(refresh_token, graceError)
+  service.dev.advance(30_000)
+  await expectRefused(refresh_token)
+  await setActive(1)
+  expect(await apiStatus(second.access_token)).toBe(401)
+  await expectRefused(second.refresh_token)
+  const events = service.dev.journal().flatMap((entry) => (entry.kind === 'event' ? [entry.event] : []))
+  expect(events.filter((event) => event === 'refresh_token_reused')).toHaveLength(1)
+})
+
+test('S-048 where the access token of the pair has ended, the same refresh token comes with a live one', async () => {
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  await service.dev.expireAccessTokens()
+  const again = await rotate(refresh_token)
+  expect([again.refresh_token, again.expires_in]).toEqual([second.refresh_token, 600])
+  expect(await apiStatus(again.access_token)).toBe(200)
+  expect(await apiStatus(second.access_token)).toBe(401)
+  await rotate(again.refresh_token)
+})
+
 test('S-048 nothing older than the immediate predecessor is accepted', async () => {
   const first = await login(service)
   const second = await rotate(first.refresh_token)

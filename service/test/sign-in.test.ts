@@ -157,6 +157,36 @@ test('S-022 the session id is new at sign-in, stored as a hash, HttpOnly and Lax
   expect(JSON.stringify(rows)).not.toContain(browser.cookie('session') ?? '-')
 })
 
+test('S-022 of two session cookies none counts, because a page on another port can plant one', async () => {
+  await signIn()
+  const { url } = authorizeUrl(service)
+  const own = `agent_service_session_4001=${browser.cookie('session')}`
+  const other = new Browser(service.fetch)
+  const { email, password } = personOf(service, 'rui')
+  await other.submit(await other.get(url), signInPath, { email, password })
+  const planted = `agent_service_session_4001=${other.cookie('session')}`
+  const show = async (cookie: string) => isSignIn(await new Browser(service.fetch).get(url, { cookie }))
+  expect(await show(own)).toBe(false)
+  for (const cookie of [`${planted}; ${own}`, `${own}; ${planted}`, `${own};x=1;${planted}`, `${own}; ${own}`]) {
+    expect(await show(cookie)).toBe(true)
+  }
+})
+
+test('S-024 of two browser cookies none counts', async () => {
+  const { email, password } = personOf(service, 'ada')
+  const page = await browser.get(authorizeUrl(service).url)
+  const own = `agent_service_browser_4001=${browser.cookie('browser')}`
+  const submit = (cookie: string) =>
+    service.fetch(service.authUrl + signInPath, {
+      method: 'POST',
+      headers: { cookie },
+      body: new URLSearchParams({ ...page.hidden(signInPath), email, password }),
+    })
+  expect((await submit(`agent_service_browser_4001=${'A'.repeat(43)}; ${own}`)).status).toBe(400)
+  expect((await submit(`${own}; agent_service_browser_4001=${'A'.repeat(43)}`)).status).toBe(400)
+  expect((await submit(own)).status).toBe(200)
+})
+
 test('S-022 on https the cookies are __Host- and Secure', async () => {
   const secure = await assemble({ authUrl: 'https://auth.demo.example', baseUrl: 'https://api.demo.example' })
   const page = await new Browser(secure.service.fetch).get(authorizeUrl(secure.service).url)

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { getCookie, setCookie } from 'hono/cookie'
+import { setCookie } from 'hono/cookie'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { randomSecret } from './secrets.ts'
 
@@ -10,9 +10,13 @@ import { randomSecret } from './secrets.ts'
  */
 type CookieKind = 'browser' | 'session'
 
+/** Reads one; of two with one name none counts, because a page on another port of this host can plant one beside ours. */
 export function readCookie(c: Context<HttpEnvironment>, kind: CookieKind): string | undefined {
-  const value = getCookie(c, cookieName(c, kind))
-  return value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value) ? value : undefined
+  const start = `${cookieName(c, kind)}=`
+  const named = (c.req.header('cookie') ?? '').split(';').filter((pair) => pair.trimStart().startsWith(start))
+  if (named.length !== 1) return undefined
+  const value = named[0]?.trim().slice(start.length) ?? ''
+  return /^[A-Za-z0-9_-]{43}$/.test(value) ? value : undefined
 }
 
 export function writeCookie(c: Context<HttpEnvironment>, kind: CookieKind, value: string): void {

@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../context.ts'
+import { findAccessToken } from '../store/access-tokens.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import type { LiveRefreshToken } from '../store/grants.ts'
 import {
@@ -60,6 +61,11 @@ async function findAndUse(
   await lockGrantOfRefreshToken(tx, hash, nowMs)
   const grant = await findLiveRefreshToken(tx, { hash, clientId: client.id, nowMs })
   if (grant === undefined) return 'refused'
+  // Before the client's and the person's standing: whatever that is, two parties hold the token.
+  if (grant.used_ms !== null && !(await isInGrace(service, tx, grant))) {
+    await revokeGrant(tx, grant.id, nowMs)
+    return { replayOf: { personId: grant.person_id, tenant: grant.tenant_id } }
+  }
   const standing = await findStanding(tx, {
     clientId: client.id,
     personId: grant.person_id,
@@ -67,7 +73,7 @@ async function findAndUse(
   })
   if (typeof standing === 'string') return standing
   const use = { tx, client, presented, grant, permissions: standing.permissions }
-  if (grant.used_ms !== null) return useAgain(service, use)
+  if (grant.used_ms !== null) return giveAgain(service, use)
   if (grant.idle_expires_ms <= nowMs) return 'refused'
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
 }
@@ -92,18 +98,20 @@ async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
 }
 
 /**
- * A token that was rotated before. Its owner may have lost the answer: for a short while, and as long as nobody used
- * the successor, the same pair is given again (S-048). Anything else means that two parties hold the token (S-050).
+ * Whether a token that was rotated before may come again: its owner may have lost the answer, so for a short while, and
+ * as long as nobody used the successor, the same pair is given (S-048). Anything else means that two parties hold the
+ * token (S-050).
  */
-async function useAgain(service: ServiceContext, { tx, presented, grant }: Use): Promise<Result> {
-  const nowMs = service.clock.nowMs()
-  const isInGrace = grant.used_ms !== null && nowMs - grant.used_ms < service.config.graceMs
-  const successor = grant.successor_hash === null ? undefined : await findRefreshToken(tx, grant.successor_hash)
+async function isInGrace({ clock, config }: ServiceContext, tx: Db, grant: LiveRefreshToken): Promise<boolean> {
+  if (grant.used_ms === null || clock.nowMs() - grant.used_ms >= config.graceMs) return false
   // Whatever revokes one token of a family revokes this one too.
-  const isFresh = successor !== undefined && successor.used_ms === null
-  if (isInGrace && isFresh && grant.successor_sealed !== null) {
-    return JSON.parse(unseal(presented, grant.successor_sealed)) as IssuedTokens
-  }
-  await revokeGrant(tx, grant.id, nowMs)
-  return { replayOf: { personId: grant.person_id, tenant: grant.tenant_id } }
+  const successor = grant.successor_hash === null ? undefined : await findRefreshToken(tx, grant.successor_hash)
+  return successor !== undefined && successor.used_ms === null && grant.successor_sealed !== null
+}
+
+/** The pair once more. An access token that has ended since gives way to a live one. */
+async function giveAgain(service: ServiceContext, use: Use): Promise<IssuedTokens> {
+  const pair = JSON.parse(unseal(use.presented, use.grant.successor_sealed ?? '')) as IssuedTokens
+  const live = await findAccessToken(use.tx, hashToken(pair.accessToken), service.clock.nowMs())
+  return live === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
 }
