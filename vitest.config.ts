@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { isMissing, programs } from './test/support/programs.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const path = (relative: string): string => root + relative
@@ -64,7 +65,14 @@ const databaseFree = [
 
 const config: ViteUserConfig = {
   test: {
-    globalSetup: ['test/support/servers.ts'],
+    globalSetup: ['test/support/missing-programs.ts', 'test/support/servers.ts'],
+    // Tests of a program that is missing are skipped; where CI is set they run, and fail.
+    tags: [
+      ...programs.flatMap((program) =>
+        program.tag ? [{ name: program.tag, skip: isMissing(program) && !process.env.CI }] : [],
+      ),
+      { name: 'postgres' },
+    ],
     projects: [
       project('library', { include: ['test/*.test.ts'] }),
       project('browser', { include: ['test/browser/*.test.ts'], isolate: false }),

@@ -7,7 +7,8 @@ export function installPackages(packages: readonly string[]): void {
   for (const args of [['update'], ['install', '--yes', '--no-install-recommends', ...packages]]) {
     const { status, error } = spawnSync('apt-get', args, {
       stdio: ['ignore', process.stderr.fd, 'inherit'],
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      // The second keeps a package from starting a server of its own: runlevel(8) reports what it says.
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
     })
     if (error !== undefined) throw new Error('there is no apt-get here: install it and put it on PATH')
     if (status !== 0) throw new Error(`apt-get ${args[0]} failed with exit code ${status}`)

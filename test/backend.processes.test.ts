@@ -6,10 +6,9 @@ import { freshDatabase } from './support/fresh-database.ts'
 import type { FreshDatabase } from './support/postgres-server.ts'
 import { serverUrl } from './support/servers-client.ts'
 
-let redis: string
 let database: FreshDatabase
 beforeAll(async () => {
-  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+  database = await freshDatabase()
 })
 afterAll(() => database.drop())
 
@@ -40,11 +39,12 @@ async function refreshBegins({ children, call }: BackendProcesses, at: number, p
   return { child, answered }
 }
 
-test.concurrent.for(['redis', 'postgres'] as const)(
-  'P-04 C-129 C-080 F-25 %s: four processes of one backend: one refresh each; one that stops or dies in it ends no session',
-  { timeout: 90_000 },
-  async (kind, { expect, onTestFinished }) => {
-    const url = kind === 'redis' ? redis : database.url
+for (const kind of ['redis', 'postgres'] as const)
+  test.concurrent(`P-04 C-129 C-080 F-25 ${kind}: four processes of one backend: one refresh each; one that stops or dies in it ends no session`, {
+    timeout: 90_000,
+    tags: [kind],
+  }, async ({ expect, onTestFinished }) => {
+    const url = kind === 'redis' ? await serverUrl('redis') : database.url
     const backend = await backendProcesses(onTestFinished, { kind, url, processes: 4, people: people + 2 })
     await backend.service.dev.expireAccessTokens()
 
@@ -64,5 +64,4 @@ test.concurrent.for(['redis', 'postgres'] as const)(
     expect([await backend.call(0, stopped), await backend.call(2, killed)]).toEqual([200, 200])
     // One more for each whose answer was not saved, and no third.
     expect(backend.refreshes()).toBe(people + 4)
-  },
-)
+  })

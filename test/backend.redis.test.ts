@@ -1,3 +1,5 @@
+// @module-tag redis
+
 import { redisStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -35,7 +35,7 @@ function runWith(changes: NodeJS.ProcessEnv, script: string, ...more: string[]):
 
 test('every command but these is one of ours', () => {
   const others = Object.keys(scripts).filter((name) => !own.some(([ours]) => ours === name))
-  expect(others).toEqual(['test', 'demo', 'service', 'prepack'])
+  expect(others).toEqual(['pretest', 'test', 'demo', 'service', 'prepack'])
 })
 
 /** One command of each file: the tasks of one file share what is proved here. */

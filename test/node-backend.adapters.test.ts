@@ -9,6 +9,7 @@ import { AppBrowser, codeOf, guard } from './support/backend-rig.ts'
 import { freePort, runFile } from './support/example.ts'
 import { runNext } from './support/next-app.ts'
 import { sendPlain } from './support/plain-http.ts'
+import { isThere } from './support/programs.ts'
 import { serverUrl } from './support/servers-client.ts'
 
 // Each adapter as a process of its own on a real port, before a service on real ports.
@@ -28,14 +29,19 @@ beforeAll(async () => {
   service.dev.autoApprove('ada@demo.example')
   stops.push(() => service.close())
   const started = files.map((name) => runFile(`${folder}${name}.ts`, environment(name), 'Listening on'))
-  const redis = { REDIS_URL: await serverUrl('redis') }
-  started.push(runNext(`${folder}next`, { ...environment('next'), ...redis }))
+  if (isThere('redis'))
+    started.push(runNext(`${folder}next`, { ...environment('next'), REDIS_URL: await serverUrl('redis') }))
   await Promise.all(started.map(async (stop) => stops.push(await stop)))
 }, 60_000)
 
 afterAll(async () => {
   await Promise.all(stops.map((stop) => stop()))
 })
+
+/** The bundles of Next.js share their sessions through Redis. */
+function tagsFor(name: string): string[] {
+  return name === 'next' ? ['redis'] : []
+}
 
 function environment(name: string): Record<string, string> {
   const { clientId, clientSecret = '' } = clientOf(service, 'Demo confidential')
@@ -62,54 +68,56 @@ const search = (value: string): RequestInit => ({
 })
 const agents = '/api/parent_agents/search'
 
-describe.each(adapters)('the adapter %s', (name) => {
-  test('C-116 C-118 C-128 F092 logs in, calls the API, and logs out', async () => {
-    const person = browserAt(name)
-    const finished = await person.logIn('/agents?page=2')
-    expect(finished.status).toBe(200)
-    expect(await finished.text()).toContain('href="/agents?page=2"')
-    // The session and the removal of the login's own cookie: neither got lost on the way through the framework.
-    expect(finished.headers.getSetCookie()).toHaveLength(2)
-    expect(person.lines.at(-2)).toMatch(/^agent-auth-\d+=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/)
-    expect([...person.cookies.keys()]).toEqual([`agent-auth-${ports.get(name)}`])
-    expect(await person.status()).toBe('signed-in')
-    const found = await person.call(agents, search('invoice'))
-    expect(found.status).toBe(200)
-    expect(await found.json()).toMatchObject({ data: { count: 1 } })
-    expect((await person.logOut()).status).toBe(200)
-    expect(await person.status()).toBe('signed-out')
-    expect((await person.call(agents, search(''))).status).toBe(401)
+for (const name of adapters)
+  describe(`the adapter ${name}`, { tags: tagsFor(name) }, () => {
+    test('C-116 C-118 C-128 F092 logs in, calls the API, and logs out', async () => {
+      const person = browserAt(name)
+      const finished = await person.logIn('/agents?page=2')
+      expect(finished.status).toBe(200)
+      expect(await finished.text()).toContain('href="/agents?page=2"')
+      // The session and the removal of the login's own cookie: neither got lost on the way through the framework.
+      expect(finished.headers.getSetCookie()).toHaveLength(2)
+      expect(person.lines.at(-2)).toMatch(/^agent-auth-\d+=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/)
+      expect([...person.cookies.keys()]).toEqual([`agent-auth-${ports.get(name)}`])
+      expect(await person.status()).toBe('signed-in')
+      const found = await person.call(agents, search('invoice'))
+      expect(found.status).toBe(200)
+      expect(await found.json()).toMatchObject({ data: { count: 1 } })
+      expect((await person.logOut()).status).toBe(200)
+      expect(await person.status()).toBe('signed-out')
+      expect((await person.call(agents, search(''))).status).toBe(401)
+    })
+
+    test('C-121 C-123 refuses what comes from elsewhere, and serves nothing that is not listed', async () => {
+      const person = browserAt(name)
+      await person.logIn()
+      const crossSite = { 'sec-fetch-site': 'cross-site' }
+      expect(await codeOf(await person.call(agents, { ...search(''), headers: crossSite }))).toEqual([
+        403,
+        'origin_forbidden',
+      ])
+      expect((await person.send('/auth/logout', { method: 'POST' })).status).toBe(403)
+      expect((await person.call('/api/llm_models/search')).status).toBe(404)
+      expect(await person.status()).toBe('signed-in')
+    })
+
+    test('C-126 a body over 1 MiB is refused, and the next request works', async () => {
+      const person = browserAt(name)
+      await person.logIn()
+      expect((await person.call(agents, search('x'.repeat(1_200_000)))).status).toBe(413)
+      expect((await person.call(agents, search('invoice'))).status).toBe(200)
+    })
   })
 
-  test('C-121 C-123 refuses what comes from elsewhere, and serves nothing that is not listed', async () => {
+for (const name of adapters)
+  test(`the page of ${name} knows who is signed in`, { tags: tagsFor(name) }, async () => {
     const person = browserAt(name)
+    const before = await person.send('/')
+    expect(before.headers.get('cache-control')).toContain('no-store')
+    expect(await shown(before)).toBe('signed-out')
     await person.logIn()
-    const crossSite = { 'sec-fetch-site': 'cross-site' }
-    expect(await codeOf(await person.call(agents, { ...search(''), headers: crossSite }))).toEqual([
-      403,
-      'origin_forbidden',
-    ])
-    expect((await person.send('/auth/logout', { method: 'POST' })).status).toBe(403)
-    expect((await person.call('/api/llm_models/search')).status).toBe(404)
-    expect(await person.status()).toBe('signed-in')
+    expect(await shown(await person.send('/', { headers: guard }))).toBe('signed-in')
   })
-
-  test('C-126 a body over 1 MiB is refused, and the next request works', async () => {
-    const person = browserAt(name)
-    await person.logIn()
-    expect((await person.call(agents, search('x'.repeat(1_200_000)))).status).toBe(413)
-    expect((await person.call(agents, search('invoice'))).status).toBe(200)
-  })
-})
-
-test.each(adapters)('the page of %s knows who is signed in', async (name) => {
-  const person = browserAt(name)
-  const before = await person.send('/')
-  expect(before.headers.get('cache-control')).toContain('no-store')
-  expect(await shown(before)).toBe('signed-out')
-  await person.logIn()
-  expect(await shown(await person.send('/', { headers: guard }))).toBe('signed-in')
-})
 
 /** What a page says: a text, or a paragraph of a document. */
 async function shown(page: Response): Promise<string | undefined> {
@@ -117,7 +125,9 @@ async function shown(page: Response): Promise<string | undefined> {
   return text.startsWith('<') ? /<p>([^<]*)/.exec(text)?.[1] : text
 }
 
-test('the routes and the page of Next.js, each a bundle of its own, have one backend', async () => {
+test('the routes and the page of Next.js, each a bundle of its own, have one backend', {
+  tags: ['redis'],
+}, async () => {
   const person = browserAt('next')
   await person.logIn()
   expect((await person.call(agents, search('invoice'))).status).toBe(200)

@@ -6,10 +6,9 @@ import type { FreshDatabase } from './support/postgres-server.ts'
 import { serverUrl } from './support/servers-client.ts'
 import { onIoRedis, onPostgres } from './support/shared-stores.ts'
 
-let redis: string
 let database: FreshDatabase
 beforeAll(async () => {
-  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+  database = await freshDatabase()
 })
 afterAll(() => database.drop())
 
@@ -18,7 +17,7 @@ const kinds = ['redis', 'postgres'] as const
 /** Another process that holds the lock, and a storage here over the same records. */
 async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
   const [name, prefix] = [randomUUID(), randomUUID()]
-  const url = kind === 'redis' ? redis : database.url
+  const url = kind === 'redis' ? await serverUrl('redis') : database.url
   const { storage, close } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
   atEnd(close)
   await storage.setItem(name, 'before')
@@ -28,42 +27,43 @@ async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
 }
 
 // Leases are real time: the tests wait for them side by side.
-describe.concurrent.each(kinds)('%s, the lock held by another process', { timeout: 40_000 }, (kind) => {
-  test('C-072 F-25 that is killed: the lock is free 8 s later at most', async ({ expect, onTestFinished }) => {
-    const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
-    child.kill('SIGKILL')
-    const startMs = performance.now()
-    await storage.withLock(name, async () => storage.setItem(name, 'after'))
-    expect(performance.now() - startMs).toBeLessThan(9_500)
-    expect(await storage.getItem(name)).toBe('after')
-  })
-
-  test('C-071 that is alive: nobody else runs, however long it holds', async ({ expect, onTestFinished }) => {
-    const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
-    const giveUp = AbortSignal.timeout(10_000)
-    const waiting = storage.withLock(name, async () => 'ran', { signal: giveUp })
-    await expect(waiting).rejects.toMatchObject({ code: 'aborted' })
-    const said = nextWord(child)
-    child.send('go')
-    expect(await said).toBe('written')
-    expect(await storage.withLock(name, async () => storage.getItem(name))).toBe('by the child')
-  })
-
-  test('C-073 F-26 that is paused past its lease: taken over, its late write refused, the other’s lock left alone', async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
-    child.kill('SIGSTOP')
-    await storage.withLock(name, async () => {
-      await storage.setItem(name, 'by the next holder')
-      const said = nextWord(child)
-      child.kill('SIGCONT')
-      child.send('go')
-      expect(await said).toBe('storage_failed')
-      expect(await storage.getItem(name)).toBe('by the next holder')
-      await storage.setItem(name, 'still the holder')
+for (const kind of kinds)
+  describe.concurrent(`${kind}, the lock held by another process`, { timeout: 40_000, tags: [kind] }, () => {
+    test('C-072 F-25 that is killed: the lock is free 8 s later at most', async ({ expect, onTestFinished }) => {
+      const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
+      child.kill('SIGKILL')
+      const startMs = performance.now()
+      await storage.withLock(name, async () => storage.setItem(name, 'after'))
+      expect(performance.now() - startMs).toBeLessThan(9_500)
+      expect(await storage.getItem(name)).toBe('after')
     })
-    expect(await storage.getItem(name)).toBe('still the holder')
+
+    test('C-071 that is alive: nobody else runs, however long it holds', async ({ expect, onTestFinished }) => {
+      const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
+      const giveUp = AbortSignal.timeout(10_000)
+      const waiting = storage.withLock(name, async () => 'ran', { signal: giveUp })
+      await expect(waiting).rejects.toMatchObject({ code: 'aborted' })
+      const said = nextWord(child)
+      child.send('go')
+      expect(await said).toBe('written')
+      expect(await storage.withLock(name, async () => storage.getItem(name))).toBe('by the child')
+    })
+
+    test('C-073 F-26 that is paused past its lease: taken over, its late write refused, the other’s lock left alone', async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
+      child.kill('SIGSTOP')
+      await storage.withLock(name, async () => {
+        await storage.setItem(name, 'by the next holder')
+        const said = nextWord(child)
+        child.kill('SIGCONT')
+        child.send('go')
+        expect(await said).toBe('storage_failed')
+        expect(await storage.getItem(name)).toBe('by the next holder')
+        await storage.setItem(name, 'still the holder')
+      })
+      expect(await storage.getItem(name)).toBe('still the holder')
+    })
   })
-})

@@ -8,17 +8,18 @@ import { serverUrl } from './support/servers-client.ts'
 import { onIoRedis, onPostgres } from './support/shared-stores.ts'
 import { peopleSignedIn } from './support/storm.ts'
 
-let redis: string
 let database: FreshDatabase
 beforeAll(async () => {
-  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+  database = await freshDatabase()
 })
 afterAll(() => database.drop())
 
-test.each(['redis', 'postgres'] as const)(
-  'C-072 C-080 F-25 %s: a process killed after its refresh was served and before it was saved costs nobody the session',
-  async (kind) => {
-    const url = kind === 'redis' ? redis : database.url
+for (const kind of ['redis', 'postgres'] as const)
+  test(`C-072 C-080 F-25 ${kind}: a process killed after its refresh was served and before it was saved costs nobody the session`, {
+    tags: [kind],
+    timeout: 60_000,
+  }, async () => {
+    const url = kind === 'redis' ? await serverUrl('redis') : database.url
     const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })
     const child = await startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
     expect(await nextWord(child)).toBe('ready')
@@ -45,6 +46,4 @@ test.each(['redis', 'postgres'] as const)(
       return service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token')
         .length
     }
-  },
-  60_000,
-)
+  })

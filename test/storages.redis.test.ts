@@ -1,3 +1,5 @@
+// @module-tag redis
+
 import { randomUUID } from 'node:crypto'
 import { once, setMaxListeners } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'

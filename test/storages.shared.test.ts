@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { StorageUnderTest } from 'agent-auth/testing'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { storageSuite } from './storage-suite.ts'
 import { freshDatabase } from './support/fresh-database.ts'
 import type { FreshDatabase } from './support/postgres-server.ts'
 import { serverUrl } from './support/servers-client.ts'
 import { type Connected, onIoRedis, onNodeRedis, onPostgres } from './support/shared-stores.ts'
 
-let redis: string
 let database: FreshDatabase
 beforeAll(async () => {
-  ;[redis, database] = await Promise.all([serverUrl('redis'), freshDatabase()])
+  database = await freshDatabase()
 })
 afterAll(() => database.drop())
 
@@ -29,14 +28,21 @@ function onConnections(connect: () => Promise<Connected<unknown>> | Connected<un
   }
 }
 
-storageSuite('redisStorage with ioredis', () => {
-  const prefix = randomUUID()
-  return onConnections(() => onIoRedis(redis, prefix))
-})
+describe('a Redis that both clients share', { tags: ['redis'] }, () => {
+  let redis: string
+  beforeAll(async () => {
+    redis = await serverUrl('redis')
+  })
 
-storageSuite('redisStorage with node-redis', () => {
-  const prefix = randomUUID()
-  return onConnections(() => onNodeRedis(redis, prefix))
+  storageSuite('redisStorage with ioredis', () => {
+    const prefix = randomUUID()
+    return onConnections(() => onIoRedis(redis, prefix))
+  })
+
+  storageSuite('redisStorage with node-redis', () => {
+    const prefix = randomUUID()
+    return onConnections(() => onNodeRedis(redis, prefix))
+  })
 })
 
 storageSuite('postgresStorage with pools of one connection', async () => {

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { expect, it } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
 import { browserRig, call, signIn, untilStatus } from './rig.ts'

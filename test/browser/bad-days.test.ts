@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { browserRig, call, started, statusOf } from './rig.ts'

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core'
@@ -162,72 +164,73 @@ describe('npm run example:backend', () => {
   })
 })
 
-describe.each([
+for (const [processes, place, server, variable] of [
   [4, 'Redis', 'redis', 'REDIS_URL'],
   [2, 'PostgreSQL', 'postgres', 'DATABASE_URL'],
-] as const)('npm run example:backend -- --processes %i, on %s', (processes, place, server, variable) => {
-  let example: RunningExample
-  let database: FreshDatabase | undefined
-  beforeAll(async () => {
-    const url = await serverUrl(server)
-    if (server === 'postgres') database = await createDatabase(url)
-    const unset = { REDIS_URL: '', DATABASE_URL: '' }
-    example = await runExample('backend', ['--processes', String(processes)], {
-      ...unset,
-      [variable]: database?.url ?? url,
+] as const)
+  describe(`npm run example:backend -- --processes ${processes}, on ${place}`, { tags: [server] }, () => {
+    let example: RunningExample
+    let database: FreshDatabase | undefined
+    beforeAll(async () => {
+      const url = await serverUrl(server)
+      if (server === 'postgres') database = await createDatabase(url)
+      const unset = { REDIS_URL: '', DATABASE_URL: '' }
+      example = await runExample('backend', ['--processes', String(processes)], {
+        ...unset,
+        [variable]: database?.url ?? url,
+      })
+    }, 60_000)
+    afterAll(async () => {
+      expect(await example?.stop()).toBe(0)
+      await database?.drop()
     })
-  }, 60_000)
-  afterAll(async () => {
-    expect(await example?.stop()).toBe(0)
-    await database?.drop()
-  })
 
-  /** Which processes answer, each request over a connection of its own, and what they say of this person. */
-  async function ask(context: BrowserContext, times: number): Promise<Set<string>> {
-    const [{ name, value } = { name: '', value: '' }] = await appCookies(context)
-    const headers = { cookie: `${name}=${value}`, connection: 'close' }
-    const answers = await Promise.all(
-      Array.from({ length: times }, async () => {
-        const response = await fetch(`${example.origin}/auth/session`, {
-          headers: { ...headers, 'sec-fetch-site': 'none' },
-          // A connection that Node's cluster handed to a process in the moment it was killed is never answered nor closed.
-          signal: AbortSignal.timeout(5_000),
-        })
-        const { status } = (await response.json()) as { status: string }
-        return `${response.headers.get('x-process')} ${status}`
-      }),
-    )
-    return new Set(answers)
-  }
-
-  test('C-118 C-129 all processes know one session, and it outlives the one that began it', async () => {
-    const context = await browser.newContext()
-    const page = await context.newPage()
-    await signIn(page, example)
-    await page.getByText(place, { exact: true }).waitFor()
-    const before = [...(await ask(context, 16))]
-    expect(before.map((answer) => answer.replace(/^\d+ /, ''))).toEqual(Array(processes).fill('signed-in'))
-    const killed = new Set(before.map((answer) => Number.parseInt(answer, 10)))
-    for (const pid of killed) process.kill(pid, 'SIGKILL')
-    // All of them are replaced; until then nobody answers.
-    await expect
-      .poll(
-        () =>
-          ask(context, 16).then(
-            ({ size }) => size,
-            () => 0,
-          ),
-        // As many starts at once as there are processes take a while where other work is done beside them.
-        { timeout: 45_000 },
+    /** Which processes answer, each request over a connection of its own, and what they say of this person. */
+    async function ask(context: BrowserContext, times: number): Promise<Set<string>> {
+      const [{ name, value } = { name: '', value: '' }] = await appCookies(context)
+      const headers = { cookie: `${name}=${value}`, connection: 'close' }
+      const answers = await Promise.all(
+        Array.from({ length: times }, async () => {
+          const response = await fetch(`${example.origin}/auth/session`, {
+            headers: { ...headers, 'sec-fetch-site': 'none' },
+            // A connection that Node's cluster handed to a process in the moment it was killed is never answered nor closed.
+            signal: AbortSignal.timeout(5_000),
+          })
+          const { status } = (await response.json()) as { status: string }
+          return `${response.headers.get('x-process')} ${status}`
+        }),
       )
-      .toBe(processes)
-    const after = [...(await ask(context, 16))].map((answer) => [
-      killed.has(Number.parseInt(answer, 10)),
-      answer.replace(/^\d+ /, ''),
-    ])
-    expect(after).toEqual(Array(processes).fill([false, 'signed-in']))
-    await page.reload()
-    await page.getByText('12 agents').waitFor()
-    await context.close()
+      return new Set(answers)
+    }
+
+    test('C-118 C-129 all processes know one session, and it outlives the one that began it', async () => {
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await signIn(page, example)
+      await page.getByText(place, { exact: true }).waitFor()
+      const before = [...(await ask(context, 16))]
+      expect(before.map((answer) => answer.replace(/^\d+ /, ''))).toEqual(Array(processes).fill('signed-in'))
+      const killed = new Set(before.map((answer) => Number.parseInt(answer, 10)))
+      for (const pid of killed) process.kill(pid, 'SIGKILL')
+      // All of them are replaced; until then nobody answers.
+      await expect
+        .poll(
+          () =>
+            ask(context, 16).then(
+              ({ size }) => size,
+              () => 0,
+            ),
+          // As many starts at once as there are processes take a while where other work is done beside them.
+          { timeout: 45_000 },
+        )
+        .toBe(processes)
+      const after = [...(await ask(context, 16))].map((answer) => [
+        killed.has(Number.parseInt(answer, 10)),
+        answer.replace(/^\d+ /, ''),
+      ])
+      expect(after).toEqual(Array(processes).fill([false, 'signed-in']))
+      await page.reload()
+      await page.getByText('12 agents').waitFor()
+      await context.close()
+    })
   })
-})

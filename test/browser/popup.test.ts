@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { browserRig, call, started, statusOf, untilStatus } from './rig.ts'

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { createBrowserAuth } from 'agent-auth/browser'
 import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { readFileSync } from 'node:fs'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'

@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Frame, Page } from 'playwright-core'

@@ -44,7 +44,7 @@ export async function launchChromium({
 }: LaunchOptions = {}): Promise<Browser> {
   const executablePath = (build === 'quickest' ? findHeadlessShell() : undefined) ?? findChromium()
   if (executablePath === undefined) {
-    throw new Error('there is no Chromium on PATH: install one, or run `npm run chromium`')
+    throw new Error('there is no Chromium on PATH: run npm run programs')
   }
   const { chromium } = await import('playwright-core')
   // Chromium's sandbox does not start for root, as in most containers.

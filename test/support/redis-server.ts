@@ -79,7 +79,7 @@ async function started(args: string[]): Promise<ChildProcess> {
   let said = ''
   await new Promise<void>((resolve, reject) => {
     const fail = (reason: string): void =>
-      reject(new Error(`Redis did not start (${reason}). It is installed by sh scripts/redis.sh. It said:\n${said}`))
+      reject(new Error(`Redis did not start (${reason}). npm run programs says how to get it. It said:\n${said}`))
     server.once('error', ({ message }) => fail(message))
     server.once('exit', (code) => fail(`exit code ${code}`))
     for (const output of [server.stdout, server.stderr])

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const isRoot = process.getuid?.() === 0
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A folder that is the whole PATH: Node.js is on it, and what a test adds. */
+let path: string
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'agent-auth-path-'))
+  // Another user must be able to look into it.
+  chmodSync(path, 0o755)
+  symlinkSync(process.execPath, join(path, 'node'))
+})
+afterEach(() => rmSync(path, { recursive: true }))
+
+function run(args: string[], env: NodeJS.ProcessEnv, uid?: number): Promise<Ended> {
+  const all = { PATH: path, HOME: path, TMPDIR: '/tmp', NO_COLOR: '1', ...env }
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: root, env: all, ...(uid && { uid }) }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
+
+const vitest = (file: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+  run(['node_modules/vitest/vitest.mjs', 'run', '--project', 'library', file], env)
+
+const missingRedis = /^Redis is missing\. Run npm run programs -- --install .* put redis-server on PATH\./gm
+
+describe('a test run without redis-server on PATH', () => {
+  test('says so once with the way to get it, and skips the tests that need it', async () => {
+    const { code, stdout, stderr } = await vitest('test/backend.redis.test.ts')
+    expect(stderr.match(missingRedis)).toHaveLength(1)
+    expect(stderr).toContain('Its tests are skipped (tag redis, files: 1).')
+    expect(stdout).toMatch(/Tests +\d+ skipped \(\d+\)/)
+    expect(code).toBe(0)
+  })
+
+  test('fails them instead when CI is set', async () => {
+    const { code, stdout, stderr } = await vitest('test/backend.redis.test.ts', { CI: 'true' })
+    expect(stderr).toContain('CI is set: its tests fail')
+    expect(stdout + stderr).toContain('Redis did not start')
+    expect(code).toBe(1)
+  })
+
+  test('says nothing when no file of the run needs it', async () => {
+    const { code, stderr } = await vitest('test/is-newer.test.ts')
+    expect([code, stderr]).toEqual([0, ''])
+  })
+})
+
+describe('npm run programs -- --install, which npm test runs first', () => {
+  const install = ['--import', 'tsx', 'scripts/programs.ts', '--install']
+
+  /** An apt-get that writes down how it was called, and can make a program appear. */
+  function fakeAptGet(script = ''): () => Promise<string[]> {
+    const log = join(path, 'calls')
+    writeFileSync(join(path, 'apt-get'), `#!/bin/sh\necho "$@" >>${log}\n${script}\n`, { mode: 0o755 })
+    return async () => (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').filter(Boolean)
+  }
+
+  test.skipIf(!isRoot)('installs as root with apt-get what is missing, and nothing the second time', async () => {
+    const program = `printf '#!/bin/sh\\n' | /usr/bin/tee`
+    const names = ['chromium', 'chromium-headless-shell', 'redis-server'].map((name) => join(path, name)).join(' ')
+    const calls = fakeAptGet(`${program} ${names} >/dev/null; /bin/chmod +x ${names}`)
+    expect(await run(install, { CI: 'true' })).toMatchObject({ code: 0, stdout: '' })
+    const asked = ['update', 'install --yes --no-install-recommends chromium chromium-headless-shell redis-server']
+    expect(await calls()).toEqual(asked)
+    expect(await run(install, { CI: 'true' })).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await calls()).toEqual(asked)
+  })
+
+  test.skipIf(!isRoot)('installs the others when a release lacks one of them', async () => {
+    const calls = fakeAptGet('case "$*" in *shell*) exit 100 ;; esac')
+    await run(install, {})
+    expect(
+      (await calls()).filter((call) => call.startsWith('install')).map((call) => call.split(' ').slice(3)),
+    ).toEqual([
+      ['chromium', 'chromium-headless-shell', 'redis-server'],
+      ['chromium'],
+      ['chromium-headless-shell'],
+      ['redis-server'],
+    ])
+  })
+
+  test('installs nothing for another user, and leaves it to the test run to say what is missing', async () => {
+    const calls = fakeAptGet()
+    expect(await run(install, {}, isRoot ? 65_534 : undefined)).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await calls()).toEqual([])
+  })
+
+  test('without apt-get it is a failure only when CI is set, and says what is missing', async () => {
+    expect(await run(install, {})).toEqual({ code: 0, stdout: '', stderr: '' })
+    const { code, stderr } = await run(install, { CI: 'true' })
+    expect(code).toBe(1)
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^programs: Chromium is missing\. .* \(apt-get install chromium\)/),
+      expect.stringMatching(/^programs: Redis is missing\. .* \(apt-get install redis-server\)/),
+    ])
+  })
+})
+
+test('every test file that launches Chromium carries its tag', async () => {
+  const untagged: string[] = []
+  for (const folder of ['test', 'service/test']) {
+    const tests = (await readdir(join(root, folder), { recursive: true })).filter((file) => /\.test\.ts$/.test(file))
+    for (const file of tests.filter((name) => !name.includes('node_modules'))) {
+      const source = await readFile(join(root, folder, file), 'utf8')
+      if (/\b(launchChromium|browserRig)\(/.test(source) && !source.startsWith('// @module-tag chromium\n'))
+        untagged.push(`${folder}/${file}`)
+    }
+  }
+  expect(untagged).toEqual([])
+})

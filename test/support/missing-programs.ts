@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import type { TestProject } from 'vitest/node'
+import { adviceFor, isMissing, programs } from './programs.ts'
+
+// Vitest's globalSetup: says once, at the start, which programs are missing that the files of this run need.
+
+export default function sayWhatIsMissing({ vitest }: TestProject): void {
+  const sources = [...new Set(vitest.state.getPaths())].map((path) => readFileSync(path, 'utf8'))
+  for (const program of programs) {
+    const { tag } = program
+    const files = sources.filter((source) => tag !== undefined && mentions(source, tag))
+    if (files.length > 0 && isMissing(program))
+      process.stderr.write(
+        `${adviceFor(program)} ${process.env.CI ? 'CI is set: its tests fail' : 'Its tests are skipped'} (tag ${tag}, files: ${files.length}).\n`,
+      )
+  }
+}
+
+/** Whether the file carries the tag as a whole, or names it for some of its tests. */
+function mentions(source: string, tag: string): boolean {
+  return source.includes(`@module-tag ${tag}`) || (/\btags: /.test(source) && source.includes(`'${tag}'`))
+}
