@@ -41,20 +41,34 @@ describe('the session cookie', () => {
     )
   })
 
-  test('C-114 a session older than its longest life is over on the server too, and leaves the store', async () => {
+  test('C-114 a session older than its longest life is over on the server too', async () => {
     const now = { ms: Date.UTC(2026, 0, 1) }
     const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms }
     const rig = await rigOf({ backend: { sessionLifeMs: 3_600_000, clock } })
     const browser = rig.browser()
     await browser.logIn()
-    const session = await rig.backend.getSession(browser.request('/'))
-    if (session.status === 'signed-out') throw new Error('signed out')
     now.ms += 3_599_000
     expect(await browser.status()).toBe('signed-in')
     now.ms += 1_000
     expect((await browser.call()).status).toBe(401)
-    expect([...browser.cookies]).toEqual([])
-    expect(await rig.backend.getSession({ key: session.key })).toEqual({ status: 'signed-out' })
+    expect(await browser.status()).toBe('signed-out')
+    expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-out')
+  })
+
+  test('C-114 F095 one process whose clock is a month ahead refuses a session, and takes it from no other', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const ahead = { wallMs: () => Date.now() + 31 * 86_400_000, monotonicMs: () => performance.now() }
+    const wrong = rig.browser(rig.another({ clock: ahead }))
+    wrong.setCookie(...browser.session())
+    expect(await wrong.status()).toBe('signed-out')
+    expect((await wrong.call()).status).toBe(401)
+    expect((await wrong.send('/auth/callback?code=c&state=unknown')).status).toBe(400)
+    expect(wrong.lines).toEqual([])
+    const elsewhere = rig.browser(rig.another())
+    elsewhere.setCookie(...browser.session())
+    expect(await elsewhere.status()).toBe('signed-in')
   })
 
   test('C-114 a younger date in the cookie is another session', async () => {

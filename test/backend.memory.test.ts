@@ -36,11 +36,22 @@ describe('sessions in memory', () => {
 
   test('C-129 callers of one key share one session; one in use is not let go, however many come', async () => {
     const live = liveSessions(config, everybody)
+    await live.use('mine', ({ session }) => session.ready())
     const [first, release] = live.acquire('mine')
-    await first.session.ready()
     for (let at = 0; at < 2_000; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.acquire('mine')[0]).toBe(first)
     release()
+  })
+
+  test('C-129 the least recently used is let go first', async () => {
+    const live = liveSessions(config, everybody)
+    const touch = async (key: string): Promise<void> => void (await live.use(key, ({ session }) => session.ready()))
+    await touch('mine')
+    for (let at = 0; at < 999; at++) await touch(String(at))
+    await touch('mine')
+    await touch('one more')
+    expect(live.acquire('mine')[0].session.state.status).toBe('signed-in')
+    expect(live.acquire('0')[0].session.state.status).toBe('loading')
   })
 
   test('C-129 however many are in use at once, none is let go', async () => {
@@ -67,6 +78,20 @@ describe('sessions in memory', () => {
     for (let at = 0; at < 10_100; at++) await live.use(String(at), ({ session }) => session.signIn(tokens))
     expect(live.size).toBe(10_000)
     expect(live.acquire('10099')[0].session.state.status).toBe('signed-in')
+  }, 30_000)
+
+  test('C-065 C-129 one that the store did not take and that is in use again is not let go, however many come', async () => {
+    const failing: TokenStorage = { ...everybody, getItem: () => null, setItem: () => Promise.reject(new Error('OOM')) }
+    const live = liveSessions(config, failing)
+    const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 }
+    const signIn = (key: string): Promise<void> => live.use(key, ({ session }) => session.signIn(tokens))
+    await signIn('mine')
+    for (let at = 0; at < 2_000; at++) await signIn(String(at))
+    const [mine, release] = live.acquire('mine')
+    for (let at = 2_000; at < 12_100; at++) await signIn(String(at))
+    expect(live.acquire('mine')[0]).toBe(mine)
+    expect(live.size).toBe(10_001)
+    release()
   }, 30_000)
 
   test('C-114 C-129 the hashes of cookies are kept for the latest 1,000, and are each of their own app', async () => {

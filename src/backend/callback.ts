@@ -70,6 +70,8 @@ async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Gra
       if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
       await session.signIn(tokens)
+      // A write reported as failed may have taken effect: the session must know, or it would undo a logout elsewhere.
+      await session.resume()
       // Where it cannot be read either, the code is spent all the same: this must not look like a store that failed before.
       if (isRecord(await readOr(sessionStore(sessions, name), 'absent'))) return
       await session.signOut().catch(() => {})

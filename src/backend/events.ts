@@ -1,5 +1,6 @@
 import type { AgentAuthErrorCode } from '../errors.ts'
 import type { AuthEvent } from '../events.ts'
+import type { Revocation } from './revocation.ts'
 
 /** What a backend adds to the events of its sessions: never a cookie, a path with its parameters, a header or a token. */
 export type BackendEvent =
@@ -7,8 +8,8 @@ export type BackendEvent =
   | { readonly type: 'login_started' }
   | { readonly type: 'login_finished'; readonly durationMs: number }
   | { readonly type: 'login_failed'; readonly code: AgentAuthErrorCode }
-  /** `revocation`: whether the refresh token was revoked too; `off` without a `revocationEndpoint`. */
-  | { readonly type: 'logged_out'; readonly revocation: 'done' | 'failed' | 'off' }
+  /** `failed`: the refresh token was not revoked, or none could be read; `off`: there is no `revocationEndpoint`. */
+  | { readonly type: 'logged_out'; readonly revocation: Revocation }
   /** A request went through to the API; `route` is the template, `status` what the browser was answered. */
   | { readonly type: 'proxied'; readonly route: string; readonly status: number; readonly durationMs: number }
   /** A request was not forwarded. */

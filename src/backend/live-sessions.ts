@@ -1,20 +1,22 @@
 import type { AuthConfig } from '../config.ts'
 import type { SessionState } from '../session/state.ts'
 import { createSession, type Session } from '../session.ts'
-import { inProcessLock } from '../storage/in-process-lock.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
+import { type SessionRecords, sessionRecords } from './session-records.ts'
 
 /** How many idle sessions stay in memory, so that the next call needs no read. */
 const maxIdle = 1_000
-/** How many may stay while a failing store does not take them. */
-const maxUnsaved = 10_000
+/** How many more may stay because a failing store did not take their tokens. */
+const maxUnsaved = 9_000
 
-/** A session this process has at hand. */
+/** A session in the memory of this process. */
 export interface LiveSession {
   readonly session: Session
-  /** Calls the API with its token, once somebody needed that. */
+  /** What this session wrote to the store and read from it. */
+  readonly records: SessionRecords
+  /** Calls the API with its token; made at the first proxied request. */
   fetch?: typeof fetch
-  /** How many proxied requests are under way. */
+  /** How many proxied requests are in progress. */
   proxied: number
 }
 
@@ -28,35 +30,61 @@ export interface LiveSessions {
 
 interface Entry extends LiveSession {
   users: number
-  /** Whether the last write or removal went well. */
-  readonly stored: () => boolean
 }
 
 export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSessions {
   const entries = new Map<string, Entry>()
-  const acquire: LiveSessions['acquire'] = (key) => {
+  /** Those without users, least recently used first. */
+  const idle = new Set<string>()
+  const unsaved = new Set<string>()
+
+  function acquire(key: string): Entry {
     const entry = entries.get(key) ?? open(config, sessions, key)
-    // Last in, last out.
-    entries.delete(key)
     entries.set(key, entry)
+    idle.delete(key)
+    unsaved.delete(key)
     entry.users++
-    return [
-      entry,
-      () => {
-        entry.users--
-        if (entry.users === 0 && entry.stored() && isForgettable(entry.session.state)) entries.delete(key)
-        evict(entries)
-      },
-    ]
+    return entry
   }
+
+  function release(key: string, entry: Entry): void {
+    entry.users--
+    if (entry.users > 0) return
+    if (isForgettable(entry)) entries.delete(key)
+    else makeIdle(key)
+  }
+
+  /** At most one session leaves for one that comes, so that a release takes the same time however many there are. */
+  function makeIdle(key: string): void {
+    idle.add(key)
+    const [oldest = key] = idle
+    if (idle.size <= maxIdle) return
+    idle.delete(oldest)
+    const entry = entries.get(oldest)
+    // What the store did not take stays as long as memory allows, because it is the only copy.
+    if (entry?.records.owed === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
+    else makeUnsaved(oldest)
+  }
+
+  function makeUnsaved(key: string): void {
+    unsaved.add(key)
+    const [oldest = key] = unsaved
+    if (unsaved.size <= maxUnsaved) return
+    unsaved.delete(oldest)
+    entries.delete(oldest)
+  }
+
   return {
-    acquire,
+    acquire(key) {
+      const entry = acquire(key)
+      return [entry, () => release(key, entry)]
+    },
     async use(key, task) {
-      const [live, release] = acquire(key)
+      const entry = acquire(key)
       try {
-        return await task(live)
+        return await task(entry)
       } finally {
-        release()
+        release(key, entry)
       }
     },
     get size() {
@@ -65,41 +93,13 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 }
 
-/** Not what expired: its record is still there, and read anew it would pass for a session. */
-function isForgettable({ status, reason }: SessionState): boolean {
-  return status !== 'signed-in' && reason !== 'expired'
-}
-
-/** What the store does not hold yet stays as long as memory allows: it is the only copy. */
-function isSpare({ users, stored, session }: Entry): boolean {
-  return users === 0 && (stored() || session.state.status !== 'signed-in')
-}
-
-/** Lets the oldest go. What must stay moves to the back, so that each release looks at a few only. */
-function evict(entries: Map<string, Entry>): void {
-  let looks = 8
-  for (const [key, entry] of entries) {
-    if (entries.size <= maxIdle || looks-- === 0) return
-    entries.delete(key)
-    const kept = entry.users > 0 || (!isSpare(entry) && entries.size < maxUnsaved)
-    if (kept) entries.set(key, entry)
-  }
+/** An expired session is kept, because its record is still there and a new Session object would take it for valid. */
+function isForgettable({ records, session }: Entry): boolean {
+  const { status, reason }: SessionState = session.state
+  return records.isSettled && status !== 'signed-in' && reason !== 'expired'
 }
 
 function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
-  let failed = false
-  const noting = async (operation: () => unknown): Promise<void> => {
-    failed = true
-    await operation()
-    failed = false
-  }
-  const storage: TokenStorage = {
-    getItem: (name) => sessions.getItem(name),
-    setItem: (name, value) => noting(() => sessions.setItem(name, value)),
-    removeItem: (name) => noting(() => sessions.removeItem(name)),
-    // Without a lock of its own the storage serves one process: the lock here reaches all of that.
-    withLock: (name, task, options) =>
-      sessions.withLock?.(name, task, options) ?? inProcessLock(sessions, name, task, options),
-  }
-  return { session: createSession(config, { storage, key }), stored: () => !failed, proxied: 0, users: 0 }
+  const records = sessionRecords(sessions)
+  return { session: createSession(config, { storage: records.storage, key }), records, proxied: 0, users: 0 }
 }

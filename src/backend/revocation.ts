@@ -1,0 +1,60 @@
+import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
+import { withDeadline } from '../deadline.ts'
+import { discardBody } from '../discard-body.ts'
+import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
+import { readOr } from '../session/saving.ts'
+import { sessionStore } from '../session/store.ts'
+import type { LiveSession } from './live-sessions.ts'
+import type { BackendContext } from './options.ts'
+
+/** For all tokens of one logout together. */
+const revocationTimeoutMs = 2_000
+
+export type Revocation = 'done' | 'failed' | 'off'
+
+/**
+ * The refresh tokens of a session that may be valid: the one that the store did not take, and the one in the store. Where
+ * that cannot be read, the one this process saw last stands for it.
+ */
+export async function refreshTokensOf(
+  { config, sessions }: BackendContext,
+  { records }: LiveSession,
+  key: string,
+): Promise<string[]> {
+  const name = sessionName(config, key)
+  const { owed, last } = records
+  const stored = (await readOr(sessionStore(sessions, name), undefined)) ?? decodeRecord(name, last)
+  const found = [decodeRecord(name, owed), stored].map((one) => (isRecord(one) ? one.tokens.refreshToken : undefined))
+  return [...new Set(found)].filter((token) => token !== undefined)
+}
+
+/** `failed` also without a token, since one that could not be read may be valid; `off` without an endpoint. */
+export async function revokeAll(context: BackendContext, tokens: readonly string[]): Promise<Revocation> {
+  if (!context.revocationEndpoint) return 'off'
+  const revoked = await Promise.all(tokens.map((token) => revoke(context, token)))
+  return revoked.length > 0 && revoked.every(Boolean) ? 'done' : 'failed'
+}
+
+async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<boolean> {
+  const { authUrl, clientId } = config
+  const authenticate: ClientAuth = (_server, client, body, headers) => {
+    const authorization = config.authorization()
+    if (authorization) headers.set('authorization', authorization)
+    else body.set('client_id', client.client_id)
+  }
+  const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
+  try {
+    const response = await withDeadline(revocationTimeoutMs, (signal) =>
+      revocationRequest(server, { client_id: clientId }, authenticate, token, {
+        [allowInsecureRequests]: true,
+        [customFetch]: (url, { body, headers }) =>
+          config.fetch(url, { method: 'POST', body: String(body), headers, redirect: 'manual', signal }),
+        additionalParameters: { token_type_hint: 'refresh_token' },
+      }),
+    )
+    discardBody(response)
+    return response.status === 200
+  } catch {
+    return false
+  }
+}
