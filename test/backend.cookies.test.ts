@@ -1,5 +1,8 @@
+import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { afterEach, describe, expect, test } from 'vitest'
+import { crowdedOut, removeLogin } from '../src/backend/login-cookie.ts'
+import { backendContext } from '../src/backend/options.ts'
 import { unseal } from '../src/storage/seal.ts'
 import { type BackendRig, backendRig, guard, type RigOptions } from './support/backend-rig.ts'
 import { failure } from './support/token-flow.ts'
@@ -228,7 +231,41 @@ describe('the login cookie', () => {
     const redirectUri = 'http://127.0.0.1:3000/apps/one/callback'
     const rig = await rigOf({ backend: { redirectUri, basePath: '/apps/one' } })
     const started = await rig.backend.handle(new Request('http://127.0.0.1:3000/apps/one/login'))
-    expect(started?.headers.getSetCookie()).toEqual([expect.stringMatching(/^agent-auth-3000-apps-one-login-/)])
+    const [line = ''] = started?.headers.getSetCookie() ?? []
+    expect(line).toMatch(/^agent-auth-3000-login-[\w-]{43}\+apps\+one=/)
+  })
+
+  test('C-114 C-115 F091 no two base paths and ports share a name, nor one a login with a session of another', async () => {
+    const rig = await rigOf()
+    const segment = fc.constantFrom(
+      'a',
+      'b',
+      'a-b',
+      '-a',
+      'a-',
+      'login',
+      '-login-',
+      'login-x',
+      '3000',
+      `x${'s'.repeat(43)}`,
+    )
+    const basePath = fc.oneof(
+      fc.constantFrom('/auth', '/a/b', '/a-b', '/login', '/login/x', '/login-x', '/3000'),
+      fc.array(segment, { minLength: 1, maxLength: 3 }).map((segments) => `/${segments.join('/')}`),
+    )
+    const app = fc.record({ basePath, port: fc.constantFrom('', ':3000', ':30') })
+    await fc.assert(
+      fc.asyncProperty(app, app, async (one, other) => {
+        fc.pre(one.basePath !== other.basePath || one.port !== other.port)
+        const [mine, theirs] = [cookieNames(rig, one), cookieNames(rig, other)]
+        const login = theirs.login('s'.repeat(43))
+        expect(mine.session).not.toBe(theirs.session)
+        expect(mine.login('s'.repeat(43))).not.toBe(login)
+        expect(await mine.crowdedOut([theirs.session, login])).toEqual([])
+        expect(await mine.crowdedOut([mine.login('t'.repeat(43))])).toEqual([mine.login('t'.repeat(43))])
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('C-115 F004 logins in three tabs end in another order, each at its own place', async () => {
@@ -397,6 +434,24 @@ describe('the options of a backend', () => {
     expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
   })
 })
+
+/** The names of an app's cookies, and which of the given it would remove for being too many logins of its own. */
+function cookieNames(rig: BackendRig, { basePath, port }: { basePath: string; port: string }) {
+  const context = backendContext({
+    ...rig.options,
+    basePath,
+    redirectUri: `https://app.demo.example${port}${basePath}/callback`,
+  })
+  const nameOf = (line = ''): string => line.slice(0, line.indexOf('='))
+  return {
+    session: context.sessionCookie.name,
+    login: (state: string): string => nameOf(removeLogin(context, state)),
+    async crowdedOut(names: string[]): Promise<string[]> {
+      const headers = { cookie: names.map((name) => `${name}=${'v'.repeat(7_000)}`).join('; ') }
+      return crowdedOut(context, new Request('https://app.demo.example', { headers }), 'x'.repeat(400)).map(nameOf)
+    },
+  }
+}
 
 function isId(value: string): boolean {
   return /^[\da-z]{5,8}\.[\w-]{43}$/.test(value)

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { type BackendRig, backendRig, guard, type RigOptions, steppedStorage } from './support/backend-rig.ts'
+import {
+  type AppBrowser,
+  type BackendRig,
+  backendRig,
+  guard,
+  type RigOptions,
+  steppedStorage,
+} from './support/backend-rig.ts'
 
 const rigs: BackendRig[] = []
 afterEach(async () => {
@@ -63,6 +70,38 @@ describe('the login route', () => {
   ])('C-014 a way back of %s becomes %s', async (target, expected) => {
     const landed = await (await rigOf()).browser().logIn(target)
     expect(await landed.text()).toContain(`<a href="${expected.replaceAll("'", '&#39;')}">`)
+  })
+})
+
+describe('a login that another site starts', () => {
+  const landing = async (browser: AppBrowser, headers: Record<string, string>): Promise<string | undefined> => {
+    const started = await browser.send('/auth/login?return_to=/settings/delete%3Fyes%3D1', { headers }, 'cross-site')
+    const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')
+    const denied = await browser.send(`/auth/callback?error=access_denied&state=${state}`, {}, 'cross-site')
+    return /href="\/auth\/login\?return_to=([^"]*)"/.exec(await denied.text())?.[1]
+  }
+  const page = encodeURIComponent('/settings/delete?yes=1')
+
+  test.each([
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['a sibling subdomain', { 'sec-fetch-site': 'same-site' }],
+    ['a page that the browser does not name', {}],
+    ['another site, of a browser that says only that', { referer: 'https://evil.example/auth/login' }],
+  ])('C-014 C-121 from %s does not choose the page it ends on', async (_, headers) => {
+    expect(await landing((await rigOf()).browser(), headers)).toBe('%2F')
+  })
+
+  test.each([
+    ['a page of the app', { 'sec-fetch-site': 'same-origin' }],
+    ['the address bar', { 'sec-fetch-site': 'none' }],
+    ['a page of the app, of an older browser', { referer: 'https://app.demo.example/agents' }],
+  ])('C-014 from %s it returns to the page that was asked for', async (_, headers) => {
+    expect(await landing((await rigOf()).browser(), headers)).toBe(page)
+  })
+
+  test('C-014 with SameSite=Lax, by which links of other sites arrive signed in, a link may name the page', async () => {
+    const rig = await rigOf({ backend: { sameSite: 'lax' } })
+    expect(await landing(rig.browser(), { 'sec-fetch-site': 'cross-site' })).toBe(page)
   })
 })
 

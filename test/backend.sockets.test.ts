@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type AppBrowser, type BackendRig, backendRig, guard } from './support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from './support/backend-rig.ts'
 
 // Browser, backend and API on sockets of their own: Node's parser, the bridge and undici between them.
 
@@ -204,6 +204,39 @@ describe('over sockets', () => {
     if (packed === 'none') expect(answered.headers.get('content-length')).toBe('1011')
     expect(await answered.json()).toEqual({ text: 'x'.repeat(1_000) })
     expect(seen[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
+  test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'x-own'])(
+    'C-124 a body in the content coding %s, which Node leaves as it is: 502, and no byte of it',
+    async (coding) => {
+      const { call, rig } = await socketRig((_, response) => {
+        response.setHeader('content-encoding', coding)
+        response.end(Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]))
+      })
+      const answered = await call('/api/items/7')
+      expect(await codeOf(answered)).toEqual([502, 'request_failed'])
+      expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 502 })
+    },
+  )
+
+  test.each(['x-gzip', 'GZIP', 'identity', 'deflate', 'br'])(
+    'C-124 a body in the content coding %s arrives as plain text',
+    async (coding) => {
+      const pack = { deflate: deflateSync, br: brotliCompressSync, identity: Buffer.from }[coding] ?? gzipSync
+      const { call } = await socketRig((_, response) => {
+        response.setHeader('content-encoding', coding)
+        response.end(pack('plain text'))
+      })
+      const answered = await call('/api/items/7')
+      expect([answered.status, await answered.text()]).toEqual([200, 'plain text'])
+    },
+  )
+
+  test('C-124 an answer without a body may name any coding', async () => {
+    const { call } = await socketRig((_, response) => {
+      response.writeHead(304, { 'content-encoding': 'zstd', etag: '"e"' }).end()
+    })
+    expect((await call('/api/items/7')).status).toBe(304)
   })
 
   const smuggled: [string, string, string?][] = [

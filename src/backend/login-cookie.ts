@@ -1,7 +1,7 @@
 import type { PendingLogin } from '../authorize.ts'
 import { AgentAuthError } from '../errors.ts'
 import { seal, unseal } from '../storage/seal.ts'
-import { cookieLine, readCookies } from './cookies.ts'
+import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
 import type { BackendContext } from './options.ts'
 
 /** One login on its way, sealed into a cookie of its own. */
@@ -31,16 +31,16 @@ export async function loginCookie(backend: BackendContext, login: LoginOnItsWay)
 
 /** Lines that remove the oldest logins, so that the one of this line fits. */
 export function crowdedOut(backend: BackendContext, request: Request, line: string): string[] {
-  const { name: prefix } = backend.loginCookie
   let [count, bytes] = [1, line.length]
   // Browsers send the oldest first.
-  const newestFirst = [...readCookies(request)].filter(([name]) => name.startsWith(prefix)).reverse()
-  const crowded = newestFirst.filter(([name, value]) => {
+  const newestFirst = [...readCookies(request)].reverse()
+  return newestFirst.flatMap(([name, value]) => {
+    const state = stateOf(backend, name)
+    if (state === undefined) return []
     count += 1
     bytes += name.length + value.length + '=; '.length
-    return count > maxPending || bytes > maxPendingBytes
+    return count > maxPending || bytes > maxPendingBytes ? [removeLogin(backend, state)] : []
   })
-  return crowded.map(([name]) => removeLogin(backend, name.slice(prefix.length)))
 }
 
 /** The login a callback belongs to; undefined when the cookie is missing, was altered or no secret opens it. */
@@ -63,6 +63,13 @@ export function removeLogin(backend: BackendContext, state: string): string {
   return cookieLine(kindOf(backend, state))
 }
 
-function kindOf({ loginCookie }: BackendContext, state: string): BackendContext['loginCookie'] {
-  return { ...loginCookie, name: loginCookie.name + state }
+function kindOf({ loginCookie: { prefix, suffix, ...kind } }: BackendContext, state: string): CookieKind {
+  return { ...kind, name: prefix + state + suffix }
+}
+
+/** The state in the name of a login cookie of this app; undefined for the names of all other cookies. */
+function stateOf({ loginCookie: { prefix, suffix } }: BackendContext, name: string): string | undefined {
+  if (!name.startsWith(prefix) || !name.endsWith(suffix)) return undefined
+  const [state] = /^[\w.~-]+$/.exec(name.slice(prefix.length, name.length - suffix.length)) ?? []
+  return state
 }

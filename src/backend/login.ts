@@ -3,7 +3,7 @@ import { startLogin } from '../authorize.ts'
 import { answer, failed } from './answers.ts'
 import { crowdedOut, loginCookie } from './login-cookie.ts'
 import type { BackendContext } from './options.ts'
-import { isNavigation, isPrefetch } from './same-origin.ts'
+import { isNavigation, isOwnNavigation, isPrefetch } from './same-origin.ts'
 import { findSession, newSessionId } from './session-cookie.ts'
 
 const maxReturnTo = 1_024
@@ -29,8 +29,17 @@ export function notNow(): Response {
   return failed(503, { code: 'aborted', message: 'This page is not prepared in advance.' })
 }
 
+/**
+ * The page a login ends on. The page is requested with the Strict cookie and as same-origin, so that another site must not
+ * choose it, unless the app takes links from other sites with its cookie anyway.
+ */
+function returnTo(context: BackendContext, request: Request): string {
+  const { origin, sessionCookie } = context
+  return sessionCookie.sameSite === 'Lax' || isOwnNavigation(request, origin) ? askedFor(context, request) : '/'
+}
+
 /** Judged as it will be kept: without dots, and with several characters for each letter outside ASCII. */
-function returnTo({ basePath, origin }: BackendContext, request: Request): string {
+function askedFor({ basePath, origin }: BackendContext, request: Request): string {
   const target = new URL(request.url).searchParams.get('return_to') ?? '/'
   const { pathname, search, hash } = attempt(() => new URL(target, origin)) ?? new URL(origin)
   const length = pathname.length + search.length + hash.length

@@ -3,9 +3,10 @@ import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.t
 import { AgentAuthError } from '../errors.ts'
 import type { SealKeys } from '../storage/seal.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
-import type { CookieKind } from './cookies.ts'
+import { type CookieKind, cookieKinds, type LoginCookieKind } from './cookies.ts'
 import type { BackendEvent } from './events.ts'
 import { type LiveSessions, liveSessions } from './live-sessions.ts'
+import { type PassedHeaders, type ProxyHeaderNames, passedHeaders } from './proxy/headers.ts'
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
 import { sealKeys } from './secrets.ts'
 
@@ -19,7 +20,9 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   basePath?: string | undefined
   /** What may be called through this backend: `METHOD /path/:param` under `baseUrl`, served at the same path. Default: nothing. */
   proxy?: readonly string[] | undefined
-  /** Of the session cookie. `lax` lets links from other sites arrive signed in. Default `strict`. */
+  /** Headers that pass the proxy in addition to [those that always do](../../docs/backend.md#headers). Default: none. */
+  proxyHeaders?: ProxyHeaderNames | undefined
+  /** Of the session cookie. `lax` lets links from other sites arrive signed in, and start a login that ends at any page. Default `strict`. */
   sameSite?: 'strict' | 'lax' | undefined
   /** A session's longest life, which should not exceed the refresh token's. Milliseconds, default 30 days, at most 400. */
   sessionLifeMs?: number | undefined
@@ -45,9 +48,9 @@ export interface BackendContext {
   /** The app's own, where its pages and this backend are. */
   readonly origin: string
   readonly routes: readonly ProxyRoute[]
+  readonly passedHeaders: PassedHeaders
   readonly sessionCookie: CookieKind
-  /** Its name is completed by the state of the login. */
-  readonly loginCookie: CookieKind
+  readonly loginCookie: LoginCookieKind
   readonly sessionLifeMs: number
   readonly errorPath: string | undefined
   readonly revocationEndpoint: string | undefined
@@ -71,10 +74,7 @@ export function backendContext(options: BackendOptions): BackendContext {
   if (errorPath !== undefined && !/^\/(?![/\\])[^?#\s]*$/.test(errorPath)) invalid('errorPath must be a path')
   if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)
   const security = protocol === 'https:' ? 'secure' : 'loopback'
-  // Cookies know no ports, so that several apps on one loopback host must differ by name.
-  const own = `${port && `-${port}`}${basePath === '/auth' ? '' : basePath.replaceAll('/', '-')}`
-  const name = `${security === 'secure' ? '__Host-' : ''}agent-auth${own}`
-  const cookie = { name, security, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict' } as const
+  const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   return Object.freeze<BackendContext>({
     config,
     apiFetch: options.fetch,
@@ -85,9 +85,8 @@ export function backendContext(options: BackendOptions): BackendContext {
     basePath,
     origin,
     routes: proxyRoutes(proxy, basePath),
-    sessionCookie: { ...cookie, maxAgeS: Math.floor(sessionLifeMs / 1_000) },
-    // Strict would be withheld on the way back from the service.
-    loginCookie: { ...cookie, name: `${name}-login-`, sameSite: 'Lax', maxAgeS: 600 },
+    passedHeaders: passedHeaders(options.proxyHeaders ?? {}),
+    ...cookies,
     sessionLifeMs,
     errorPath,
     revocationEndpoint,

@@ -5,7 +5,7 @@ import { apiFetch } from './get-session.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
 import { BodyTooLarge, drained, relayed, requestBody } from './proxy/bodies.ts'
-import { type Fields, requestHeaders, responseHeaders } from './proxy/headers.ts'
+import { type Fields, isDecoded, type PassedHeaders, requestHeaders, responseHeaders } from './proxy/headers.ts'
 import type { ProxyMatch } from './proxy/routes.ts'
 import { isGuarded } from './same-origin.ts'
 import { findSession } from './session-cookie.ts'
@@ -29,7 +29,7 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
   if (!isGuarded(request, context.origin))
     return refuse(403, 'cross_site', forbidden('The API needs the header x-agent-auth: 1, from this origin.'))
   if (path === undefined) return refuse(400, 'path', forbidden('The path holds something that is not a plain name.'))
-  const headers = requestHeaders(request.headers)
+  const headers = requestHeaders(request.headers, context.passedHeaders)
   if (!headers) return refuse(431, 'headers', rejected('The headers are larger than 16 KiB.'))
   const { key, removal } = await findSession(context, request)
   if (key === undefined)
@@ -92,7 +92,7 @@ async function forward(call: Call): Promise<Response> {
     // Not yet in the types: a streamed body needs it.
     const duplex = { duplex: 'half' } as const
     const response = await live.fetch(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
-    return relay(response, (how) => {
+    return relay(response, context.passedHeaders, (how) => {
       if (how === 'broken') abort()
       end()
     })
@@ -108,13 +108,17 @@ async function forward(call: Call): Promise<Response> {
   }
 }
 
-function relay(response: Response, onEnd: (how: 'done' | 'broken') => void): Response {
+function relay(response: Response, passed: PassedHeaders, onEnd: (how: 'done' | 'broken') => void): Response {
   const { status, type, redirected, body } = response
   if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400 && status !== 304)) {
     onEnd('broken')
     return redirectRefused()
   }
-  const headers = responseHeaders(response.headers)
+  if (body && !isDecoded(response.headers)) {
+    onEnd('broken')
+    return failed(502, rejected('The API sent a body in a content coding that was not asked for.'))
+  }
+  const headers = responseHeaders(response.headers, passed)
   if (!body) onEnd('done')
   return guarded(new Response(body && relayed(body, onEnd), { status, headers }))
 }

@@ -1,3 +1,5 @@
+import { attempt } from '../attempt.ts'
+
 /** The header no other site can send without asking first. */
 export const guardHeader = 'x-agent-auth'
 
@@ -26,4 +28,11 @@ export function isPrefetch({ headers }: Request): boolean {
 export function isNavigation({ headers }: Request): boolean {
   const [mode, dest] = [headers.get('sec-fetch-mode'), headers.get('sec-fetch-dest')]
   return (mode === null || mode === 'navigate') && (dest === null || dest === 'document')
+}
+
+/** Whether the user or a page of this origin asked for a page, by fetch metadata, or by the referrer in older browsers. */
+export function isOwnNavigation({ headers }: Request, origin: string): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin' || site === 'none'
+  return attempt(() => new URL(headers.get('referer') ?? ''))?.origin === origin
 }

@@ -145,7 +145,8 @@ export class AppBrowser {
 
   /** From the login route to the URL of the callback. */
   async goToCallback(returnTo = '/agents'): Promise<URL> {
-    const started = await this.send(`/auth/login?return_to=${encodeURIComponent(returnTo)}`)
+    const path = `/auth/login?return_to=${encodeURIComponent(returnTo)}`
+    const started = await this.send(path, { headers: { 'sec-fetch-site': 'same-origin' } })
     const answered = await this.#service.fetch(started.headers.get('location') ?? '', { redirect: 'manual' })
     return new URL(answered.headers.get('location') ?? '')
   }

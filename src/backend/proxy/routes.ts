@@ -52,15 +52,23 @@ function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefi
   return plain.includes(undefined) ? undefined : plain.join('/')
 }
 
-/**
- * Decodes a parameter once and encodes it again. Refused is what another server may read as more than one segment, as
- * none or as another one: dots alone, separators, path parameters, percent signs and controls.
- */
+/** Decodes a parameter once and encodes it again; undefined when it is not plain. */
 function parameter(raw: string): string | undefined {
   try {
     const value = decodeURIComponent(raw)
-    return /^\.+$|[/\\;%?#\p{C}]/u.test(value) || /%2e/i.test(raw) ? undefined : encodeURIComponent(value)
+    // Some servers normalise text after they took a path apart: a full-width slash is a slash then.
+    return isPlain(value) && isPlain(value.normalize('NFKC')) && !/%2e/i.test(raw)
+      ? encodeURIComponent(value)
+      : undefined
   } catch {
     return undefined
   }
+}
+
+/**
+ * Whether no server can read text as more than one segment, as none or as another one. Refused are dots alone, separators,
+ * path parameters, percent signs and control characters.
+ */
+function isPlain(text: string): boolean {
+  return !/^\.+$|[/\\;%?#\p{C}]/u.test(text)
 }

@@ -1,0 +1,35 @@
+import { afterEach } from 'vitest'
+import { type AppBrowser, type BackendRig, backendRig, guard, type RigOptions } from './backend-rig.ts'
+
+const rigs: BackendRig[] = []
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+})
+
+const proxy = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'POST /api/items', 'PUT /api/items/:id']
+
+export interface ProxyRig extends BackendRig {
+  readonly person: AppBrowser
+  /** What reached the API. */
+  readonly seen: Request[]
+  get(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** Somebody signed in, before an API that answers as told. */
+export async function proxyRig(
+  answer: (request: Request) => Response | Promise<Response> = () => Response.json({}),
+  options: RigOptions = {},
+): Promise<ProxyRig> {
+  const seen: Request[] = []
+  const api = (request: Request): Response | Promise<Response> => {
+    seen.push(request)
+    return answer(request)
+  }
+  const rig = await backendRig({ api, ...options, backend: { proxy, ...options.backend } })
+  rigs.push(rig)
+  const person = rig.browser()
+  await person.logIn()
+  const get = (path: string, init: RequestInit = {}): Promise<Response> =>
+    person.send(path, { ...init, headers: { ...guard, ...(init.headers as Record<string, string>) } })
+  return { ...rig, person, seen, get }
+}
