@@ -1,6 +1,5 @@
 import type { AgentAuthErrorCode } from '../errors.ts'
 import type { AuthEvent } from '../events.ts'
-import type { Revocation } from './revocation.ts'
 
 /** What a backend adds to the events of its sessions: never a cookie, a path with its parameters, a header or a token. */
 export type BackendEvent =
@@ -14,5 +13,7 @@ export type BackendEvent =
   | { readonly type: 'proxied'; readonly route: string; readonly status: number; readonly durationMs: number }
   /** A request was not forwarded. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
+
+export type Revocation = 'done' | 'failed' | 'off'
 
 export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'headers' | 'body' | 'busy'

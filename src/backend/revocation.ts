@@ -4,13 +4,12 @@ import { discardBody } from '../discard-body.ts'
 import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
 import { readOr } from '../session/saving.ts'
 import { sessionStore } from '../session/store.ts'
+import type { Revocation } from './events.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
 
 /** For all tokens of one logout together. */
 const revocationTimeoutMs = 2_000
-
-export type Revocation = 'done' | 'failed' | 'off'
 
 /**
  * The refresh tokens of a session that may be valid: the one that the store did not take, and the one in the store. Where
