@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { HttpEnvironment, NodeBindings } from './http/environment.ts'
 import { loseOnSocket } from './http/lost-answer.ts'
+import { startingAnswer } from './http/starting.ts'
 import type { ServedApp } from './served-app.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
@@ -42,14 +43,22 @@ export interface Listener {
  */
 export type ProcessOwner = 'ours' | 'theirs'
 
+export interface ListenOptions {
+  limits?: ListenerLimits
+  process?: ProcessOwner
+  /** Which host it is. Default: the API host. */
+  origin?: 'auth' | 'base'
+}
+
 /** Takes the port first, because the port is part of the origin that the service is built with. */
 export function listen(
   port: number,
-  { limits = usualLimits, process = 'theirs' }: { limits?: ListenerLimits; process?: ProcessOwner } = {},
+  { limits = usualLimits, process = 'theirs', origin = 'base' }: ListenOptions = {},
 ): Promise<Listener> {
   let app: ServedApp | undefined
   const server = createAdaptorServer({
-    fetch: (request, env) => (app === undefined ? starting() : answer(app, request, env as NodeEnvironment)),
+    fetch: (request, env) =>
+      app === undefined ? startingAnswer(origin) : answer(app, request, env as NodeEnvironment),
     overrideGlobalObjects: process === 'ours',
     serverOptions: {
       headersTimeout: limits.headersTimeoutMs,
@@ -78,10 +87,6 @@ export function listen(
 async function answer(app: ServedApp, request: Request, env: NodeEnvironment): Promise<Response> {
   const answered = await app.fetch(request, env)
   return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
-}
-
-function starting(): Response {
-  return new Response('starting', { status: 503, headers: { 'Retry-After': '1' } })
 }
 
 /** Lets running requests finish, but not for longer than eight seconds. */

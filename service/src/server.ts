@@ -1,7 +1,7 @@
 import type { Assembly } from './app.ts'
 import { assemble } from './app.ts'
 import type { ServiceOptions } from './config.ts'
-import type { Listener, ProcessOwner } from './listener.ts'
+import type { Listener, ListenOptions, ProcessOwner } from './listener.ts'
 import { listen, stop } from './listener.ts'
 import { portFailureText } from './port-failure.ts'
 import type { Service } from './service.ts'
@@ -17,8 +17,8 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
 }
 
 async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
-  const auth = await listenOn(options.authPort, process)
-  const base = await listenOn(options.basePort, process).catch(async (error: unknown) => {
+  const auth = await listenOn(options.authPort, { origin: 'auth', process })
+  const base = await listenOn(options.basePort, { origin: 'base', process }).catch(async (error: unknown) => {
     await stop(auth.server)
     throw error
   })
@@ -44,8 +44,8 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
 }
 
 /** A failure keeps its code and port and says what to do. */
-function listenOn(port: number | undefined, process: ProcessOwner): Promise<Listener> {
-  return listen(port ?? 0, { process }).catch((error: unknown) => {
+function listenOn(port: number | undefined, options: ListenOptions): Promise<Listener> {
+  return listen(port ?? 0, options).catch((error: unknown) => {
     const text = portFailureText(error, 'authPort and basePort')
     if (text === undefined) throw error
     const { code } = error as { code?: unknown }

@@ -270,11 +270,43 @@ test('S-080 preflights of the API, and allowedOrigins', async () => {
   await other.service.close()
 })
 
-test('S-083 a foreign Host is 421 on both origins', async () => {
-  for (const origin of [service.authUrl, service.baseUrl]) {
+test('A-13 S-083 a foreign Host is 421 in JSON: the envelope of the API, an OAuth error of the authorization host', async () => {
+  const ask = async (origin: string) => {
     const answer = await service.fetch(`${origin}/api/parent_agents`, { headers: { host: 'attacker.test' } })
-    expect(answer.status).toBe(421)
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    return [answer.status, await answer.json()]
   }
+  const [error_message, error_description] = Array(2).fill('this host is not served here')
+  const refused = { success: false, data: {}, error_type: 'misdirected_request', error_message }
+  expect(await ask(service.baseUrl)).toEqual([421, refused])
+  expect(await ask(service.authUrl)).toEqual([421, { error: 'invalid_request', error_description }])
+})
+
+const elsewhere = [
+  ['GET', '/api/tools', 404],
+  ['POST', '/api/users/search', 404],
+  ['GET', '/', 404],
+  ['PUT', agentSearch, 405],
+  ['GET', '/api/parent_agents', 405],
+  ['HEAD', '/api/parent_agents/1/state_function/context_variables', 405],
+] as const
+
+test.each(elsewhere)('S-063 %s %s asks for the bearer before it is %i', async (method, path, status) => {
+  const url = service.baseUrl + path
+  const ask = (headers: Record<string, string>) => service.fetch(url, { method, headers })
+  const absent = await ask({})
+  expect([absent.status, absent.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+  const invalid = await ask({ authorization: 'Bearer x' })
+  expect([invalid.status, invalid.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  const guest = await service.dev.mintSessionToken('gil@demo.example')
+  expect((await ask({ authorization: `Bearer ${guest}` })).status).toBe(403)
+  const answer = await ask({ authorization: `Bearer ${token}` })
+  expect([answer.status, answer.headers.has('allow')]).toEqual([status, status === 405])
+})
+
+test('S-063 the description and its page ask for no bearer', async () => {
+  for (const path of ['/openapi.json', '/docs']) expect((await service.fetch(service.baseUrl + path)).status).toBe(200)
 })
 
 test('S-087 each event is written once, with who and without secrets', async () => {
@@ -317,5 +349,5 @@ test('S-080 OPTIONS is a preflight only when it asks for a method', async () => 
       headers: { origin: 'https://app.demo.example', ...headers },
     })
   expect((await ask({ 'access-control-request-method': 'POST' })).status).toBe(204)
-  expect((await ask({})).status).toBe(405)
+  expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(405)
 })

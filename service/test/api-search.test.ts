@@ -198,6 +198,9 @@ test.each([
   ['limit', 251, 'less_than_equal'],
   ['limit', -1, 'greater_than_equal'],
   ['limit', 2 ** 31, 'less_than_equal'],
+  ['limit', 2 ** 53, 'less_than_equal'],
+  ['limit', -(2 ** 53), 'greater_than_equal'],
+  ['limit', 1e300, 'less_than_equal'],
   ['limit', '10', 'integer_type'],
   ['limit', true, 'integer_type'],
   ['limit', 1.5, 'integer_type'],
@@ -205,6 +208,7 @@ test.each([
   ['offset', -1, 'greater_than_equal'],
   ['offset', 2 ** 31, 'less_than_equal'],
   ['offset', 2 ** 53, 'less_than_equal'],
+  ['offset', -(2 ** 53), 'greater_than_equal'],
   ['offset', '0', 'integer_type'],
   ['search_value', 7, 'string_type'],
   ['search_value', 'a\0b', 'string_unstorable'],
@@ -214,9 +218,15 @@ test.each([
   ['filters', {}, 'array_type'],
   ['sort', 'id', 'object_type'],
   ['sort', Array.from({ length: 11 }, () => ({ column: 'id' })), 'too_many'],
-])('S-068 S-069 %s %j is 422 %s', async (member, value, type) => {
-  const detail = await invalid({ [member]: value })
-  expect(detail[0]).toMatchObject({ loc: ['body', member], type })
+])('S-068 S-069 %s %j is 422 with one item, %s', async (member, value, type) => {
+  expect(await invalid({ [member]: value })).toMatchObject([{ loc: ['body', member], type }])
+})
+
+test('S-068 a number far out of range is told the limit itself', async () => {
+  expect(await invalid({ limit: 2 ** 53, offset: -(2 ** 53) })).toMatchObject([
+    { loc: ['body', 'limit'], ctx: { le: 250 } },
+    { loc: ['body', 'offset'], ctx: { ge: 0 } },
+  ])
 })
 
 test('S-068 1e999 and lone surrogates written as escapes are 422', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -166,3 +167,46 @@ test('S-085 a started service cuts off unended headers after 10 s', async () => 
   expect(answers.map(statusOf)).toEqual([408, 408])
   expect([tookMs >= 9_500, tookMs < 20_000], `${tookMs} ms`).toEqual([true, true])
 }, 60_000)
+
+test.each(['auth', 'base'] as const)(
+  'A-13 before the service is ready, its %s port answers 503 in JSON',
+  async (origin) => {
+    const { server, url } = await listen(0, { origin })
+    cleanups.push(() => stop(server))
+    const answer = await fetch(`${url}/anything`)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const starting = 'the service is starting'
+    expect(await answer.json()).toEqual(
+      origin === 'auth'
+        ? { error: 'temporarily_unavailable', error_description: starting }
+        : { success: false, data: {}, error_type: 'service_unavailable', error_message: starting },
+    )
+  },
+)
+
+test.each([
+  ['its declared length', 'Content-Length: 100', '{"limit": 1'],
+  ['the last chunk', 'Transfer-Encoding: chunked', '5\r\n{"lim\r\n'],
+])('A-51 a client that breaks off before %s is journalled as that', async (_, length, body) => {
+  const service = await startService()
+  cleanups.push(() => service.close())
+  const token = await service.dev.mintSessionToken('ada@demo.example')
+  const requests = [
+    [service.baseUrl, agentSearch, 'application/json'],
+    [service.authUrl, '/auth/v1/token?grant_type=refresh_token', 'application/json'],
+    [service.authUrl, '/auth/v1/sign-in', 'application/x-www-form-urlencoded'],
+  ] as const
+  for (const [origin, path, type] of requests) {
+    const own = [`Host: ${new URL(origin).host}`, `Content-Type: ${type}`, `Authorization: Bearer ${token}`]
+    const socket = open(origin)
+    socket.on('error', () => {})
+    socket.write([`POST ${path} HTTP/1.1`, ...own, length, 'Expect: 100-continue', '', ''].join('\r\n'))
+    // Now the request is there, and its body is waited for.
+    await once(socket, 'data')
+    socket.end(body)
+    const seen = () => service.dev.journal().filter((entry) => entry.kind === 'request')
+    await expect.poll(() => seen().map(({ path, status }) => [path, status])).toContainEqual([path.split('?')[0], 499])
+  }
+})

@@ -15,7 +15,7 @@ import { authenticate } from './bearer.ts'
 import type { Endpoint } from './endpoints.ts'
 import { endpoints } from './endpoints.ts'
 import { failed } from './envelope.ts'
-import { checkPermission } from './permissions.ts'
+import { checkAccess, checkPermission } from './permissions.ts'
 
 /** The API host, {base_url}. Success is 200 (A-24); areas whose endpoints are not shown are 404 (A-25). */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
@@ -27,30 +27,37 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(journalRequests('base'))
   app.use(strictTransport(service.config.baseUrl))
   app.use(cors('GET, POST'))
-  app.use(hostGuard(service.config.baseUrl))
+  app.use(hostGuard(service.config.baseUrl, refuseHost))
   app.use(injectFaults('base'))
   app.use(refuseForeignOrigin)
   for (const endpoint of endpoints) {
-    app.on(endpoint.method, endpoint.path, serve(endpoint))
-    app.all(endpoint.path, () => {
-      throw notAllowed(endpoint.method)
-    })
+    app.all(endpoint.path, serve(endpoint))
   }
   serveOpenApi(app, service.config)
-  app.notFound((c) => refuse(c, new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })))
+  app.all('*', noEndpoint)
   app.onError((error, c) => fail(c, error))
   return app
 }
 
-/** Authentication, approval, permission, then the endpoint validates and looks up (S-063). */
+/** Authentication, approval, method, permission, then the endpoint validates and looks up (S-063). */
 function serve(endpoint: Endpoint): Handler<HttpEnvironment> {
   return async (c) => {
-    // Hono lets HEAD through to GET handlers.
-    if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
     const bearer = await authenticate(c)
+    checkAccess(bearer)
+    if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
     checkPermission(bearer, endpoint)
     return jsonAnswer(c, await endpoint.answer(c, bearer))
   }
+}
+
+/** A caller that may not use the API does not learn what it has (A-52). */
+async function noEndpoint(c: Context<HttpEnvironment>): Promise<never> {
+  checkAccess(await authenticate(c))
+  throw new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })
+}
+
+function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
+  return refuse(c, new ApiError({ status: 421, type: 'misdirected_request', message: problem }))
 }
 
 /** What a page sends from an origin that is registered nowhere is not acted on (S-083, A-60). */
@@ -67,6 +74,7 @@ function fail(c: Context<HttpEnvironment>, error: Error): Response {
   if (error instanceof ValidationError) return jsonAnswer(c, { detail: error.detail }, 422)
   const found = unexpected(error)
   for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
+  if (found.kind === 'broken-off') return new Response(null, { status: found.status })
   if (found.kind === 'unexpected') return jsonAnswer(c, failed('server_error', `unexpected error ${found.id}`), 500)
   return jsonAnswer(c, failed('service_unavailable', 'the database is not available'), 503)
 }

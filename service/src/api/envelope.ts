@@ -18,6 +18,7 @@ export type ErrorType =
   | 'method_not_allowed'
   | 'body_too_large'
   | 'unsupported_media_type'
+  | 'misdirected_request'
   | 'server_error'
   | 'service_unavailable'
 

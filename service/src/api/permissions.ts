@@ -16,13 +16,16 @@ export interface EndpointNeeds {
   billing: 'needed' | 'not-needed'
 }
 
-/** Client approval first, then permissions, so that a caller learns nothing it may not act on (S-063). */
-export function checkPermission(bearer: BearerRecord, needs: EndpointNeeds): void {
-  const { client } = bearer
+/** What every call needs: an approved client, if there is one, then `api.access` (S-063). */
+export function checkAccess({ client, permissions }: BearerRecord): void {
   if (client !== undefined && !(client.active && client.approved && includesApi(client.surfaces))) {
     throw forbidden('OAuth client is not approved for this API')
   }
-  const isBilled = needs.billing === 'not-needed' || bearer.billing === 'active'
-  const has = (permission: Permission): boolean => bearer.permissions.includes(permission)
-  if (!has('api.access') || !has(needs.permission) || !isBilled) throw forbidden('missing permission')
+  if (!permissions.includes('api.access')) throw forbidden('missing permission')
+}
+
+/** What one endpoint needs besides. */
+export function checkPermission({ billing, permissions }: BearerRecord, needs: EndpointNeeds): void {
+  const isBilled = needs.billing === 'not-needed' || billing === 'active'
+  if (!permissions.includes(needs.permission) || !isBilled) throw forbidden('missing permission')
 }

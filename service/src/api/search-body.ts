@@ -14,6 +14,7 @@ export interface SearchBody<Column extends string, Own> {
 
 //
 const defaultLimit = 100
+const mostLimit = 250
 const mostOffset = 2 ** 31 - 1
 const longestSearch = 256
 
@@ -23,8 +24,8 @@ export function searchBody<Column extends string, Own>(
   { name, schema }: { name: string; schema: z.ZodType<Own> },
 ): z.ZodType<SearchBody<Column, Own>> {
   const shape = {
-    limit: z.int().min(1).max(250).default(defaultLimit),
-    offset: z.int().min(0).max(mostOffset).default(0),
+    limit: wholeNumber(1, mostLimit).default(defaultLimit),
+    offset: wholeNumber(0, mostOffset).default(0),
     search_value: searchText().nullish(),
     filters: filterList(columns),
     sort: sortKeys(columns),
@@ -40,6 +41,11 @@ export function searchBody<Column extends string, Own>(
     },
     own: ((body as Record<string, unknown>)[name] ?? undefined) as Own | undefined,
   }))
+}
+
+/** The bounds come first and end the check, so that a number far out of range is told them alone. */
+function wholeNumber(least: number, most: number): z.ZodNumber {
+  return z.number().min(least, { abort: true }).max(most, { abort: true }).int()
 }
 
 function searchText(): z.ZodType<string> {

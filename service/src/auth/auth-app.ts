@@ -28,7 +28,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   })
   app.use(journalRequests('auth'))
   app.use(strictTransport(service.config.authUrl))
-  app.use(hostGuard(service.config.authUrl))
+  app.use(hostGuard(service.config.authUrl, refuseHost))
   app.use(purgeNowAndThen(service))
   // Pages get no CORS headers: no other origin has a reason to read them (S-011).
   app.use(tokenPath, cors('POST'))
@@ -45,9 +45,14 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   return app
 }
 
+function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
+  return jsonAnswer(c, { error: 'invalid_request', error_description: problem }, 421)
+}
+
 function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Response> {
   const found = unexpected(error)
   for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
+  if (found.kind === 'broken-off') return new Response(null, { status: found.status })
   const isToken = c.req.path === tokenPath
   if (found.kind === 'unavailable') {
     if (!isToken) return showError(c, 503, 'The service cannot reach its data right now. Try again in a moment.')

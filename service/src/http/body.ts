@@ -1,13 +1,24 @@
 export type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
 
+/** The client went away before its body was complete. It gets no response; the journal says 499 (A-51). */
+export class BrokenOffError extends Error {}
+
 /** Reads at most `mostBytes` and never more, whatever Content-Length says. */
 export async function readText(request: Request, mostBytes: number): Promise<TextBody> {
   const declared = request.headers.get('content-length')
   if (Number(declared ?? 0) > mostBytes) return { kind: 'too_large' }
-  // A server's parser ends the body at its declared length, so it needs no stream to count it.
-  if (declared !== null) return bounded(new Uint8Array(await request.arrayBuffer()), mostBytes)
-  if (request.body === null) return { kind: 'text', text: '' }
-  const reader = request.body.getReader()
+  try {
+    // A server's parser ends the body at its declared length, so it needs no stream to count it.
+    if (declared !== null) return bounded(new Uint8Array(await request.arrayBuffer()), mostBytes)
+    return await readStream(request, mostBytes)
+  } catch (cause) {
+    throw new BrokenOffError('the body ended early', { cause })
+  }
+}
+
+async function readStream({ body }: Request, mostBytes: number): Promise<TextBody> {
+  if (body === null) return { kind: 'text', text: '' }
+  const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
   for (;;) {

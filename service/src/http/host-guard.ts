@@ -11,14 +11,15 @@ export function ownHosts(origin: string): Set<string> {
   return new Set(isLoopback ? loopbackHosts.map((host) => host + suffix) : [url.host])
 }
 
-/** Refuses a foreign Host, which is how a page on another name reaches a loopback server by DNS rebinding. */
-export function hostGuard(origin: string): MiddlewareHandler<HttpEnvironment> {
+/** Refuses a foreign Host (421, A-13), because that is how a page reaches a loopback server by DNS rebinding. */
+export function hostGuard(
+  origin: string,
+  refuse: (c: Context<HttpEnvironment>, problem: string) => Response,
+): MiddlewareHandler<HttpEnvironment> {
   const hosts = ownHosts(origin)
   return async (c, next) => {
     const host = c.req.header('host') ?? new URL(c.req.url).host
-    if (!hosts.has(host.toLowerCase()))
-      return c.text('this host is not served here', 421, { 'Cache-Control': 'no-store' })
-    return next()
+    return hosts.has(host.toLowerCase()) ? next() : refuse(c, 'this host is not served here')
   }
 }
 
