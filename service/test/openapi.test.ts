@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
 import type { OpenApiDocument, OpenApiOperation } from '../src/openapi/document.ts'
@@ -54,6 +56,41 @@ test('S-081 every answer of every endpoint holds documented members only, and ev
   }
   await call(contextVariables, 404, { token, id: '999999' })
   expect(check.unseen()).toEqual([])
+})
+
+const typeFields = [undefined, null, '', 'T', 't', 5]
+const otherChanges = [
+  ...['agent_name', 'description'].flatMap((name) => [null, '', 5, [], ' '].map((value) => ({ [name]: value }))),
+  ...[null, true, 'yes', 0].map((active) => ({ active })),
+  { agent_name: 'x'.repeat(501) },
+  { unknown: 1 },
+]
+
+test.each([
+  ...typeFields.flatMap((type) => typeFields.map((key) => ({ parent_agent_type: type, parent_agent_type_key: key }))),
+  ...otherChanges,
+])('S-081 the schema of a create body allows what the service takes and nothing else: %j', async (change) => {
+  const { service } = assembly
+  // What is undefined does not arrive.
+  const body = JSON.parse(JSON.stringify({ ...newAgent, agent_name: randomUUID(), ...change }))
+  const isAllowed = new Ajv2020({ strict: false })
+    .addSchema({ $id: 'document', components: document.components })
+    .compile({ $ref: 'document#/components/schemas/ParentAgentCreate' })(body)
+  const answer = await callApi(service, { token, path: create, body })
+  const { detail = [] } = (await answer.json()) as { detail?: { type: string }[] }
+  // That two types agree is no matter of form.
+  const isTaken = answer.status === 200 || detail.every(({ type }) => type === 'value_error')
+  expect([isAllowed, detail]).toEqual([isTaken, detail])
+})
+
+test('S-078 S-081 a create body needs one of the two type fields, and the document says so', async () => {
+  const { anyOf } = document.components.schemas.ParentAgentCreate ?? {}
+  expect(anyOf).toEqual([
+    { required: ['parent_agent_type'], properties: { parent_agent_type: { type: 'string' } } },
+    { required: ['parent_agent_type_key'], properties: { parent_agent_type_key: { type: 'string' } } },
+  ])
+  const html = await (await assembly.service.fetch(`${assembly.service.baseUrl}/docs`)).text()
+  expect(html).toContain('Give parent_agent_type, parent_agent_type_key or both.')
 })
 
 test('S-081 the check itself notices a missing, an undocumented and a mistyped member', () => {

@@ -25,6 +25,14 @@ export interface CreateBody {
   active: boolean
 }
 
+const typeFields = ['parent_agent_type', 'parent_agent_type_key']
+
+/** What the check below asks for, in the words of JSON Schema; null counts as absent (A-07). */
+const oneTypeField = {
+  description: `Give ${typeFields.join(', ')} or both.`,
+  anyOf: typeFields.map((name) => ({ required: [name], properties: { [name]: { type: 'string' } } })),
+}
+
 /** agent_name and description are required, active is on unless said otherwise (A-06). */
 export const createParentAgentBody: z.ZodType<CreateBody> = z
   .object({
@@ -43,6 +51,7 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
       context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'value_error' } })
     }
   })
+  .meta(oneTypeField)
   .transform((body) => {
     const typeKey = body.parent_agent_type_key ?? keyOf(body.parent_agent_type ?? '')
     const { agent_name, description } = body

@@ -26,6 +26,7 @@ export function showApiDocs(c: Context<HttpEnvironment>, document: OpenApiDocume
       {Object.entries(components.schemas).map(([name, schema]) => (
         <section id={name}>
           <h3>{name}</h3>
+          {schema.description === undefined ? null : <p>{schema.description}</p>}
           <Members schema={schema} />
         </section>
       ))}
