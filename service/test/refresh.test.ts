@@ -254,12 +254,38 @@ test('S-052 rotated tokens are remembered after the cleaning', async () => {
   expect(await apiStatus(latest.access_token)).toBe(401)
 })
 
+test.each(['api.access', 'api.access api.access', ''])(
+  'A-53 S-053 a refresh that names the scope it has is 200: %j',
+  async (scope) => {
+    const { refresh_token } = await login(service)
+    const answer = await refresh(service, client, refresh_token, { scope })
+    const { scope: given, refresh_token: next } = (await answer.json()) as TokenAnswer
+    expect([answer.status, given, next === refresh_token]).toEqual([200, 'api.access', false])
+    // The same once more, within the grace period.
+    const again = await refresh(service, client, refresh_token, { scope })
+    expect([again.status, ((await again.json()) as TokenAnswer).refresh_token]).toEqual([200, next])
+  },
+)
+
+test('A-53 S-050 a wider scope neither uses the token nor hides that it came again', async () => {
+  const { refresh_token } = await login(service)
+  const second = await rotate(refresh_token)
+  const inGrace = await refresh(service, client, refresh_token, { scope: 'admin' })
+  expect([inGrace.status, await errorOf(inGrace)]).toEqual([400, 'invalid_scope'])
+  const third = await rotate(second.refresh_token)
+  const replayed = await refresh(service, client, refresh_token, { scope: 'admin' })
+  expect([replayed.status, await errorOf(replayed)]).toEqual([400, 'invalid_grant'])
+  await expectRefused(third.refresh_token)
+})
+
 test('S-053 a refresh token belongs to its client and keeps its scope', async () => {
   const { refresh_token } = await login(service)
   const answer = await refresh(service, clientOf(service, 'Other confidential'), refresh_token)
   expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
-  const wider = await refresh(service, client, refresh_token, { scope: 'api.access admin' })
-  expect([wider.status, await errorOf(wider)]).toEqual([400, 'invalid_scope'])
+  for (const scope of ['api.access admin', 'admin', 'API.ACCESS', 'api.access ', ' ', 'api.access  api.access']) {
+    const wider = await refresh(service, client, refresh_token, { scope })
+    expect([scope, wider.status, await errorOf(wider)]).toEqual([scope, 400, 'invalid_scope'])
+  }
   expect((await rotate(refresh_token)).scope).toBe('api.access')
 })
 

@@ -19,7 +19,7 @@ import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
 import { hashToken, seal, unseal } from './secrets.ts'
 import type { TokenFields } from './token-request.ts'
 
-type Result = IssuedTokens | Replay | 'refused' | 'unapproved'
+type Result = IssuedTokens | Replay | 'refused' | 'unapproved' | 'wider'
 
 interface Use {
   tx: Db
@@ -37,11 +37,12 @@ export async function refreshGrant(
 ): Promise<IssuedTokens> {
   const presented = fields('refresh_token')
   if (presented === undefined) throw invalidRequest('refresh_token is missing')
-  if (fields('scope') !== undefined) {
-    throw new OAuthError({ error: 'invalid_scope', description: 'the scope of a grant stays as it is' })
-  }
-  const result = await transact(service.store.db, (tx) => findAndUse(service, { tx, client, presented }))
+  const scope = fields('scope')
+  const result = await transact(service.store.db, (tx) => findAndUse(service, { tx, client, presented }, scope))
   if (result === 'refused') throw invalidGrant()
+  if (result === 'wider') {
+    throw new OAuthError({ error: 'invalid_scope', description: 'the grant has no other scope than api.access' })
+  }
   if (result === 'unapproved') {
     throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
   }
@@ -55,6 +56,7 @@ export async function refreshGrant(
 async function findAndUse(
   service: ServiceContext,
   { tx, client, presented }: Pick<Use, 'tx' | 'client' | 'presented'>,
+  scope: string | undefined,
 ): Promise<Result> {
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented)
@@ -72,10 +74,16 @@ async function findAndUse(
     tenantId: grant.tenant_id,
   })
   if (typeof standing === 'string') return standing
+  if (!isHeld(scope, grant.scope)) return 'wider'
   const use = { tx, client, presented, grant, permissions: standing.permissions }
   if (grant.used_ms !== null) return giveAgain(service, use)
   if (grant.idle_expires_ms <= nowMs) return 'refused'
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
+}
+
+/** A grant has one scope value, so no scope is narrower; named twice it is still the same (RFC 6749 §3.3, §6, A-53). */
+function isHeld(scope: string | undefined, granted: string): boolean {
+  return scope === undefined || scope.split(' ').every((name) => name === granted)
 }
 
 async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> {
