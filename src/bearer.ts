@@ -1,6 +1,7 @@
 import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
-import { allowedTargets, type BearerScope } from './bearer/scope.ts'
+import { allowedTargets, type BearerScope, hasUserInfo } from './bearer/scope.ts'
+import { settingsOf } from './bearer/settings.ts'
 import { invalid } from './config/invalid.ts'
 import { checkOptions, type OptionKinds } from './config/options.ts'
 import { discardBody } from './discard-body.ts'
@@ -37,25 +38,25 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     const send = injected ?? fetch
     const target = targetOf(input)
     if (target === undefined) {
-      if (elsewhere === 'pass') return send(input, init)
-      throw new AgentAuthError('origin_forbidden', 'The token may not go to this URL: see baseUrl or origins.')
+      checkElsewhere(input, elsewhere)
+      return send(input, init)
     }
-    // The members of a Request are not its own: spreading one would lose them.
-    if (init && 'clone' in init) return bearerFetch(new Request(target, init))
-    const request = input instanceof Request ? input : undefined
-    const headers = new Headers(init?.headers ?? request?.headers)
-    if (headers.has('authorization')) return send(request ?? target, init)
-    const signal = init?.signal ?? request?.signal
+    const request = typeof target === 'string' ? undefined : target
+    const settings = settingsOf(init, request)
+    const headers = new Headers(settings.headers ?? request?.headers)
+    if (headers.has('authorization')) return send(target, init)
+    const { signal = request?.signal } = settings
     // Before any waiting: what the caller changes afterwards belongs to its next call.
-    const replay = replayable(request ?? target, { ...init, headers })
+    const replay = replayable(target, { ...settings, headers })
     let response: Response | undefined
+    let token: string | undefined
     try {
-      const token = await tokenFrom(tokens, { signal })
+      token = await tokenFrom(tokens, { signal })
       headers.set('authorization', `Bearer ${token}`)
       response = await send(replay.input, replay.init)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
       // A 401 from where a redirect led says nothing about a token that did not travel there.
-      if (response.redirected && !targetOf(response.url)) return response
+      if (response.redirected && !(response.url && targetOf(response.url))) return response
       const newer = await tokenFrom(tokens, { rejected: token, signal })
       const again = newer === token ? undefined : await replay.again?.()
       if (!again) return response
@@ -64,12 +65,19 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
       return await send(again.input, { ...again.init, headers })
     } catch (error) {
       if (response) discardBody(response)
+      if (token === undefined) replay.discard?.()
       throw error
     } finally {
       replay.release?.()
     }
   }
   return bearerFetch
+}
+
+function checkElsewhere(input: Parameters<typeof fetch>[0], elsewhere: 'pass' | 'reject'): void {
+  if (hasUserInfo(input)) throw new AgentAuthError('origin_forbidden', 'A URL must not hold a user name or password.')
+  if (elsewhere === 'pass') return
+  throw new AgentAuthError('origin_forbidden', 'The token may not go to this URL: see baseUrl or origins.')
 }
 
 /** A user session token cannot be renewed: after a 401 it is still the same. */
@@ -87,7 +95,7 @@ async function tokenFrom(
     return checkToken(await source.getAccessToken(options))
   } catch (error) {
     // A caller that aborts a `fetch` expects its own reason back.
-    if (signal?.aborted) throw signal.reason
+    if (signal?.aborted) throw signal.reason === undefined ? error : signal.reason
     // When nothing can renew the token, the API's own 401 tells the caller more than an error would.
     if (rejected && isAgentAuthError(error) && error.code === 'login_required') return rejected
     throw error

@@ -56,7 +56,7 @@ const stages: Record<string, string[]> = {
     'session/sign-out.ts',
     'session.ts',
   ],
-  bearer: ['bearer/scope.ts', 'bearer/challenge.ts', 'bearer/replay.ts', 'bearer.ts'],
+  bearer: ['bearer/scope.ts', 'bearer/challenge.ts', 'bearer/replay.ts', 'bearer/settings.ts', 'bearer.ts'],
   index: ['index.ts'],
 }
 

@@ -21,6 +21,13 @@ const ways: [where: string, call: Call][] = [
   ],
 ]
 
+it('C-102 F068 a signal without a reason, as on React Native, ends in the code aborted', async () => {
+  const signed = await signedIn({ token })
+  const signal = Object.defineProperty(AbortSignal.abort(), 'reason', { value: undefined })
+  const send = createBearerFetch(signed.session, { baseUrl, fetch: async () => new Response() })
+  await expect(send(url, { signal })).rejects.toMatchObject({ code: 'aborted' })
+})
+
 describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
   it('C-102 F068 fired before: its own reason, and nothing is sent', async () => {
     const signed = await signedIn({ token })

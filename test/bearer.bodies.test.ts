@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { createBearerFetch } from 'agent-auth'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type SignedIn, signedIn } from './support/signed-in.ts'
 import { respond, startWire, type Wire, type WireRequest } from './support/wire.ts'
 
@@ -181,6 +183,130 @@ describe('or not at all', () => {
       for (let turns = 0; turns < 20; turns++) await turn()
       expect(pulls).toBe(before)
     }
+  })
+})
+
+describe('a body that is not sent', () => {
+  /** A source that stays open, as an open file does, until it is cancelled. */
+  function open(): { body: ReadableStream<Uint8Array>; cancelled: () => boolean } {
+    let isCancelled = false
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(bytes(1_024)),
+      cancel() {
+        isCancelled = true
+      },
+    })
+    return { body, cancelled: () => isCancelled }
+  }
+  const ways: [where: string, call: (send: typeof fetch, init: RequestInit) => Promise<Response>][] = [
+    ['the settings', (send, init) => send(wire.url, init)],
+    ['a Request', (send, init) => send(new Request(wire.url, init))],
+    ['a Request given as the settings', (send, init) => send(wire.url, new Request(wire.url, init))],
+    ['the settings beside a Request', (send, init) => send(new Request(wire.url, { method: 'POST', body: 'x' }), init)],
+  ]
+  const streaming = (body: BodyInit, more: RequestInit = {}): RequestInit =>
+    post(body, { duplex: 'half', ...more } as RequestInit)
+
+  it.each(ways)('C-097 is cancelled when no token can be had: a stream in %s', async (_, call) => {
+    await start()
+    const { body, cancelled } = open()
+    await signed.session.signOut()
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+    await expect(call(send, streaming(body))).rejects.toMatchObject({ code: 'login_required' })
+    await expect.poll(cancelled).toBe(true)
+    expect(wire.requests).toEqual([])
+  })
+
+  it.each(ways)('C-097 C-102 is cancelled when the signal fired before: a stream in %s', async (_, call) => {
+    await start()
+    const { body, cancelled } = open()
+    const signal = AbortSignal.abort(new Error('enough'))
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+    await expect(call(send, streaming(body, { signal }))).rejects.toThrow('enough')
+    await expect.poll(cancelled).toBe(true)
+    expect(wire.requests).toEqual([])
+  })
+
+  it.each(ways)('C-097 is cancelled when the token cannot stand in a header: a stream in %s', async (_, call) => {
+    await start()
+    const { body, cancelled } = open()
+    const send = createBearerFetch({ getAccessToken: async () => 'a b' }, { baseUrl: wire.url })
+    await expect(call(send, streaming(body))).rejects.toMatchObject({ code: 'config_invalid' })
+    await expect.poll(cancelled).toBe(true)
+  })
+
+  it('C-097 frees files: none stays open of uploads while signed out', async () => {
+    await start()
+    await signed.session.signOut()
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+    const files = Array.from({ length: 20 }, () => createReadStream(fileURLToPath(import.meta.url)))
+    await Promise.all(files.map((file) => once(file, 'open')))
+    const closed = Promise.all(
+      files.map((file) => new Promise<void>((resolve) => file.on('error', () => {}).on('close', () => resolve()))),
+    )
+    for (const file of files) {
+      const body = Readable.toWeb(file) as ReadableStream<Uint8Array>
+      await expect(send(wire.url, streaming(body))).rejects.toMatchObject({ code: 'login_required' })
+    }
+    await closed
+  })
+})
+
+describe('platforms whose classes do less', () => {
+  afterEach(() => vi.unstubAllGlobals())
+
+  it('C-097 a FormData that cannot be listed, as React Native\u2019s, is sent as it is, once', async () => {
+    await start()
+    class FormData {
+      readonly parts: [string, unknown][] = []
+      append(name: string, value: unknown): void {
+        this.parts.push([name, value])
+      }
+    }
+    vi.stubGlobal('FormData', FormData)
+    const body = new FormData()
+    body.append('photo', { uri: 'file:///x.jpg', type: 'image/jpeg', name: 'x.jpg' })
+    const sent: unknown[] = []
+    const send = createBearerFetch(signed.session, {
+      baseUrl: wire.url,
+      fetch: async (_, init) => {
+        sent.push(init?.body)
+        return new Response(null, { status: 401 })
+      },
+    })
+    expect((await send(wire.url, post(body as unknown as BodyInit))).status).toBe(401)
+    expect(sent).toEqual([body])
+  })
+
+  it('C-097 URLSearchParams that cannot be made from each other, as React Native\u2019s, keep their content', async () => {
+    await start()
+    const Native = URLSearchParams
+    class Params {
+      readonly own = new Native()
+      constructor(init?: object) {
+        if (typeof init === 'object') for (const [name, value] of Object.entries(init)) this.append(name, String(value))
+      }
+      append(name: string, value: string): void {
+        this.own.append(name, value)
+      }
+      [Symbol.iterator](): Iterator<[string, string]> {
+        return this.own[Symbol.iterator]()
+      }
+      toString(): string {
+        return `${this.own}`
+      }
+    }
+    vi.stubGlobal('URLSearchParams', Params)
+    const sent: string[] = []
+    const send = createBearerFetch(signed.session, {
+      baseUrl: wire.url,
+      fetch: async (_, init) => {
+        sent.push(String(init?.body))
+        return new Response(null, { status: 401 })
+      },
+    })
+    await send(wire.url, post(new Params({ a: '1', b: '&' }) as unknown as BodyInit))
+    expect(sent).toEqual(['a=1&b=%26', 'a=1&b=%26'])
   })
 })
 

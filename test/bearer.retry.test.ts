@@ -20,6 +20,14 @@ beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
 afterEach(() => server.resetHandlers())
 afterAll(() => server.close())
 
+it('C-097 I6 a 401 from where a redirect led that shows no URL is handed over', async () => {
+  const answer = Object.defineProperty(new Response(null, { status: 401 }), 'redirected', { value: true })
+  const api = apiStub(() => answer)
+  const signed = await signedIn()
+  expect(await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(`${baseUrl}/x`)).toBe(answer)
+  expect([api.calls.length, signed.refreshes]).toEqual([1, 0])
+})
+
 describe('one retry', () => {
   it('C-094 F060 100 calls with a stale token: one refresh, 100 retries, all succeed', async () => {
     const signed = await signedIn({ token })

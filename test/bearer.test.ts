@@ -293,6 +293,37 @@ describe('platform errors that quote a secret', () => {
     expect(api.calls).toEqual([])
   })
 
+  it('C-063 a request URL with credentials is refused with a code of ours, unquoted, also where requests elsewhere pass', async () => {
+    const call = createBearerFetch(secret('token'), { baseUrl })
+    const made = secret('password')
+    for (const target of [
+      `https://me:${made}@api.example.com/v1/x`,
+      new URL(`https://me:${made}@api.example.com/v1/x`),
+      `https://${made}@evil.example/`,
+      `//me:${made}@api.example.com/v1/x`,
+      `https:\\\\me:${made}@api.example.com\\x`,
+      `ftp://me:${made}@files.example.com/x`,
+      `https://me:${made}@[no-address]/x`,
+      `https://me:${made}@api.example.com:99999/x`,
+      { toString: () => `https://me:${made}@api.example.com/v1/x` } as URL,
+    ]) {
+      const error: unknown = await call(target).catch((reason: unknown) => reason)
+      expect([String(target).replace(made, ''), error]).toMatchObject([
+        String(target).replace(made, ''),
+        { code: 'origin_forbidden', retryable: false },
+      ])
+      assertNoLeak(error, 'the refusal')
+    }
+  })
+
+  it('C-063 an @ elsewhere in a URL is no user info', async () => {
+    const api = apiStub(ok)
+    const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
+    const targets = ['https://files.example.net/@me', 'https://files.example.net/?to=a@b.example', '/@me', 'data:,a@b']
+    for (const target of targets) await call(target)
+    expect(api.calls.map(({ input }) => input)).toEqual(targets)
+  })
+
   it('C-063 a network error of the platform holds nothing of the token', async () => {
     const { session } = await signedIn()
     const error: unknown = await createBearerFetch(session, { baseUrl: 'http://127.0.0.1:9' })(

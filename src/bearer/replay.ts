@@ -13,6 +13,8 @@ export interface Replay extends Sending {
   again?(): Promise<Sending | undefined>
   /** Lets go of what was kept for a second sending. */
   release?(): void
+  /** Cancels a body that is not sent at all, so that its source is closed. */
+  discard?(): void
 }
 
 /** Prepares the second sending before the first, without touching the caller's objects. */
@@ -20,19 +22,28 @@ export function replayable(input: Request | string, init: RequestInit): Replay {
   const { body, method } = init
   if (body == null) {
     if (typeof input === 'string' || /^(GET|HEAD)$/i.test(method ?? input.method)) return twice(input, init)
+    // The streams of some polyfills stand still until both copies are read.
+    if (input.body && !('getReader' in input.body)) return { input, init }
     const spare = input.clone()
-    return { ...(spare.body ? buffered({ input: spare, init }, spare.body) : twice(spare, init)), input }
+    if (!spare.body) return { ...twice(spare, init), input }
+    return { ...buffered({ input: spare, init }, spare.body), input, discard: () => cancel(input.body) }
   }
   if (typeof body === 'object' && 'getReader' in body) {
     const [first, spare] = body.tee()
     return {
       ...buffered({ input, init }, spare as ReadableStream<Uint8Array<ArrayBuffer>>),
       init: { ...init, body: first },
+      discard: () => cancel(first),
     }
   }
   const kept = snapshot(body)
   if (kept === undefined) return { input, init }
   return twice(input, kept === body ? init : { ...init, body: kept })
+}
+
+/** Not awaited: a source may take its time. */
+function cancel(body: ReadableStream | null): void {
+  body?.cancel().catch(() => {})
 }
 
 function twice(input: Request | string, init: RequestInit): Replay {
@@ -60,11 +71,17 @@ function buffered({ input, init }: Sending, spare: ReadableStream<Uint8Array<Arr
 /** A copy the caller cannot change between the two sendings; undefined for what can be read only once. */
 function snapshot(body: Exclude<BodyInit, ReadableStream>): BodyInit | undefined {
   if (typeof body === 'string' || body instanceof Blob) return body
-  if (body instanceof URLSearchParams) return new URLSearchParams(body)
   if (body instanceof ArrayBuffer) return body.slice(0)
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()
-  if (!(body instanceof FormData)) return undefined
-  const copy = new FormData()
-  for (const [name, value] of body) copy.append(name, value)
+  if (body instanceof URLSearchParams) return copied(body, new URLSearchParams())
+  return body instanceof FormData ? copied(body, new FormData()) : undefined
+}
+
+type Fields = Iterable<[string, FormDataEntryValue]>
+
+/** Field by field: elsewhere than in browsers these classes may not take each other, or not be listed at all. */
+function copied<T extends URLSearchParams | FormData>(body: T, copy: T): T | undefined {
+  if (!(Symbol.iterator in body)) return undefined
+  for (const [name, value] of body as Fields) copy.append(name, value as string)
   return copy
 }

@@ -8,12 +8,15 @@ export type BearerScope =
   | { readonly origins: readonly string[]; readonly baseUrl?: undefined }
 
 type FetchInput = Parameters<typeof fetch>[0]
+type Target = string | Request
+
+const encoded = /%([\da-f]{2})/gi
 
 /**
- * Returns a function that gives the absolute URL of a request that may carry the token, else undefined. What it gives is
- * what must be sent, so that both look at the same parse. Relative URLs are resolved against `baseUrl`.
+ * Returns a function that gives what must be sent of a request that may carry the token, else undefined: the absolute URL
+ * that was judged, or a Request that goes there. Relative text is resolved against `baseUrl`; all else must be absolute.
  */
-export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: FetchInput) => string | undefined {
+export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: FetchInput) => Target | undefined {
   const named = baseUrl === undefined ? origins : [baseUrl]
   const bases = named.map((url) => new URL(checkServiceUrl('baseUrl or origins', url)))
   const [first] = bases
@@ -24,25 +27,52 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: 
   const allowed = bases.map(({ origin }) => origin)
   const relativeTo = baseUrl === undefined ? undefined : `${allowed[0]}${prefix}/`
   // Requests repeat, and parsing is most of the cost of a call with a good token.
-  let last: { text?: string | undefined; base?: string | undefined; target?: string | undefined } = {}
+  let last: { text?: string | undefined; base?: string | undefined; url?: string | undefined } = {}
   return (input) => {
     const text = textOf(input)
-    const base = relativeTo ?? globalThis.document?.baseURI ?? globalThis.location?.href
+    const base = typeof input === 'string' ? (relativeTo ?? pageUrl()) : undefined
     if (last.text !== text || last.base !== base)
-      last = {
-        text,
-        base,
-        target: judge(text === undefined ? text : attempt(() => new URL(text, base)), allowed, prefix),
-      }
-    return last.target
+      last = { text, base, url: text === undefined ? text : judge(parse(text, base), allowed, prefix) }
+    return last.url && input instanceof Request ? requestTo(input, text) : last.url
   }
 }
 
-/** What will be sent: a subclass of Request may show another URL than its own; what only looks like one is not judged. */
+/** Whether the URL of a request holds a user name or password: every `fetch` refuses it with an error that quotes it. */
+export function hasUserInfo(input: FetchInput): boolean {
+  const text = textOf(input) ?? ''
+  const url = parse(text, pageUrl())
+  return url ? `${url.username}${url.password}` !== '' : /^[^?#]*[/\\]{2}[^/\\?#]*@/.test(text)
+}
+
+function pageUrl(): string | undefined {
+  return globalThis.document?.baseURI ?? globalThis.location?.href
+}
+
+function parse(text: string, base: string | undefined): URL | undefined {
+  return attempt(() => new URL(text, base))
+}
+
+/** The URL as text, read once; what only looks like a Request, or shows another URL than it goes to, has none. */
 function textOf(input: FetchInput): string | undefined {
   if (typeof input === 'string') return input
-  if (input instanceof Request) return String(Reflect.get(Request.prototype, 'url', input))
-  return 'url' in input ? undefined : String(input)
+  return attempt(() => {
+    if (!(input instanceof Request)) return 'url' in input ? undefined : String(input)
+    const { url } = input
+    const getter = urlGetter()
+    return typeof url === 'string' && (!getter || getter.call(input) === url) ? url : undefined
+  })
+}
+
+/** What `fetch` goes by. Undefined where the URL is a property that can be set, as on React Native. */
+function urlGetter(): (() => unknown) | undefined {
+  return Object.getOwnPropertyDescriptor(Request.prototype, 'url')?.get
+}
+
+/** A Request whose URL nobody can change while the token is waited for. */
+function requestTo(request: Request, url: string | undefined): Request | undefined {
+  if (urlGetter()) return request
+  const copy = Request.prototype.clone.call(request)
+  return copy.url === url ? copy : undefined
 }
 
 function judge(url: URL | undefined, allowed: readonly string[], prefix: string): string | undefined {
@@ -51,6 +81,22 @@ function judge(url: URL | undefined, allowed: readonly string[], prefix: string)
     return undefined
   const { pathname, href } = url
   const inside = pathname === prefix || pathname.startsWith(`${prefix}/`)
-  // Behind a path prefix, an encoded separator may climb out where the server decodes it.
-  return inside && !(prefix && /%2f|%5c/i.test(pathname)) ? href : undefined
+  return inside && !(prefix && mayClimb(pathname)) ? href : undefined
+}
+
+/** Whether a server that decodes a path, even more than once, or drops what follows a `;` may read this one as a way up. */
+function mayClimb(path: string): boolean {
+  if (!/[%;]/.test(path)) return false
+  let decoded = path
+  for (let times = 0; times < 4; times++) decoded = decoded.replace(encoded, decodeByte)
+  const segments = decoded.split(/[/\\]/)
+  return (
+    segments.length > path.split('/').length ||
+    segments.some((name) => /^\.\.?\s*(;|\p{Cc}|$)/u.test(name)) ||
+    decoded.search(encoded) >= 0
+  )
+}
+
+function decodeByte(_: string, hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16))
 }

@@ -139,6 +139,26 @@ const written: readonly UrlVector[] = [
     'https://api.example.com/v1%2fx',
     'https://api.example.com/v1%2f..%2fx',
     'https://api.example.com/v1/x%2f..%2f..%2fadmin',
+    // what a server makes a way up of that decodes twice, or drops parameters of a segment
+    'https://api.example.com/v1/..;/admin',
+    'https://api.example.com/v1/..;a=b/admin',
+    'https://api.example.com/v1/..;',
+    'https://api.example.com/v1/.;/x',
+    'https://api.example.com/v1/%2e%2e;/admin',
+    'https://api.example.com/v1/..%3b/admin',
+    'https://api.example.com/v1/..%253B/admin',
+    'https://api.example.com/v1/x/..;/..;/admin',
+    'https://api.example.com/v1/..%00/admin',
+    'https://api.example.com/v1/..%20/admin',
+    'https://api.example.com/v1/..%09',
+    'https://api.example.com/v1/%252e%252e/admin',
+    'https://api.example.com/v1/.%252E/admin',
+    'https://api.example.com/v1/%252e%252e%252fadmin',
+    'https://api.example.com/v1/..%255cadmin',
+    'https://api.example.com/v1/%25252e%25252e%25252fadmin',
+    'https://api.example.com/v1/..%25%32%66admin',
+    'https://api.example.com/v1/%25%32%65%252e/admin',
+    'https://api.example.com/v1/..%2525252525252fadmin',
     // relative
     '..',
     '../',
@@ -188,7 +208,23 @@ const schemes = ['https:', 'http:', 'ws:', 'wss:', 'ftp:']
 const ownHosts = ['api.example.com', 'API.example.COM', 'api.example.com:443', 'api%2eexample.com']
 const climbs = ['..', '%2e%2e', '.%2E', '%2e.', '..%2f', '..%5c', '%2e%2e%2f', '%2e%2e%5c', '..%2F..', 'a%2f..%2f..']
 const tails = ['', '/', '/x', '/v2/x', '?q', '#h']
-const insides = ['', '/', '/x', '/x/y?q=/../', '/%20', '/..x', '/x..', '/.%20.', '/x?%2f', '/x#%2e%2e', '/%252e%252e']
+const insides = [
+  '/100%25',
+  '/%25zz',
+  '/a;b=c/x',
+  '/x..;y',
+  '/%E2%98%83%20%26',
+  '',
+  '/',
+  '/x',
+  '/x/y?q=/../',
+  '/%20',
+  '/..x',
+  '/x..',
+  '/.%20.',
+  '/x?%2f',
+  '/x#%2e%2e',
+]
 
 /** Crossings of those ideas. */
 const generated: readonly UrlVector[] = [
