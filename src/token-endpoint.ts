@@ -23,8 +23,9 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   const { clock, tokenEndpoint, timeoutMs } = config
   const startedMs = clock.monotonicMs()
   const obtainedAtMs = clock.wallMs()
-  // Looked at before: a network that goes away while the request is under way proves nothing.
-  const offline = globalThis.navigator?.onLine === false
+  // Looked at before: a network that goes away while the request is under way proves nothing. Nor does a browser know of
+  // every network, and a code must not be sent again on its word.
+  const offline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
   let outcome: Outcome = 'ambiguous'
   let status: number | undefined
   try {

@@ -224,6 +224,21 @@ describe('one code, one request', () => {
     expect(first.message).toMatch(/login|sign in/)
   })
 
+  it('C-029 after an error of any kind the code is not sent again where a browser says that it is offline', async () => {
+    vi.stubGlobal('navigator', { onLine: false })
+    try {
+      const { fetch, calls } = scriptedFetch(new TypeError('Failed to fetch'), () => json({ access_token: 'second' }))
+      const config = configWith({ fetch })
+      const grant = await grantFor(config)
+      const error = await failure(exchangeCode(config, grant))
+      expect(error).toMatchObject({ code: 'exchange_interrupted', retryable: false, details: { outcome: 'ambiguous' } })
+      expect(await failure(exchangeCode(config, grant))).toBe(error)
+      expect(calls).toHaveLength(1)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
   it('C-029 a deadline that passes is no invitation to send the code again', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
