@@ -1,4 +1,4 @@
-import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { attempt } from './attempt.ts'
 import { invalid } from './config/invalid.ts'
 import type { AuthConfig } from './config.ts'
@@ -53,7 +53,7 @@ export async function startLogin(
     redirect_uri: redirectUri,
     scope,
     state,
-    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge: await s256(codeVerifier),
     code_challenge_method: 'S256',
   }
   for (const name of Object.keys(params)) if (reserved.test(name)) invalid(`params cannot set ${name}`)
@@ -71,6 +71,13 @@ export async function startLogin(
     createdAtMs: clock.wallMs(),
   })
   return { url, pending: redacted(pending, 'PendingLogin') }
+}
+
+/** RFC 7636 section 4.2. Under jsdom the digest is of another realm, which the function of oauth4webapi does not accept. */
+async function s256(codeVerifier: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier))
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
+  return base64.replace(/\+/g, '-').replace(/\//g, '_').replace('=', '')
 }
 
 function generateState(): string {

@@ -7,7 +7,8 @@ export type SealKeys = ReadonlyMap<string, CryptoKey | Uint8Array>
 export function seal(keys: SealKeys, context: string, text: string): Promise<string> {
   const [[kid, secret] = refuse()] = keys
   const header = { alg: 'dir', enc: 'A256GCM', kid, ctx: context }
-  return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader(header).encrypt(secret)
+  // A copy, because under jsdom the bytes of a TextEncoder are of another realm than the Uint8Array that jose looks for.
+  return new CompactEncrypt(Uint8Array.from(new TextEncoder().encode(text))).setProtectedHeader(header).encrypt(secret)
 }
 
 /** Opens what was sealed under this context; rejects, with an error nobody should see, for everything else. */
