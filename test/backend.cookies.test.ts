@@ -5,7 +5,6 @@ import { crowdedOut, removeLogin } from '../src/backend/login-cookie.ts'
 import { backendContext } from '../src/backend/options.ts'
 import { unseal } from '../src/storage/seal.ts'
 import { type BackendRig, backendRig, guard, type RigOptions } from './support/backend-rig.ts'
-import { failure } from './support/token-flow.ts'
 
 const rigs: BackendRig[] = []
 afterEach(async () => {
@@ -404,34 +403,6 @@ describe('a new login', () => {
     expect(browser.session()).toEqual(before)
     expect(await browser.status()).toBe('signed-in')
     expect((await browser.send('/auth/logout', { method: 'POST', headers: guard })).status).toBe(200)
-  })
-})
-
-describe('the options of a backend', () => {
-  test.each([
-    ['no secrets', { secrets: [] }],
-    ['a short secret', { secrets: ['x'.repeat(31)] }],
-    ['a missing secret', { secrets: [undefined as unknown as string] }],
-    ['a secret twice', { secrets: ['x'.repeat(32), 'x'.repeat(32)] }],
-    ['another callback path', { redirectUri: 'https://app.demo.example/callback' }],
-    ['a base path that is none', { basePath: 'auth' }],
-    ['a base path with dots', { basePath: '/..', redirectUri: 'https://app.demo.example/../callback' }],
-    ['no life', { sessionLifeMs: 0 }],
-    ['an endless life', { sessionLifeMs: Number.POSITIVE_INFINITY }],
-    ['no sessions', { sessions: undefined as never }],
-    ['another SameSite', { sameSite: 'none' as never }],
-    ['an error page elsewhere', { errorPath: '//evil.example' }],
-    ['plain http', { redirectUri: 'http://app.demo.example/auth/callback' }],
-    ['revocation over plain http', { revocationEndpoint: 'http://auth.example.com/revoke' }],
-    ['a route without method', { proxy: ['/api/x'] }],
-    ['a route with a wildcard', { proxy: ['GET /api/*'] }],
-    ['a route with dots', { proxy: ['GET /api/../x'] }],
-    ['a route with a scheme', { proxy: ['GET https://evil.example/x'] }],
-    ['a route that is encoded', { proxy: ['GET /api/%2e'] }],
-    ['a route under the base path', { proxy: ['GET /auth/login'] }],
-  ])('C-119 C-127 %s: config_invalid at once', async (_, changes) => {
-    const rig = await rigOf()
-    expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
   })
 })
 

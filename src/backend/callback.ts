@@ -2,11 +2,13 @@ import { readCallback } from '../callback.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
+import { present } from '../present.ts'
 import { isRecord, sessionName } from '../session/record.ts'
 import { readOr } from '../session/saving.ts'
 import { sessionStore } from '../session/store.ts'
 import { answer, statusOf } from './answers.ts'
 import { cookieLine } from './cookies.ts'
+import type { LoginFailedEvent } from './events.ts'
 import { notNow } from './login.ts'
 import { findLogin, type LoginOnItsWay, removeLogin } from './login-cookie.ts'
 import type { BackendContext } from './options.ts'
@@ -105,15 +107,25 @@ function notFinished(
   error: AgentAuthError,
   { state, login }: { state: string; login: LoginOnItsWay | undefined },
 ): Response {
-  const { code, message, details } = error
-  context.emit({ type: 'login_failed', code })
+  const { code, details } = error
+  // What is no code may be any text of the callback's URL.
+  const [reason] = /^[a-z_]{1,64}$/.exec(details?.error ?? '') ?? []
+  context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason }))
   // Where the code was not sent, loading the page again may succeed.
   const cookies = state && !isUnsent(error) ? [removeLogin(context, state)] : []
   const back = details?.returnTo ?? login?.pending.returnTo ?? '/'
   if (context.errorPath)
     return answer(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
   const again = `${context.basePath}/login?return_to=${encodeURIComponent(back)}`
-  return errorPage(message, code, again, { status: statusOfLogin(code), cookies })
+  return errorPage(messageOf(context, error), code, again, { status: statusOfLogin(code), cookies })
+}
+
+/** For the developer who has mixed up two clients: the token endpoint does not say which kind a client is of. */
+function messageOf({ config }: BackendContext, { message, details }: AgentAuthError): string {
+  if (details?.error !== 'invalid_client') return message
+  return config.clientKind === 'confidential'
+    ? `${message} If clientId names a public client, remove clientSecret: a public client has no secret.`
+    : `${message} If clientId names a confidential client, set clientSecret.`
 }
 
 function isUnsent(error: unknown): boolean {

@@ -6,7 +6,7 @@ export type BackendEvent =
   | AuthEvent
   | { readonly type: 'login_started' }
   | { readonly type: 'login_finished'; readonly durationMs: number }
-  | { readonly type: 'login_failed'; readonly code: AgentAuthErrorCode }
+  | LoginFailedEvent
   /** `failed`: the refresh token was not revoked, or none could be read; `off`: there is no `revocationEndpoint`. */
   | { readonly type: 'logged_out'; readonly revocation: Revocation }
   /** A request went through to the API; `route` is the template, `status` what the browser was answered. */
@@ -14,6 +14,14 @@ export type BackendEvent =
   /** A request was not forwarded. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
 
+export interface LoginFailedEvent {
+  readonly type: 'login_failed'
+  readonly code: AgentAuthErrorCode
+  /** The `error` code of the authorization server. RFC 6749 sections 4.1.2.1 and 5.2. */
+  readonly error?: string
+}
+
 export type Revocation = 'done' | 'failed' | 'off'
 
-export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'headers' | 'body' | 'busy'
+/** `body`: too large. `body_read`: other code, such as `express.json()`, read it before the backend. */
+export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'headers' | 'body' | 'body_read' | 'busy'

@@ -1,6 +1,7 @@
+import { invalid } from '../config/invalid.ts'
+import { checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { checkServiceUrl } from '../config/service-url.ts'
-import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
-import { AgentAuthError } from '../errors.ts'
+import { type AuthConfig, type AuthConfigOptions, authOptionKinds, configFrom } from '../config.ts'
 import type { SealKeys } from '../storage/seal.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { type CookieKind, cookieKinds, type LoginCookieKind } from './cookies.ts'
@@ -57,10 +58,24 @@ export interface BackendContext {
   emit(event: BackendEvent): void
 }
 
+const optionKinds: OptionKinds<BackendOptions> = {
+  ...authOptionKinds,
+  sessions: storageKind,
+  secrets: 'list',
+  basePath: 'string',
+  proxy: 'list',
+  proxyHeaders: checkedElsewhere,
+  sameSite: { oneOf: ['strict', 'lax'] },
+  sessionLifeMs: 'number',
+  errorPath: 'string',
+  revocationEndpoint: 'string',
+}
+
 const dayMs = 86_400_000
 
 /** Checks the options once; throws `config_invalid`. */
 export function backendContext(options: BackendOptions): BackendContext {
+  checkOptions('createBackend', options, optionKinds)
   const { sessions, secrets, basePath = '/auth', proxy = [], sameSite = 'strict', sessionLifeMs = 30 * dayMs } = options
   const { errorPath, revocationEndpoint } = options
   const config = configFrom(options as AuthConfigOptions)
@@ -68,8 +83,7 @@ export function backendContext(options: BackendOptions): BackendContext {
   // Dots are refused by the next line: the URL has lost them.
   if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid('basePath must be a plain path such as /auth')
   if (pathname !== `${basePath}/callback`) invalid(`redirectUri must end in ${basePath}/callback`)
-  if (typeof sessions?.getItem !== 'function') invalid('sessions must be a storage')
-  if (!['strict', 'lax'].includes(sameSite)) invalid('sameSite must be strict or lax')
+  if (!sessions) invalid('sessions is missing')
   if (!(sessionLifeMs >= 60_000 && sessionLifeMs <= 400 * dayMs)) invalid('sessionLifeMs must be a minute to 400 days')
   if (errorPath !== undefined && !/^\/(?![/\\])[^?#\s]*$/.test(errorPath)) invalid('errorPath must be a path')
   if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)
@@ -92,8 +106,4 @@ export function backendContext(options: BackendOptions): BackendContext {
     revocationEndpoint,
     emit: config.emit as (event: BackendEvent) => void,
   })
-}
-
-function invalid(what: string): never {
-  throw new AgentAuthError('config_invalid', `Configuration: ${what}.`)
 }

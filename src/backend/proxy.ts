@@ -4,7 +4,7 @@ import type { ProxyRefusal } from './events.ts'
 import { apiFetch } from './get-session.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
-import { BodyTooLarge, drained, relayed, requestBody } from './proxy/bodies.ts'
+import { type BodyProblem, drained, relayed, requestBody, UnfitBody } from './proxy/bodies.ts'
 import { type Fields, isDecoded, type PassedHeaders, requestHeaders, responseHeaders } from './proxy/headers.ts'
 import type { ProxyMatch } from './proxy/routes.ts'
 import { isGuarded } from './same-origin.ts'
@@ -73,7 +73,7 @@ async function forward(call: Call): Promise<Response> {
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  let cause: 'deadline' | 'too_large' | undefined
+  let cause: 'deadline' | BodyProblem | undefined
   const timer = setTimeout(() => {
     cause = 'deadline'
     abort()
@@ -83,8 +83,8 @@ async function forward(call: Call): Promise<Response> {
     call.done()
   })
   try {
-    const body = await requestBody(request, stop.signal, () => {
-      cause = 'too_large'
+    const body = await requestBody(request, stop.signal, (problem) => {
+      cause = problem
     })
     live.fetch ??= apiFetch(context, live.session)
     // Only a request that can neither be followed nor shown in a window is sent by Node without a copy of its body.
@@ -100,7 +100,7 @@ async function forward(call: Call): Promise<Response> {
     // The API may have answered all the same, with something that cannot be passed on.
     abort()
     end()
-    if (error instanceof BodyTooLarge) cause = 'too_large'
+    if (error instanceof UnfitBody) cause = error.problem
     if (cause !== 'deadline' && !request.signal.aborted) await drained(request)
     return notForwarded(call, error, cause)
   } finally {
@@ -123,12 +123,18 @@ function relay(response: Response, passed: PassedHeaders, onEnd: (how: 'done' | 
   return guarded(new Response(body && relayed(body, onEnd), { status, headers }))
 }
 
-function notForwarded(call: Call, error: unknown, cause: 'deadline' | 'too_large' | undefined): Response {
+function notForwarded(call: Call, error: unknown, cause: 'deadline' | BodyProblem | undefined): Response {
   if (cause === 'deadline')
     return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
   if (cause === 'too_large') {
     call.refused = 'body'
     return failed(413, rejected('The body is larger than 1 MiB.'))
+  }
+  if (cause === 'read_before') {
+    call.refused = 'body_read'
+    const message =
+      'The body was read before the backend got the request. Put the backend before express.json() and other body parsers.'
+    return failed(500, { code: 'config_invalid', message })
   }
   if (isAgentAuthError(error)) {
     // Only before sending: after a 401 the API's own answer is passed on instead.

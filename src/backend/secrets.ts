@@ -6,7 +6,7 @@ const minLength = 32
 
 /** Checks the list and returns how to get the keys derived from it, which happens once. Throws `config_invalid`. */
 export function sealKeys(secrets: readonly string[]): () => Promise<SealKeys> {
-  const fit = Array.isArray(secrets) && secrets.length > 0 && new Set(secrets).size === secrets.length
+  const fit = secrets?.length > 0 && new Set(secrets).size === secrets.length
   if (!fit || !secrets.every((secret) => typeof secret === 'string' && secret.length >= minLength))
     throw new AgentAuthError(
       'config_invalid',

@@ -12,6 +12,9 @@ export type OptionKind =
 /** A kind for each option: an option without one does not compile. */
 export type OptionKinds<T> = { readonly [K in keyof T]-?: OptionKind }
 
+/** For a value whose parts are checked by other code, which names them. */
+export const checkedElsewhere: OptionKind = { methods: [] }
+
 export const storageKind: OptionKind = { methods: ['getItem', 'setItem', 'removeItem'] }
 
 /**

@@ -4,30 +4,66 @@ const maxBytes = 1_048_576
 /** Up to here a body is read before it is sent, so that a 401 can be answered by sending it again. */
 const maxHeldBytes = 65_536
 
-/** Thrown into the stream of a body that is larger than 1 MiB. */
-export class BodyTooLarge extends Error {}
+/** `too_large`: over 1 MiB. `read_before`: other code read it, or a part of it, before the backend got the request. */
+export type BodyProblem = 'too_large' | 'read_before'
 
-/** The body to send on. Rejects with `BodyTooLarge` when that is known beforehand; a stream fails with it later. */
+/** Thrown for a body that cannot be sent on, also into its stream. */
+export class UnfitBody extends Error {
+  readonly problem: BodyProblem
+
+  constructor(problem: BodyProblem) {
+    super(problem)
+    this.problem = problem
+  }
+}
+
+/** The body to send on. Rejects with `UnfitBody` when that is known beforehand; a stream fails with it later. */
 export async function requestBody(
   request: Request,
   signal: AbortSignal,
-  onTooLarge: () => void,
+  onUnfit: (problem: BodyProblem) => void,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined> {
   if (/^(GET|HEAD)$/.test(request.method)) return undefined
   const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
-  if (declared > maxBytes && Number.isFinite(declared)) throw new BodyTooLarge()
-  // Only here: a bridge makes the stream when it is looked at, and reading all at once needs none.
-  if (declared > maxHeldBytes) return request.body ? limited(request.body, signal, onTooLarge) : undefined
-  const bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
-  if (bytes.length > maxBytes) throw new BodyTooLarge()
+  if (declared > maxBytes && Number.isFinite(declared)) throw new UnfitBody('too_large')
+  if (declared <= maxHeldBytes) return wholeBody(request, declared, signal)
+  // Only here: a bridge makes the stream when the property is read, and reading the whole body needs none.
+  const { body } = request
+  if (request.bodyUsed || body?.locked) throw new UnfitBody('read_before')
+  if (body) return limited(body, request.headers, { signal, onUnfit })
+  if (minBytes(request.headers) > 0) throw new UnfitBody('read_before')
+  return undefined
+}
+
+async function wholeBody(request: Request, declared: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  let bytes: Uint8Array<ArrayBuffer>
+  try {
+    bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
+  } catch (error) {
+    // What a body that was read rejects with; errors of the connection have other types. Fetch standard, section 5.3.
+    throw error instanceof TypeError ? new UnfitBody('read_before') : error
+  }
+  if (bytes.length > maxBytes) throw new UnfitBody('too_large')
+  if (bytes.length < declared) throw new UnfitBody('read_before')
   return bytes
 }
 
-/** Lets go of the body when the signal fires, so that somebody else can read the rest. */
+/** The least that arrives of a body that no other code has read: HTTP/1.1 clients send an empty one without chunks. */
+function minBytes(headers: Headers): number {
+  const declared = headers.get('content-length')
+  return declared === null ? Number(headers.has('transfer-encoding')) : Number(declared)
+}
+
+interface LimitOptions {
+  readonly signal: AbortSignal
+  readonly onUnfit: (problem: BodyProblem) => void
+}
+
+/** Releases the body when the signal fires, so that other code can read the rest. */
 function limited(
   body: ReadableStream<Uint8Array>,
-  signal: AbortSignal,
-  onTooLarge: () => void,
+  headers: Headers,
+  { signal, onUnfit }: LimitOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
@@ -35,12 +71,14 @@ function limited(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        const refuse = (problem: BodyProblem): void => {
+          onUnfit(problem)
+          controller.error(new UnfitBody(problem))
+        }
         const { done, value } = await reader.read()
-        if (done) return controller.close()
+        if (done) return size < minBytes(headers) ? refuse('read_before') : controller.close()
         size += value.byteLength
-        if (size <= maxBytes) return controller.enqueue(value)
-        onTooLarge()
-        controller.error(new BodyTooLarge())
+        return size > maxBytes ? refuse('too_large') : controller.enqueue(value)
       },
     },
     { highWaterMark: 0 },

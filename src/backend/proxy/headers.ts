@@ -1,4 +1,5 @@
 import { invalid } from '../../config/invalid.ts'
+import { checkedElsewhere, checkOptions } from '../../config/options.ts'
 import { guardHeader } from '../same-origin.ts'
 
 /** What a page may say to the API: about the content and how it wants it, and who traces the call. */
@@ -83,7 +84,9 @@ export interface PassedHeaders {
 }
 
 /** Throws `config_invalid` for names that are none or must not pass. */
-export function passedHeaders({ request, response }: ProxyHeaderNames): PassedHeaders {
+export function passedHeaders(names: ProxyHeaderNames): PassedHeaders {
+  checkOptions('proxyHeaders', names, { request: checkedElsewhere, response: checkedElsewhere })
+  const { request, response } = names
   return {
     toApi: new Set([...passedToApi, ...checkedNames('request', request, neverToApi)]),
     toBrowser: new Set([...passedToBrowser, ...checkedNames('response', response, neverToBrowser)]),
