@@ -52,34 +52,77 @@ test.each([
 })
 
 /** What the page with 400 says as text; it has no link. */
-async function problem(parameters: Record<string, string>, suffix = ''): Promise<string | undefined> {
-  const page = await browser.get(authorizeUrl(service, { parameters }).url + suffix)
+/** What the page says happened, and after that what to do. */
+async function problem(parameters: Record<string, string>, suffix = '', name = 'Demo public'): Promise<string[]> {
+  const { url } = authorizeUrl(service, { client: clientOf(service, name), parameters })
+  const page = await browser.get(url + suffix)
   expect([page.status, page.next, page.html.includes('<a ')]).toEqual([400, undefined, false])
-  return /<p role="alert">([^<]*)/.exec(page.html)?.[1]
+  const said = page.html.slice(page.html.indexOf('<p role="alert">'))
+  return [...said.matchAll(/<p[^>]*>([^<]*)/g)].map(([, text = '']) => text)
 }
+
+const isNotRegistered = 'is not registered for this application (redirect_uri).'
+const useAnother = {
+  public: 'The client id that was sent is public: it is for pages and apps, and a backend uses a confidential one.',
+  confidential:
+    'The client id that was sent is confidential: it is for a backend, and a page or app uses a public one.',
+}
+const register = (uri: string, kind: keyof typeof useAnother) => [
+  `To register it, start agent-service with --redirect-uri ${uri}`,
+  `If the data are kept, register a client of your own at ${service.authUrl}/auth/v1/clients instead.`,
+  useAnother[kind],
+]
+
+test.each([
+  ['http://localhost:5173/callback', 'Open the application at http://127.0.0.1:5173 instead.'],
+  ['http://LOCALHOST/cb', 'Open the application at http://127.0.0.1 instead.'],
+  [
+    'http://app.example/cb',
+    'Use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard, and register that.',
+  ],
+])('S-003 %s is shown as text, with the way out', async (redirect_uri, fix) => {
+  expect(await problem({ redirect_uri })).toEqual([`The return address ${redirect_uri} ${isNotRegistered}`, fix])
+})
+
+test.each([
+  ['http://127.0.0.1:5173/other', 'Demo public', 'public'],
+  ['https://app.example/cb', 'Demo public', 'public'],
+  ['http://127.0.0.1:3001/auth/callback', 'Demo confidential', 'confidential'],
+] as const)(
+  'S-003 %s of the %s client is told --redirect-uri and what kind of client it has',
+  async (uri, name, kind) => {
+    const said = await problem({ redirect_uri: uri }, '', name)
+    expect(said).toEqual([`The return address ${uri} ${isNotRegistered}`, ...register(uri, kind)])
+  },
+)
 
 test.each([
   [
-    'http://localhost:5173/callback',
-    'The return address http://localhost:5173/callback is not registered for this application (redirect_uri). Open the application at http://127.0.0.1:5173 instead.',
+    'a confidential client id in a page',
+    'http://127.0.0.1:5174/callback',
+    'Demo confidential',
+    'public',
+    'confidential',
   ],
-  [
-    'http://LOCALHOST/cb',
-    'The return address http://LOCALHOST/cb is not registered for this application (redirect_uri). Open the application at http://127.0.0.1 instead.',
-  ],
-  [
-    'http://127.0.0.1:5173/other',
-    'The return address http://127.0.0.1:5173/other is not registered for this application (redirect_uri).',
-  ],
-  [
-    'https://localhost:5173/"><b>&',
-    'The return address https://localhost:5173/&quot;&gt;&lt;b&gt;&amp; is not registered for this application (redirect_uri).',
-  ],
-])('S-003 %s is shown as text, localhost with the way out', async (redirect_uri, text) => {
-  expect(await problem({ redirect_uri })).toBe(text)
+  ['a public client id in a backend', 'http://127.0.0.1:3000/auth/callback', 'Demo public', 'confidential', 'public'],
+] as const)('S-003 %s is named', async (_, redirect_uri, name, owner, kind) => {
+  expect(await problem({ redirect_uri }, '', name)).toEqual([
+    `The return address ${redirect_uri} ${isNotRegistered}`,
+    `It is registered for a ${owner} client of the same tenant.`,
+    useAnother[kind],
+  ])
 })
 
-const unshown = 'The return address is not registered for this application (redirect_uri).'
+test('S-003 markup in a return address is text', async () => {
+  const redirect_uri = 'https://localhost:5173/"><b>&'
+  const escaped = 'https://localhost:5173/&quot;&gt;&lt;b&gt;&amp;'
+  expect(await problem({ redirect_uri })).toEqual([
+    `The return address ${escaped} ${isNotRegistered}`,
+    ...register(escaped, 'public'),
+  ])
+})
+
+const unshown = [`The return address ${isNotRegistered}`, 'Send one redirect_uri, exactly as it is registered.']
 test.each([
   'javascript:alert(1)',
   'http://ada:hidden@localhost:5173/',
@@ -90,24 +133,24 @@ test.each([
   'http://localhost/ Call us',
   `http://localhost/${'x'.repeat(184)}`,
 ])('S-003 %j is not shown', async (redirect_uri) => {
-  expect(await problem({ redirect_uri })).toBe(unshown)
+  expect(await problem({ redirect_uri })).toEqual(unshown)
 })
 
 test('S-003 200 characters are shown, and of two return addresses none', async () => {
   const longest = `http://localhost/${'x'.repeat(183)}`
-  expect([longest.length, (await problem({ redirect_uri: longest }))?.includes(longest)]).toEqual([200, true])
-  expect(await problem({ redirect_uri: 'http://localhost/' }, '&redirect_uri=x')).toBe(unshown)
+  expect([longest.length, (await problem({ redirect_uri: longest }))[0]?.includes(longest)]).toEqual([200, true])
+  expect(await problem({ redirect_uri: 'http://localhost/' }, '&redirect_uri=x')).toEqual(unshown)
 })
 
 test('S-003 an unknown client is told of new ids where the service is a developer’s', async () => {
   const unknown = 'The application that sent you here is not known (client_id).'
-  expect(await problem({ client_id: 'app_0' })).toBe(unknown)
+  expect(await problem({ client_id: 'app_0' })).toEqual([unknown])
   await service.close()
   assembly = await assemble({ dev: 'on' })
   service = assembly.service
   browser = new Browser(service.fetch)
   const hint = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
-  expect(await problem({ client_id: 'app_0' })).toBe(`${unknown} ${hint}`)
+  expect(await problem({ client_id: 'app_0' })).toEqual([unknown, hint])
 })
 
 test.each([

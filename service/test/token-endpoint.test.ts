@@ -256,6 +256,61 @@ test.each([
   await expectError(answer, 401, 'invalid_client')
 })
 
+const isPublic = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
+const isConfidential =
+  'this client id is confidential: a backend sends its secret by HTTP Basic, a page or app uses the id of a public client'
+const isUnknown = 'no client has this client_id; a service that keeps no data makes new ids at each start'
+const isWrong = 'client authentication failed'
+
+const mixedUp: [string, Record<string, () => string | undefined>, (() => string) | undefined, string][] = [
+  ['a confidential id in a page', { client_id: () => confidential.clientId }, undefined, isConfidential],
+  [
+    'a confidential id with its secret in the body',
+    { client_id: () => confidential.clientId, client_secret: () => confidential.clientSecret },
+    undefined,
+    isConfidential,
+  ],
+  ['a public id with a secret', {}, () => basic(publicClient, 'secret'), isPublic],
+  [
+    'a public id with a secret in the body',
+    { client_id: () => publicClient.clientId, client_secret: () => 'x' },
+    undefined,
+    isPublic,
+  ],
+  ['an id of an earlier start', { client_id: () => 'app_0' }, undefined, isUnknown],
+  ['no id at all', {}, undefined, isWrong],
+  ['a wrong secret', {}, () => basic(confidential, 'x'), isWrong],
+  ['an unknown id with a secret', {}, () => basic({ ...confidential, clientId: 'app_0' }, 'x'), isWrong],
+]
+
+test.each(mixedUp)(
+  'S-039 S-043 %s is named by the description',
+  async (_, fields, authorization, error_description) => {
+    const sent = Object.entries(fields).map(([name, value]) => [name, value() ?? ''])
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization: authorization() }
+    for (const [grant, type] of [
+      ['refresh_token', jsonType],
+      ['authorization_code', formType],
+    ] as const) {
+      const values = { ...Object.fromEntries(sent), code: 'x', redirect_uri: 'x', refresh_token: 'x' }
+      const body = type === formType ? new URLSearchParams(values).toString() : JSON.stringify(values)
+      const answer = await post({ query: `grant_type=${grant}`, type, body, headers })
+      expect([answer.status, await answer.json()]).toEqual([401, { error: 'invalid_client', error_description }])
+    }
+  },
+)
+
+test('S-026 S-039 an exchange from a return address that is not registered is told how to register it', async () => {
+  const callback = await authorize(service)
+  const answer = await exchange(service, callback, { redirect_uri: 'http://127.0.0.1:5173/other' })
+  const error_description =
+    'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
+  expect([answer.status, await answer.json()]).toEqual([400, { error: 'invalid_grant', error_description }])
+  // A registered one that is not the code's says nothing of the code.
+  const other = await exchange(service, callback, { redirect_uri: 'http://127.0.0.1:5173/callback' })
+  expect(await other.json()).toMatchObject({ error_description: expect.stringContaining('invalid, expired, revoked') })
+})
+
 test('S-044 guessing a secret is slowed down with Retry-After, and the right one works after it', async () => {
   const guess = (secret: string) =>
     post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, secret) } })

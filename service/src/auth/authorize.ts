@@ -4,6 +4,7 @@ import { showError } from '../pages/error.tsx'
 import { showSignIn } from '../pages/sign-in.tsx'
 import type { AuthorizationRequest } from '../store/authorization-requests.ts'
 import { requestLifeMs, saveRequest } from '../store/authorization-requests.ts'
+import { clientRegistryOf } from '../store/client-registry.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import { findRegisteredClient } from '../store/clients.ts'
 import { approveAtOnce, findAutomaticPerson } from './approve-at-once.ts'
@@ -16,10 +17,10 @@ import { callbackUrl } from './redirect-uris.ts'
 import { hashToken, randomSecret } from './secrets.ts'
 import { sendBack } from './send-back.ts'
 import { readSignedIn } from './sign-in-session.ts'
-import { unregisteredText } from './unregistered-redirect.ts'
+import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
 
 const unknownClient = 'The application that sent you here is not known (client_id).'
-const newIds = ' Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
+const newIds = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
 
 /** GET /auth/v1/authorize: checks the request, keeps it on our side, and asks for sign-in or consent. */
 export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
@@ -30,11 +31,13 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
   const query = parseQuery(c.req.raw.url)
   const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
   const client = clientId === undefined ? undefined : await findRegisteredClient(store.db, clientId)
-  if (client === undefined) return showError(c, 400, unknownClient + (config.dev === 'on' ? newIds : ''))
+  if (client === undefined) return showError(c, 400, unknownClient, config.dev === 'on' ? [newIds] : [])
   const redirectUri = verifiedRedirectUri(query, client)
   if (redirectUri === undefined) {
     const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
-    return showError(c, 400, unregisteredText(sent))
+    const clients = await clientRegistryOf(store.db, client.tenantId).list()
+    const fixes = unregisteredFix({ sent, client, clients, authUrl: config.authUrl })
+    return showError(c, 400, unregisteredText(sent), fixes)
   }
   return begin(c, client, readAskedFor(query, { client, redirectUri }))
 }

@@ -28,8 +28,8 @@ export async function authenticateClient(c: Context<HttpEnvironment>, fields: To
 async function namePublicClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
   const clientId = fields('client_id')
   const client = clientId === undefined ? undefined : await findClient(c.get('service').store.db, clientId)
-  if (client === undefined || client.kind !== 'public' || fields('client_secret') !== undefined) throw refuse(c, client)
-  return client
+  if (client?.kind === 'public' && fields('client_secret') === undefined) return client
+  throw refuse(c, client, client === undefined && clientId !== undefined ? unknownId : textFor(client?.kind))
 }
 
 async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret: string): Promise<ClientRecord> {
@@ -45,7 +45,8 @@ async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret
   try {
     const { client, proof } = await compareSecret(c, clientId, secret)
     result = proof === 'right' ? 'success' : 'failure'
-    if (client === undefined || proof === 'wrong') throw refuse(c, client)
+    if (client === undefined || proof === 'wrong')
+      throw refuse(c, client, client?.kind === 'public' ? publicId : undefined)
     return client
   } finally {
     own.settle(result)
@@ -68,11 +69,21 @@ async function compareSecret(
   return { client, proof: client?.kind === 'confidential' && matches.length > 0 ? 'right' : 'wrong' }
 }
 
+const publicId = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
+const confidentialId =
+  'this client id is confidential: a backend sends its secret by HTTP Basic, a page or app uses the id of a public client'
+const unknownId = 'no client has this client_id; a service that keeps no data makes new ids at each start'
+
+/** A mix-up of ids is named, because ids are no secret; what was wrong of a secret is not. */
+function textFor(kind: ClientRecord['kind'] | undefined): string | undefined {
+  return kind === undefined ? undefined : { public: publicId, confidential: confidentialId }[kind]
+}
+
 /** Each failure is recorded once, with the client it was about if there is such a one (S-087). */
-function refuse(c: Context<HttpEnvironment>, client: ClientRecord | undefined): OAuthError {
+function refuse(c: Context<HttpEnvironment>, client: ClientRecord | undefined, description?: string): OAuthError {
   const about = client === undefined ? {} : { clientId: client.id, tenant: client.tenantId }
   c.get('service').journal.event('client_authentication_failed', about)
-  return invalidClient()
+  return invalidClient(description)
 }
 
 function tooMany(retryAfterMs: number): OAuthError {

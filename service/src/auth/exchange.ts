@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import type { ClientRecord } from '../store/clients.ts'
+import { findRedirectUrisOf } from '../store/clients.ts'
 import type { AuthorizationCode } from '../store/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/codes.ts'
 import type { Grant } from '../store/grants.ts'
@@ -11,6 +12,7 @@ import { transact } from '../store/transact.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
+import { matchesRegistered } from './redirect-uris.ts'
 import { hashToken, randomId, sameText } from './secrets.ts'
 import type { TokenFields } from './token-request.ts'
 
@@ -29,7 +31,7 @@ export async function exchangeCode(
 ): Promise<IssuedTokens> {
   const presented = readPresented(fields)
   const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
-  if (result === 'refused') throw invalidGrant()
+  if (result === 'refused') throw invalidGrant(await uriProblem(service, client, presented.redirectUri))
   if (result === 'unapproved') {
     throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
   }
@@ -38,6 +40,17 @@ export async function exchangeCode(
     throw invalidGrant()
   }
   return result
+}
+
+/** Names a return address that is registered nowhere for the client, which says nothing of the code. */
+async function uriProblem(
+  { store }: ServiceContext,
+  { id, kind }: ClientRecord,
+  redirectUri: string,
+): Promise<string | undefined> {
+  const uris = await findRedirectUrisOf(store.db, id)
+  if (uris.some((registered) => matchesRegistered(redirectUri, registered.redirectUri, kind))) return undefined
+  return 'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
 }
 
 function readPresented(fields: TokenFields): Presented {

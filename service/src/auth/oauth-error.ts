@@ -37,14 +37,14 @@ export function invalidRequest(description: string): OAuthError {
 }
 
 /** One description for every cause, so that a guess learns nothing. */
-export function invalidGrant(): OAuthError {
-  return new OAuthError({ error: 'invalid_grant', description: 'the grant is invalid, expired, revoked or not yours' })
+export function invalidGrant(description = 'the grant is invalid, expired, revoked or not yours'): OAuthError {
+  return new OAuthError({ error: 'invalid_grant', description })
 }
 
-export function invalidClient(): OAuthError {
+export function invalidClient(description = 'client authentication failed'): OAuthError {
   return new OAuthError({
     error: 'invalid_client',
-    description: 'client authentication failed',
+    description,
     status: 401,
     headers: { 'WWW-Authenticate': 'Basic realm="agent-service"' },
   })

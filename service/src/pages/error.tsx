@@ -4,6 +4,20 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import type { PageStatus } from './layout.tsx'
 import { showPage } from './layout.tsx'
 
-export function showError(c: Context<HttpEnvironment>, status: PageStatus, problem: string): Promise<Response> {
-  return showPage(c, { status, title: 'That did not work', children: <p role="alert">{problem}</p> })
+/** Shows what happened and, each in a paragraph, what to do. */
+export function showError(
+  c: Context<HttpEnvironment>,
+  status: PageStatus,
+  problem: string,
+  fixes: readonly string[] = [],
+): Promise<Response> {
+  const children = (
+    <>
+      <p role="alert">{problem}</p>
+      {fixes.map((fix) => (
+        <p>{fix}</p>
+      ))}
+    </>
+  )
+  return showPage(c, { status, title: 'That did not work', children })
 }
