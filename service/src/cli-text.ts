@@ -1,6 +1,4 @@
 import { mostHashesAtOnce, mostHashesWaiting } from './auth/hash-line.ts'
-import { randomSecret } from './auth/secrets.ts'
-import { commandName } from './command-name.ts'
 import type { ServiceOptions } from './config.ts'
 import type { Client, Service } from './service.ts'
 
@@ -13,6 +11,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
 
   --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
   --json                 print one JSON line instead of text
+  --env FRAMEWORK        names for the printed .env: vite (VITE_…), next (NEXT_PUBLIC_… for pages) or node
+                         (default: all names, without prefixes)
   --auth-port PORT       port of the authorization host, 4001; 0 picks a free one
   --base-port PORT       port of the API host, 4002; 0 picks a free one
   --data FILE            keep the data in a file; without it and DATABASE_URL they live in memory
@@ -67,28 +67,4 @@ ${clientLines.join('\n')}
 export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): string {
   const controls = dev === 'on' ? `\n  dev controls   ${authUrl}/_dev` : ''
   return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
-}
-
-/**
- * What an application needs, ready to paste, with a key for the cookies of its backend. A secret that only its hash is left
- * of has no line of its own.
- */
-export function environmentText({ authUrl, baseUrl, clients }: Service): string {
-  const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
-  const publicClient = own.find(({ kind }) => kind === 'public')
-  const confidential = own.find(({ kind }) => kind === 'confidential')
-  const secret = confidential?.clientSecret
-  const lines = [
-    `AGENT_AUTH_URL=${authUrl}`,
-    `AGENT_BASE_URL=${baseUrl}`,
-    ...(publicClient === undefined ? [] : [`AGENT_PUBLIC_CLIENT_ID=${publicClient.clientId}`]),
-    ...(confidential === undefined ? [] : [`AGENT_CLIENT_ID=${confidential.clientId}`]),
-    ...(confidential === undefined ? [] : [secret === undefined ? lostSecret() : `AGENT_CLIENT_SECRET=${secret}`]),
-    `COOKIE_SECRET=${randomSecret()}`,
-  ]
-  return `\n.env\n${lines.join('\n')}\n`
-}
-
-function lostSecret(): string {
-  return `# AGENT_CLIENT_SECRET was printed at the first start; ${commandName()} clients rotate-secret makes another`
 }

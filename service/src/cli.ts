@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
 import { refuseRedirectUri } from './auth/redirect-uris.ts'
+import type { Framework } from './cli-environment.ts'
+import { environmentText, frameworks } from './cli-environment.ts'
 import { failureText } from './cli-failure.ts'
-import { environmentText, helpText, jsonLine, placesText, rosterText } from './cli-text.ts'
+import { helpText, jsonLine, placesText, rosterText } from './cli-text.ts'
 import { commandName } from './command-name.ts'
 import type { ServiceOptions } from './config.ts'
 import { refuseDataFile } from './data-file.ts'
@@ -13,6 +15,7 @@ import { whereData } from './where-data.ts'
 interface Command {
   kind: 'help' | 'start'
   output: 'text' | 'json'
+  framework: Framework | undefined
   options: ServiceOptions
 }
 
@@ -44,14 +47,14 @@ async function main(): Promise<number> {
   return run(command)
 }
 
-async function run({ output, options }: Command): Promise<number> {
+async function run({ output, framework, options }: Command): Promise<number> {
   try {
     const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
     if (problem !== undefined) throw new Error(problem)
     const stopped = stopSignal()
     const service = await startAlone(options)
     warnOfKeptClients(service, options)
-    const texts = [rosterText(service), environmentText(service), placesText(service, options.dev)]
+    const texts = [rosterText(service), environmentText(service, framework), placesText(service, options.dev)]
     process.stdout.write(output === 'json' ? jsonLine(service) : texts.join(''))
     await stopped
     await service.close()
@@ -106,11 +109,14 @@ function readCommand(args: string[]): Command | string {
         'auth-url': { type: 'string' },
         'base-url': { type: 'string' },
         data: { type: 'string' },
+        env: { type: 'string' },
         'redirect-uri': { type: 'string', multiple: true },
       },
     })
     const badUri = (values['redirect-uri'] ?? []).map(refuseRedirectUri).find((problem) => problem !== undefined)
     if (badUri !== undefined) return `--redirect-uri: ${badUri}`
+    const framework = frameworks.find((known) => known === values.env)
+    if (values.env !== undefined && framework === undefined) return '--env takes vite, next or node'
     const options: ServiceOptions = {
       dev: values.dev ? 'on' : 'off',
       authPort: portOf('--auth-port', values['auth-port'], 4001),
@@ -120,7 +126,7 @@ function readCommand(args: string[]): Command | string {
       ...(values['auth-url'] === undefined ? {} : { authUrl: values['auth-url'] }),
       ...(values['base-url'] === undefined ? {} : { baseUrl: values['base-url'] }),
     }
-    return { kind: values.help ? 'help' : 'start', output: values.json ? 'json' : 'text', options }
+    return { kind: values.help ? 'help' : 'start', output: values.json ? 'json' : 'text', framework, options }
   } catch (error) {
     return error instanceof Error ? error.message : 'unknown arguments'
   }

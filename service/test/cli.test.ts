@@ -108,6 +108,41 @@ test('the text shows people, clients and an .env', async () => {
   expect((await exit).code).toBe(0)
 }, 20_000)
 
+const server = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_CLIENT_ID', 'AGENT_CLIENT_SECRET', 'COOKIE_SECRET']
+const inPage = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_PUBLIC_CLIENT_ID']
+
+test.each([
+  ['vite', inPage.map((name) => `VITE_${name}`)],
+  ['next', [...server, ...inPage.map((name) => `NEXT_PUBLIC_${name}`)]],
+  ['node', server],
+])(
+  '--env %s prints the names that it reads, and no secret under a name that reaches pages',
+  async (env, names) => {
+    const { child, firstOutput, exit } = run(['--env', env, ...freePorts])
+    const text = await firstOutput
+    child.kill('SIGTERM')
+    await exit
+    const printed = (text.split('\n.env\n')[1]?.split('\n\n')[0] ?? '').trim().split('\n')
+    const values = new Map(printed.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]))
+    expect([...values.keys()]).toEqual(names)
+    expect([...values.values()]).not.toContain('')
+    const [secret, publicId] = [/secret (\S+)/.exec(text)?.[1], /Demo public.*\n {4}id (\S+)/.exec(text)?.[1]]
+    for (const [name, value] of values) {
+      if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect([name, value]).not.toEqual([name, secret])
+      if (name.endsWith('PUBLIC_CLIENT_ID')) expect(value).toBe(publicId)
+      if (name === 'AGENT_CLIENT_SECRET') expect(value).toBe(secret)
+    }
+  },
+  20_000,
+)
+
+test('--env changes nothing of --json', async () => {
+  const { child, firstOutput, exit } = run(['--json', '--env', 'vite', ...freePorts])
+  expect(Object.keys(JSON.parse(await firstOutput) as object)).toEqual(['authUrl', 'baseUrl', 'people', 'clients'])
+  child.kill('SIGTERM')
+  expect(await exit).toMatchObject({ code: 0, stderr: '' })
+}, 20_000)
+
 test('with --dev the text says where its controls and the description are, and both are there', async () => {
   const { child, firstOutput, exit } = run(['--dev', ...freePorts])
   const text = await firstOutput
@@ -121,7 +156,9 @@ test('with --dev the text says where its controls and the description are, and b
 test.each([
   ['--help', ['--help'], {}, 0, 'agent-service [options]'],
   ['--help names the way from a clone', ['--help'], {}, 0, 'From a clone: npm run service -- [options]'],
+  ['--help has --env', ['--help'], {}, 0, '--env FRAMEWORK'],
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
+  ['an unknown framework', ['--env', 'rails'], {}, 2, '--env takes vite, next or node'],
   ['where to read on', ['--bogus'], { npm_lifecycle_event: '' }, 2, 'Try agent-service --help'],
   ['the same by npm', ['--bogus'], byNpm, 2, 'Try npm run service -- --help'],
   ['the same of clients', ['clients', '--bogus'], byNpm, 2, 'Try npm run service -- clients --help'],
