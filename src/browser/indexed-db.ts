@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.ts'
 import type { BrowserStorage } from './browser-storage.ts'
 import { webLock } from './web-lock.ts'
 
@@ -15,9 +16,12 @@ interface Sealed {
  * Survives reloads; writes have ended when they are on disk. Every script of the page can still have records opened.
  */
 export function indexedDbStorage({ database = 'agent-auth' }: { database?: string } = {}): BrowserStorage {
-  const open = connection(database)
+  const { open, reopen } = connection(database)
   const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
-    const transaction = (await open()).transaction(store, mode, { durability: 'strict' })
+    const begin = (at: IDBDatabase): IDBTransaction => at.transaction(store, mode, { durability: 'strict' })
+    const first = await open()
+    // Safari can close a connection without a `close` event, and then no transaction begins on it.
+    const transaction = attempt(() => begin(first)) ?? begin(await reopen(first))
     const { result } = await settled(request(transaction.objectStore(store)), transaction)
     return result
   }
@@ -38,13 +42,19 @@ export function indexedDbStorage({ database = 'agent-auth' }: { database?: strin
   }
 }
 
+interface Connection {
+  open(): Promise<IDBDatabase>
+  /** Opens a new connection, unless that was done since this one failed. */
+  reopen(failed: IDBDatabase): Promise<IDBDatabase>
+}
+
 /** One connection, opened when first needed and again after the browser or another tab closed it. */
-function connection(name: string): () => Promise<IDBDatabase> {
+function connection(name: string): Connection {
   let opening: Promise<IDBDatabase> | undefined
   const forget = (): void => {
     opening = undefined
   }
-  const open = async (): Promise<IDBDatabase> => {
+  const connect = async (): Promise<IDBDatabase> => {
     const request = indexedDB.open(name, 1)
     request.onupgradeneeded = () => request.result.createObjectStore(store)
     const { result } = await settled(request, request)
@@ -55,12 +65,19 @@ function connection(name: string): () => Promise<IDBDatabase> {
     }
     return result
   }
-  return () => {
-    opening ??= open().catch((error: unknown) => {
+  const open = (): Promise<IDBDatabase> => {
+    opening ??= connect().catch((error: unknown) => {
       forget()
       throw error
     })
     return opening
+  }
+  return {
+    open,
+    async reopen(failed) {
+      if ((await open()) === failed) forget()
+      return open()
+    },
   }
 }
 

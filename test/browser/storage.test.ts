@@ -10,6 +10,9 @@ declare global {
   interface Window {
     /** Lets the database that a test holds back answer. */
     answer?: () => void
+    /** Closes the connection that was used last as Safari does: the next transaction throws, and there is no event. */
+    closeSilently?: (howLong?: 'for good') => void
+    openings?: number
   }
 }
 
@@ -276,6 +279,36 @@ describe('bad storage', () => {
     expect(await call(here)).toBe('login_required')
   })
 
+  it('F070 indexed: a connection that the browser closed without an event is opened again', async () => {
+    const context = await rig.context()
+    await context.addInitScript(closeSilently)
+    const page = await rig.signedIn(context, 'indexed')
+    await page.evaluate(() => window.closeSilently?.())
+    await rig.service.dev.expireAccessTokens()
+    expect(await call(page)).toBe(200)
+    expect(await eventsOf(page)).toEqual([])
+    expect(await reload(page)).toBe('signed-in')
+    expect(await page.evaluate(() => window.openings)).toBe(1)
+    await page.evaluate(() => window.closeSilently?.())
+    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
+    expect(await page.evaluate(() => window.openings)).toBe(2)
+    expect(await reload(page)).toBe('signed-out')
+  })
+
+  it('F070 indexed: a connection that is closed again at once is opened once for each operation', async () => {
+    const context = await rig.context()
+    await context.addInitScript(closeSilently)
+    const page = await rig.signedIn(context, 'indexed')
+    await page.evaluate(() => {
+      window.openings = 0
+      window.closeSilently?.('for good')
+      window.app.ahead.monotonicMs += 2_000
+    })
+    expect(await call(page)).toBe(200)
+    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
+    expect(await page.evaluate(() => window.openings)).toBe(1)
+  })
+
   it('C-068 F-44 site data cleared: one event, signed out, and the next login works', async () => {
     const page = await rig.signedIn(await rig.context(), 'indexed')
     await clearSite(page)
@@ -314,6 +347,28 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-in')
   })
 })
+
+/** Runs in a page, before the app. */
+function closeSilently(): void {
+  const { transaction } = IDBDatabase.prototype
+  const { open } = IDBFactory.prototype
+  let last: IDBDatabase | undefined
+  let isClosed = false
+  window.openings = 0
+  IDBFactory.prototype.open = function (...args) {
+    window.openings = (window.openings ?? 0) + 1
+    return open.apply(this, args)
+  }
+  IDBDatabase.prototype.transaction = function (...args: Parameters<typeof transaction>) {
+    last = this
+    if (isClosed) this.close()
+    return transaction.apply(this, args)
+  }
+  window.closeSilently = (howLong) => {
+    isClosed = howLong === 'for good'
+    last?.close()
+  }
+}
 
 /** Signs in while the disk is full. */
 async function signInUnsaved(page: Page): Promise<void> {
