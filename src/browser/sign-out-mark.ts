@@ -1,3 +1,5 @@
+import { attempt } from '../attempt.ts'
+
 export interface SignOutMark {
   /** Leaves a trace of a sign-out for tabs that cannot hear of it now. */
   move(): void
@@ -21,13 +23,5 @@ export function signOutMark(name: string): SignOutMark {
       seen = read() ?? seen
       return seen !== before
     },
-  }
-}
-
-function attempt<T>(operation: () => T): T | undefined {
-  try {
-    return operation()
-  } catch {
-    return undefined
   }
 }

@@ -322,6 +322,41 @@ describe('tabs that were away', () => {
     expect(await call(first)).toBe(200)
   })
 
+  it.each(['without the app', 'that starts the app later'])(
+    'F053 session: a frame that runs first in a copied tab, in a page %s, drops the copy too',
+    async (holder) => {
+      const context = await rig.context()
+      await context.route(`${rig.origin}/session/holder`, async (route) => {
+        const response = await route.fetch()
+        const policy = `script-src 'self'; frame-src 'self'`
+        const body = (await response.text())
+          .replace('<script type="module" src="/app.js"></script>', '')
+          .replace('</html>', '<iframe src="/session/home"></iframe></html>')
+        await route.fulfill({
+          response,
+          body,
+          headers: { ...response.headers(), 'content-security-policy': policy },
+        })
+      })
+      const first = await rig.signedIn(context, 'session')
+      const opened = context.waitForEvent('page')
+      await first.evaluate(() => void window.open('/session/holder'))
+      const copy = await opened
+      await copy.waitForSelector('iframe')
+      const frame = copy.frames()[1]
+      await frame?.waitForFunction(() => window.app?.started)
+      expect(await frame?.evaluate(() => window.app.started)).toBe('signed-out')
+      if (holder.includes('later')) {
+        await copy.evaluate(() => {
+          document.head.append(Object.assign(document.createElement('script'), { type: 'module', src: '/app.js' }))
+        })
+        expect(await started(copy)).toBe('signed-out')
+      }
+      await first.reload()
+      expect(await started(first)).toBe('signed-in')
+    },
+  )
+
   it('session: a frame of the same app, which shares the storage of its page, takes nothing from it', async () => {
     const context = await rig.context()
     await context.route(`${rig.origin}/session/**`, async (route) => {
