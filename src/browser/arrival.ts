@@ -9,6 +9,7 @@ import { pendingLogins } from '../storage/pending-logins.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback } from './callback-url.ts'
 import { noteSuccess } from './login-loop.ts'
+import { untilShown } from './prerendering.ts'
 
 export interface ArrivalParts {
   readonly config: AuthConfig
@@ -71,19 +72,23 @@ export function createArrival(parts: ArrivalParts): Arrival {
     }
   }
 
+  function finish(): Promise<void> | undefined {
+    const shown = untilShown()
+    if (shown !== undefined && isCallback()) return shown.then(finish)
+    if (isCallback()) {
+      address = here()
+      grant = work = undefined
+      hideCallback()
+    }
+    if (address) {
+      work = arrive(address)
+      address = undefined
+    }
+    return work
+  }
+
   return {
-    finish() {
-      if (isCallback()) {
-        address = here()
-        grant = work = undefined
-        hideCallback()
-      }
-      if (address) {
-        work = arrive(address)
-        address = undefined
-      }
-      return work
-    },
+    finish,
     get isBusy() {
       return isBusy || isCallback()
     },

@@ -14,6 +14,7 @@ import type { BrowserStorage } from './browser-storage.ts'
 import { callbackMode, type LoginMode, markedState } from './callback-url.ts'
 import { countAutomatic } from './login-loop.ts'
 import type { PopupLogin } from './popup.ts'
+import { untilShown } from './prerendering.ts'
 import { createTabSession } from './tab-session.ts'
 
 /** Looked up at each use: reading the property throws where the browser blocks it. */
@@ -102,6 +103,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       // A login that is being finished must not be overtaken by the next one.
       if (arrival.isBusy) return arrival.finish()
       arrival.forget()
+      await untilShown()
       const state = markedState(mode, generateRandomState())
       const { url, pending } = await startLogin(config, { returnTo, params, state })
       await countAutomatic(loginStorage, config.clock.wallMs())

@@ -1,8 +1,10 @@
 import type { AuthConfig } from '../config.ts'
+import { abortable } from '../deadline.ts'
 import { createSession, type Session } from '../session.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BrowserStorage } from './browser-storage.ts'
+import { untilShown } from './prerendering.ts'
 import { sharedRecord } from './shared-record.ts'
 import { signOutMark } from './sign-out-mark.ts'
 import { joinTabs } from './tabs.ts'
@@ -55,7 +57,20 @@ export function createTabSession(
     return record.getItem(item)
   }
   const session = createSession(config, { storage: { ...record, getItem }, key })
-  const { signOut } = session
+  const { signOut, ready, resume, getAccessToken } = session
+  session.ready = async () => {
+    await untilShown()
+    return ready()
+  }
+  session.resume = async (options) => {
+    await untilShown()
+    return resume(options)
+  }
+  session.getAccessToken = async (options) => {
+    const shown = untilShown()
+    if (shown !== undefined) await abortable(shown, options?.signal)
+    return getAccessToken(options)
+  }
   // Also where nobody is signed in here: other tabs may each have a session of their own.
   session.signOut = () => {
     const done = signOut()

@@ -317,6 +317,43 @@ describe('callback', () => {
     expect(rig.tokenRequests('authorization_code') - before).toBe(1)
   })
 
+  it('F053 a prerendered page finishes no login, starts none and reads nothing until it is shown', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    await context.addInitScript(() => {
+      let prerendering = true
+      Object.defineProperty(document, 'prerendering', { get: () => prerendering })
+      addEventListener('shown', () => {
+        prerendering = false
+        document.dispatchEvent(new Event('prerenderingchange'))
+      })
+    })
+    const show = (): Promise<boolean> => page.evaluate(() => dispatchEvent(new Event('shown')))
+    const sooner = <T>(work: (page: Page) => Promise<T>): Promise<T | string> =>
+      Promise.race([work(page), page.waitForTimeout(200).then(() => 'waits')])
+    await page.goto(callback)
+    expect(await sooner(started)).toBe('waits')
+    expect(await sooner(() => page.evaluate(() => window.app.codeOf(window.app.auth.session.resume())))).toBe('waits')
+    expect(await sooner(call)).toBe('waits')
+    const abandoned = page.evaluate(() =>
+      window.app.codeOf(window.app.auth.session.getAccessToken({ signal: AbortSignal.abort() })),
+    )
+    expect(await abandoned).toBe('aborted')
+    expect(await statusOf(page)).toBe('loading')
+    expect(page.url()).toBe(callback)
+    expect(rig.tokenRequests('authorization_code')).toBe(0)
+    await show()
+    expect(await started(page)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+    await page.goto(`${rig.origin}/memory/next`)
+    expect(await sooner(() => page.evaluate(() => window.app.codeOf(window.app.auth.signIn())))).toBe('waits')
+    expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:login'))).not.toContain('pending')
+    const returned = page.waitForURL(`${rig.origin}/memory/callback?**`)
+    await show()
+    await returned
+  })
+
   it('a call made while the callback is being finished waits for it', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
