@@ -1,4 +1,4 @@
-import { AgentAuthError } from './errors.ts'
+import { AgentAuthError, isAgentAuthError } from './errors.ts'
 
 /** Of a timer: a longer one would fire at once. */
 const longestMs = 2_147_483_647
@@ -62,6 +62,17 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Settles with whether the work succeeded; rejects with an error that is not of this library, which is a mistake in the program. */
+export async function attempted(work: () => unknown): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    return false
+  }
 }
 
 export function aborted(): AgentAuthError {

@@ -1,6 +1,7 @@
+import { generateRandomState } from 'oauth4webapi'
 import { checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import type { AuthConfig } from './config.ts'
-import { abortable, aborted, succeeds } from './deadline.ts'
+import { abortable, aborted, attempted } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
 import { sessionHolder } from './session/holder.ts'
@@ -95,17 +96,22 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       if (isPromise(looked)) await abortable(looked, options.signal)
       // A call made for one person must not go out with the token of another.
       if (caller && holder.held && holder.held.record.id !== caller) throw superseded(holder)
-      saveOwed()
-      return currentToken(holder, renewal, options)
+      const { held } = holder
+      try {
+        return await currentToken(holder, renewal, options)
+      } finally {
+        // A refresh writes as well, and must not wait for the lock behind this.
+        if (holder.held === held) saveOwed()
+      }
     },
     async signIn(tokens) {
       const own = checkedTokens(tokens)
       const turn = ++wishes
       // A sign-out removes first what it finds, whosever it is; one that is called meanwhile has the last word.
-      await succeeds(leaving)
+      await attempted(() => leaving)
       if (turn !== wishes) return
       renewal.cancel()
-      holder.hold({ id: crypto.randomUUID(), rev: 1, tokens: own })
+      holder.hold({ id: generateRandomState(), rev: 1, tokens: own })
       holder.expect('any')
       await saveHeld(holder)
       holder.flush()
@@ -147,8 +153,9 @@ async function currentToken(holder: SessionHolder, renewal: Renewal, options: Ge
   const nowMs = clock.monotonicMs()
   const state = freshness(held, nowMs, minValidMs)
   const refused = rejected === accessToken
-  // By both clocks: the monotonic one may stand still while the machine sleeps.
-  const ageMs = Math.max(nowMs - held.bornMs, clock.wallMs() - obtainedAtMs)
+  // By both clocks, since the monotonic one may stand still while the machine sleeps. A stamp far in the future says
+  // that the wall clock was put back, so that the token's age is unknown.
+  const ageMs = Math.max(nowMs - held.bornMs, Math.abs(clock.wallMs() - obtainedAtMs))
   if (refused && state !== 'spent' && held.record.rev > 1 && ageMs < refusalPauseMs) return accessToken
   const needed = state === 'spent' || refused || forceRefresh
   if (!needed && (state === 'good' || !refreshToken)) return accessToken

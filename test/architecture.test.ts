@@ -48,6 +48,7 @@ const stages: Record<string, string[]> = {
     'session/record.ts',
     'session/store.ts',
     'session/held-tokens.ts',
+    'session/recent-sign-ins.ts',
     'session/state.ts',
     'session/holder.ts',
     'session/saving.ts',

@@ -343,3 +343,40 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(2)
   })
 })
+
+describe('a 401 after the wall clock was put back', () => {
+  test.each([hour, day, 30 * day])(
+    'F-15 F095 C-084 tokens refreshed while it was %i ms ahead are refreshed by a new process',
+    async (aheadMs) => {
+      const { clock, service, realm } = sessionRig()
+      const records = sharedRecords()
+      clock.jumpWall(aheadMs)
+      const before = realm({ storage: records.handle() })
+      await before.session.signIn(service.issue())
+      clock.advance(hour)
+      await before.session.getAccessToken()
+      expect(service.sent).toHaveLength(1)
+      clock.jumpWall(-aheadMs)
+      clock.advance(2 * minute)
+      const { session } = realm({ storage: records.handle() })
+      const token = await session.getAccessToken()
+      expect(await session.getAccessToken({ rejected: token })).not.toBe(token)
+      expect(service.sent).toHaveLength(2)
+    },
+  )
+
+  test('C-082 C-084 the clocks of two machines may differ by seconds: what the other has just refreshed is not refreshed again', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const ahead = { wallMs: () => clock.wallMs() + 5_000, monotonicMs: () => clock.monotonicMs() }
+    const there = realm({ storage: records.handle(), options: { clock: ahead } })
+    await there.session.signIn(service.issue())
+    await there.session.getAccessToken({ forceRefresh: true })
+    const { session } = realm({ storage: records.handle() })
+    const token = await session.getAccessToken()
+    expect(await session.getAccessToken({ rejected: token })).toBe(token)
+    expect(service.sent).toHaveLength(1)
+    clock.advance(30_000)
+    expect(await session.getAccessToken({ rejected: token })).not.toBe(token)
+  })
+})

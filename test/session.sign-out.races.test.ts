@@ -322,3 +322,75 @@ test('C-074 F097 a sign-in does not wait for a sign-out that waits for somebody 
   expect(records.record()?.accessToken).toBe(next.accessToken)
   expect(session.state.status).toBe('signed-in')
 })
+
+describe('until a sign-out has removed what it found', () => {
+  test('C-074 I4 a record this object had not read is not handed out, at once or later', async () => {
+    const { service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    const { session, told } = realm({ storage: records.handle() })
+    const out = session.signOut()
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await out
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(told).toEqual(['signed-out signed_out'])
+    expect(records.items.size).toBe(0)
+  })
+
+  test('C-074 I4 nor one that was read before its removal and arrives after it', async () => {
+    const { service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    const inner = records.handle()
+    const reads: (() => void)[] = []
+    let first = true
+    const { session, told } = realm({
+      storage: {
+        ...inner,
+        async getItem(key) {
+          // What the sign-out reads fails, so that it removes a record it knows nothing of.
+          if (first) {
+            first = false
+            throw new Error('disk')
+          }
+          const item = await inner.getItem(key)
+          await new Promise<void>((resolve) => void reads.push(resolve))
+          return item
+        },
+      },
+    })
+    const out = session.signOut()
+    const call = codeOf(session.getAccessToken())
+    await flush()
+    expect(records.items.size).toBe(0)
+    for (let turn = 0; turn < 3; turn++) {
+      for (const go of reads.splice(0)) go()
+      await flush()
+    }
+    await out
+    expect(await call).toBe('login_required')
+    expect(told).toEqual(['signed-out signed_out'])
+  })
+
+  test('C-074 a record that could not be removed is looked at again by the next call', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    let fails = true
+    const { session } = realm({
+      storage: records.handle({
+        fault(operation) {
+          if (fails && operation === 'removeItem') throw new Error('disk')
+        },
+      }),
+    })
+    const out = codeOf(session.signOut())
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    expect(await out).toBe('storage_failed')
+    fails = false
+    clock.advance(5_000)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(records.items.size).toBe(0)
+  })
+})

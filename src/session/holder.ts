@@ -1,9 +1,11 @@
 import type { AuthConfig } from '../config.ts'
-import { succeeds } from '../deadline.ts'
+import { attempted } from '../deadline.ts'
+import { isAgentAuthError } from '../errors.ts'
 import type { StorageProblem } from '../events.ts'
 import { present } from '../present.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import { type HeldTokens, holdTokens, identityOf } from './held-tokens.ts'
+import { recentSignIns } from './recent-sign-ins.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
 import type { SessionEndReason, SessionHolder, SessionState } from './state.ts'
 import { isPromise, type SessionStore } from './store.ts'
@@ -29,10 +31,9 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   /** Problems that were told and have not gone away. */
   const reported = new Set<StorageProblem>()
   const listeners = new Set<() => void>()
-  /** Sign-ins that ended here; their record may linger where it could not be removed. */
-  const over = new Set<string>()
-  /** The sign-in each recent access token belongs to. */
-  const origins = new Map<string | undefined, string>()
+  const recent = recentSignIns()
+  /** How many sign-outs have not yet removed what they found. */
+  let leaving = 0
   const nowMs = (): number => config.clock.monotonicMs()
 
   function expect(identity: string): void {
@@ -43,7 +44,10 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   }
 
   function look(when: 'due' | 'now' = 'due'): MaybePromise<void> {
-    if (looking !== undefined) return when === 'due' ? looking : succeeds(looking).then(() => look(when))
+    if (looking !== undefined) {
+      const before = looking
+      return when === 'due' ? before : attempted(() => before).then(() => look(when))
+    }
     if (when === 'due' && held && nowMs() - lookedAtMs < lookEveryMs) return
     try {
       const stored = store.read()
@@ -78,13 +82,14 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   }
 
   function unreadable(error: unknown): void {
-    if (!held) throw error
+    if (!held || !isAgentAuthError(error)) throw error
     followed = undefined
     lookedAtMs = nowMs()
     report('read_failed')
   }
 
   function adopt(stored: Stored): void {
+    if (leaving > 0) return
     if (stored === 'absent' || isRecord(stored)) adoptUsable(stored)
     else {
       report(stored)
@@ -97,15 +102,21 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   function adoptUsable(stored: SessionRecord | 'absent'): void {
     forgive('read_failed', 'unreadable', 'newer', 'foreign')
     const identity = identityOf(stored)
-    if (held && (expected === 'any' || expected === identity)) return
+    if (held && expected === identity) return
+    // A write that was reported as failed has taken place: from now on its absence is the end of the session.
+    if (held && identity === identityOf(held.record)) {
+      expect(identity)
+      return
+    }
+    if (held && expected === 'any') return
     if (!isRecord(stored)) {
       if (held) end('store_lost')
       return
     }
     const current = held?.record
-    if (!over.has(stored.id) && !(current?.id === stored.id && stored.rev < current.rev)) hold(stored)
+    if (!recent.isOver(stored.id) && !(current?.id === stored.id && stored.rev < current.rev)) hold(stored)
     // What expired here may still live for a machine with another clock.
-    else if (!current && state.reason !== 'expired') discard((still) => isRecord(still) && over.has(still.id))
+    else if (!current && state.reason !== 'expired') discard((still) => isRecord(still) && recent.isOver(still.id))
     if (held) expect(identity)
   }
 
@@ -122,23 +133,32 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   function hold(record: SessionRecord, maxAgeMs?: number): void {
     const { id, tokens } = record
     const { accessToken, expiresAtMs } = tokens
-    if (held && held.record.id !== id) over.add(held.record.id)
+    if (held && held.record.id !== id) recent.end(held.record.id)
     held = holdTokens(config.clock, record, maxAgeMs)
     saved = false
     epoch++
     followed = undefined
-    origins.set(accessToken, id)
-    for (const [oldest] of origins) if (origins.size > 16) origins.delete(oldest)
+    recent.noteToken(accessToken, id)
     state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs })
   }
 
   function end(reason: SessionEndReason, id: string | undefined = held?.record.id): void {
-    if (id) over.add(id)
+    if (id) recent.end(id)
     const ended = held
     held = undefined
     epoch++
     if (state.status !== 'signed-out') state = { status: 'signed-out', reason }
     if (ended) config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+  }
+
+  function ignoreUntil(work: Promise<unknown>): void {
+    leaving++
+    const follow = (): void => {
+      leaving--
+      epoch++
+      followed = undefined
+    }
+    work.then(follow, follow)
   }
 
   function report(reason: StorageProblem): void {
@@ -184,10 +204,12 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
     adopt,
     hold,
     end,
-    isOver: (id) => over.has(id),
+    ignoreUntil,
+    markOver: recent.end,
+    isOver: recent.isOver,
     isFromAnotherSession: (accessToken) => {
       const id = held?.record.id
-      return (origins.get(accessToken) ?? id) !== id
+      return (recent.ofToken(accessToken) ?? id) !== id
     },
     report,
     flush,

@@ -1,4 +1,4 @@
-import { sleep, succeeds } from '../deadline.ts'
+import { attempted, sleep } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { refreshTokens } from '../refresh.ts'
 import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
@@ -34,7 +34,8 @@ export async function refreshOnce(
     if (await wasReplaced(holder, peers, held, signal)) return
     if (holder.held) {
       holder.end('refused')
-      if (!isLeftAlone(holder.expected)) await store.remove().catch(() => holder.report('remove_failed'))
+      const removed = isLeftAlone(holder.expected) || (await attempted(() => store.remove()))
+      if (!removed) holder.report('remove_failed')
     }
     throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', error)
   }
@@ -54,7 +55,7 @@ async function commit(
   checkCurrent()
   if (holder.held !== held) return
   const leftAlone = isLeftAlone(holder.expected)
-  const written = !leftAlone && (await succeeds(holder.store.write(next)))
+  const written = !leftAlone && (await attempted(() => holder.store.write(next)))
   checkCurrent()
   // The age counts from before the request, which lasted a minute at most.
   holder.hold(next, 60_000)
@@ -85,8 +86,9 @@ async function follow(holder: SessionHolder): Promise<AgentAuthError | undefined
     holder.adopt(await holder.store.read())
     return undefined
   } catch (error) {
+    if (!isAgentAuthError(error)) throw error
     holder.report('read_failed')
-    return error as AgentAuthError
+    return error
   }
 }
 

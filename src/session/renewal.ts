@@ -3,6 +3,7 @@ import { abortable, sleep } from '../deadline.ts'
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import type { HeldTokens } from './held-tokens.ts'
 import { type Peers, refreshOnce, superseded } from './refresh-turn.ts'
+import { confirmUnsaved } from './saving.ts'
 import type { SessionHolder } from './state.ts'
 
 /** `needed` also retries a service that is busy; `early` only replays an answer that was lost. */
@@ -47,8 +48,10 @@ export function createRenewal(holder: SessionHolder, peers: Peers): Renewal {
         signal,
       )
       retryNow()
+      void confirmUnsaved(holder)
     } catch (error) {
-      if (signal.aborted || !isAgentAuthError(error)) throw superseded(holder)
+      if (signal.aborted) throw superseded(holder)
+      if (!isAgentAuthError(error)) throw error
       if (error.code === 'lock_timeout') {
         // Whoever has the lock may have renewed meanwhile.
         await holder.look()

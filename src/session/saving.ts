@@ -1,6 +1,7 @@
-import { succeeds } from '../deadline.ts'
+import { attempted } from '../deadline.ts'
+import { isAgentAuthError } from '../errors.ts'
 import { type HeldTokens, identityOf } from './held-tokens.ts'
-import type { Stored } from './record.ts'
+import { isRecord, type Stored } from './record.ts'
 import type { SessionHolder } from './state.ts'
 import type { SessionStore } from './store.ts'
 
@@ -24,8 +25,20 @@ export async function saveHeld(holder: SessionHolder): Promise<void> {
     if (holder.held === held) holder.expect(identityOf(held.record))
   }
   holder.saves++
-  if (!(await succeeds(store.locked(save)))) holder.report('write_failed')
-  holder.saves--
+  try {
+    if (!(await attempted(() => store.locked(save)))) holder.report('write_failed')
+  } finally {
+    holder.saves--
+  }
+  await confirmUnsaved(holder)
+}
+
+/**
+ * Looks whether a write that was reported as failed took place all the same, once the lock is free and no such write can
+ * follow. A session that another realm may have seen must not outlast a sign-out there.
+ */
+export async function confirmUnsaved(holder: SessionHolder): Promise<void> {
+  if (holder.held && !holder.saved) await attempted(() => holder.look('now'))
 }
 
 /**
@@ -39,7 +52,8 @@ async function replace(holder: SessionHolder, held: HeldTokens): Promise<void> {
   if (holder.held !== held) return
   if (stood === 'unreadable') holder.report(stood)
   if (stood && isLeftAlone(stood)) return holder.adopt(stood)
-  const written = await succeeds(store.write(held.record))
+  if (stood && isRecord(stood)) holder.markOver(stood.id)
+  const written = await attempted(() => store.write(held.record))
   const expected = written ? held.record : stood
   if (holder.held === held && expected) holder.expect(identityOf(expected))
   if (!written) holder.report('write_failed')
@@ -55,7 +69,7 @@ export function owedSaving(holder: SessionHolder): () => void {
     const nowMs = holder.config.clock.monotonicMs()
     if (nowMs < nextMs) return
     nextMs = nowMs + saveAgainMs
-    void saveHeld(holder)
+    saveHeld(holder).catch(() => holder.report('write_failed'))
   }
 }
 
@@ -63,7 +77,8 @@ export function owedSaving(holder: SessionHolder): () => void {
 export async function readOr<T extends Stored | undefined>(store: SessionStore, otherwise: T): Promise<Stored | T> {
   try {
     return await store.read()
-  } catch {
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
     return otherwise
   }
 }

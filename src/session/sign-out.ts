@@ -1,4 +1,4 @@
-import { succeeds } from '../deadline.ts'
+import { attempted } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
 import { isRecord, type Stored } from './record.ts'
 import { isLeftAlone, readOr } from './saving.ts'
@@ -6,7 +6,7 @@ import type { SessionHolder } from './state.ts'
 import type { SessionStore } from './store.ts'
 
 export interface SignOut {
-  /** Never rejects; from then on only records of sign-ins that ended here are removed. */
+  /** From then on only records of sign-ins that ended here are removed. */
   readonly forgotten: Promise<boolean>
   /** Rejects with `storage_failed` when the record may still be there. */
   readonly done: Promise<void>
@@ -20,7 +20,8 @@ export function signOut(holder: SessionHolder): SignOut {
     if (isRecord(stored)) holder.end('signed_out', stored.id)
     return true
   }
-  const forgotten = succeeds(sweep(holder.store, forget))
+  const forgotten = attempted(() => sweep(holder.store, forget))
+  holder.ignoreUntil(forgotten)
   return { forgotten, done: leave(holder, forgotten) }
 }
 
@@ -32,14 +33,14 @@ export function endUnsaved(holder: SessionHolder): void {
   const { store } = holder
   holder.end('signed_out')
   holder.flush()
-  void succeeds(store.locked(() => sweep(store, (stored) => isRecord(stored) && holder.isOver(stored.id))))
+  void attempted(() => store.locked(() => sweep(store, (stored) => isRecord(stored) && holder.isOver(stored.id))))
 }
 
 async function leave(holder: SessionHolder, forgotten: Promise<boolean>): Promise<void> {
   const { store } = holder
   const first = await forgotten
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
-  const second = await succeeds(
+  const second = await attempted(() =>
     store.locked(async () => {
       const stood = await sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))
       // A call may have taken up, meanwhile, what somebody else then removed.

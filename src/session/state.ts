@@ -45,6 +45,10 @@ export interface SessionHolder {
   hold(record: SessionRecord, maxAgeMs?: number): void
   /** Ends what is held and never takes up its record, or the one named, again. */
   end(reason: SessionEndReason, id?: string): void
+  /** Takes up nothing the store shows until the work has ended, nor what was read before that. */
+  ignoreUntil(work: Promise<unknown>): void
+  /** Never takes up the record of this sign-in. */
+  markOver(id: string): void
   /** Whether this sign-in ended here, by sign-out, refusal or another sign-in; its record must not come back. */
   isOver(id: string): boolean
   /** Whether this access token came from a sign-in that is no longer the current one. */

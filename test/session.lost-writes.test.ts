@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { codeOf, sessionRig } from './support/session-rig.ts'
+import { sharedRecords } from './support/shared-records.ts'
+import { flush } from './support/virtual-time.ts'
+
+const hour = 3_600_000
+
+/** What becomes of a write: it fails, or takes place and is reported as failed all the same. */
+type Fate = 'good' | 'fails' | 'unanswered'
+
+/** Two realms over one store; `fates` are those of the first realm's writes in turn, and `unreadable` makes its reads fail. */
+function lossy(...fates: Fate[]) {
+  const rig = sessionRig()
+  const records = sharedRecords()
+  const { withLock, ...inner } = records.handle()
+  const state = { unreadable: false }
+  const storage = {
+    async getItem(key: string) {
+      if (state.unreadable) throw new Error('Command timed out')
+      return inner.getItem(key)
+    },
+    async setItem(key: string, value: string) {
+      const fate = fates.shift() ?? 'good'
+      if (fate !== 'fails') await inner.setItem(key, value)
+      if (fate !== 'good') throw new Error('Command timed out')
+    },
+    removeItem: async (key: string) => inner.removeItem(key),
+    ...(withLock && { withLock }),
+  }
+  return { ...rig, records, state, here: rig.realm({ storage }), there: rig.realm({ storage: records.handle() }) }
+}
+
+type Rig = ReturnType<typeof lossy>
+
+/** The other realm signs out; whether anything of the session is left afterwards, in memory or in the store. */
+async function signOutThere({ clock, here, there, records }: Rig): Promise<void> {
+  await there.session.signOut()
+  expect(records.items.size).toBe(0)
+  clock.advance(6_000)
+  expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  await flush()
+  clock.advance(6_000)
+  expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  await flush()
+  expect(records.items.size).toBe(0)
+  expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+}
+
+describe('a write that takes place and is reported as failed', () => {
+  test('C-074 I4 of a sign-in into an empty store: a sign-out elsewhere is not undone', async () => {
+    const rig = lossy('unanswered')
+    await rig.here.session.signIn(rig.service.issue())
+    expect(rig.records.items.size).toBe(1)
+    expect(rig.here.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 the same when the store could not be read before: it is read as soon as the write has ended', async () => {
+    const rig = lossy('unanswered')
+    rig.state.unreadable = true
+    const signedIn = rig.here.session.signIn(rig.service.issue())
+    rig.records.onChange(() => {
+      rig.state.unreadable = false
+    })
+    await signedIn
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 the same when it can be read again only at a later call', async () => {
+    const rig = lossy('unanswered')
+    rig.state.unreadable = true
+    const tokens = rig.service.issue()
+    await rig.here.session.signIn(tokens)
+    rig.state.unreadable = false
+    rig.clock.advance(1_000)
+    expect(await rig.here.session.getAccessToken()).toBe(tokens.accessToken)
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a write that was owed', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, clock } = rig
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.items.size).toBe(1)
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of the refresh of a session that was never saved', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, clock } = rig
+    await here.session.signIn(service.issue())
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    await flush()
+    expect(records.items.size).toBe(1)
+    await signOutThere(rig)
+  })
+
+  test('C-065 a sign-in whose write did fail goes on, and is written again', async () => {
+    const { here, there, service, records, clock } = lossy('fails')
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    await there.session.signOut()
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+    expect(here.told).toEqual(['signed-in'])
+  })
+})
+
+describe('a sign-in that could not be saved', () => {
+  test('C-074 F-32 over a record that this realm had not read: the refresh of the person before does not undo it', async () => {
+    const { clock, service, records, here, there } = lossy('fails')
+    await there.session.signIn(service.issue())
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    await there.session.getAccessToken({ forceRefresh: true })
+    clock.advance(1_100)
+    const { sessionRef } = here.session.state
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+    expect(here.session.state.sessionRef).toBe(sessionRef)
+  })
+
+  test('F-32 over such a record: a third person’s sign-in elsewhere is followed all the same', async () => {
+    const { clock, service, here, there } = lossy('fails')
+    await there.session.signIn(service.issue())
+    await here.session.signIn(service.issue())
+    const third = service.issue()
+    await there.session.signIn(third)
+    clock.advance(1_100)
+    expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+    expect(await here.session.getAccessToken()).toBe(third.accessToken)
+  })
+})
