@@ -4,6 +4,7 @@ import { systemClock } from './clock.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { type Grant, sealGrant } from './grant.ts'
 import { present } from './present.ts'
+import { remedyFor } from './refusals.ts'
 
 /** How long a login may take, from `startLogin` to the callback. */
 export const pendingLifeMs = 600_000
@@ -72,6 +73,8 @@ function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | un
     throw new AgentAuthError('issuer_mismatch', 'The callback does not come from the configured issuer.')
 }
 
+const unregistered = ' with a code that is not registered, see details.error. Start the login again.'
+
 function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthError {
   const { error = '', error_description: description, error_uri: uri } = parameters
   const details = present<AgentAuthErrorDetails>({
@@ -82,7 +85,9 @@ function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthE
   })
   const code = error === 'access_denied' ? 'login_denied' : 'login_failed'
   const retryable = /^(server_error|temporarily_unavailable)$/.test(error)
-  return new AgentAuthError(code, 'The login was refused. Start the login again.', { retryable, details })
+  const remedy = remedyFor(error)
+  const why = remedy ? `: ${error}. ${remedy}` : unregistered
+  return new AgentAuthError(code, `The service refused the login${why}`, { retryable, details })
 }
 
 /** Keeps the characters RFC 6749 section 4.1.2.1 allows: no markup-breaking quotes, controls or direction marks. */

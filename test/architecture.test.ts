@@ -13,6 +13,7 @@ const stages: Record<string, string[]> = {
     'present.ts',
     'attempt.ts',
     'errors.ts',
+    'refusals.ts',
     'redacted.ts',
     'clock.ts',
     'backoff.ts',

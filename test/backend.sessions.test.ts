@@ -369,8 +369,9 @@ describe('server code', () => {
     const browser = rig.browser()
     await browser.logIn()
     const { getAccessToken } = signedIn(await rig.backend.getSession(browser.request('/')))
-    const { onEvent: _, ...options } = rig.options
-    const script = createSession(createAuthConfig(options), { storage: rig.sessions, key: 'nightly' })
+    const { authUrl, baseUrl, clientId, clientSecret, redirectUri, fetch } = rig.options
+    const config = createAuthConfig({ authUrl, baseUrl, clientId, clientSecret, redirectUri, fetch })
+    const script = createSession(config, { storage: rig.sessions, key: 'nightly' })
     const obtainedAtMs = Date.now()
     await script.signIn({ accessToken: await getAccessToken(), obtainedAtMs, expiresAtMs: obtainedAtMs + 60_000 })
     const job = signedIn(await rig.backend.getSession({ key: 'nightly' }))

@@ -16,7 +16,58 @@ async function begin(options: Parameters<typeof configWith>[0] = {}): Promise<Pe
   return (await startLogin(configWith({ clock, ...options }), { returnTo: '/deep?link#here' })).pending
 }
 
+/** Each registered code: what the message must say of it, and who acts. */
+const registered: [error: string, remedy: RegExp][] = [
+  ['access_denied', /user or the service denied it\. Offer the sign-in again\./],
+  ['invalid_request', /Developer: check redirectUri, params/],
+  ['unauthorized_client', /Developer: check clientId and what this client is registered for\./],
+  ['unsupported_response_type', /Operator of the service: allow this client the authorization code flow\./],
+  ['invalid_scope', /Developer: set scope to one that this client may have\./],
+  ['server_error', /Try again later\./],
+  ['temporarily_unavailable', /Try again later\./],
+  ['interaction_required', /without prompt=none\./],
+  ['login_required', /without prompt=none\./],
+  ['account_selection_required', /without prompt=none\./],
+  ['consent_required', /without prompt=none\./],
+  ['invalid_request_uri', /Developer: check params\./],
+  ['invalid_request_object', /Developer: check params\./],
+  ['request_not_supported', /Developer: check params\./],
+  ['request_uri_not_supported', /Developer: check params\./],
+  ['registration_not_supported', /Developer: check params\./],
+  ['invalid_target', /Developer: check params\./],
+  ['invalid_authorization_details', /Developer: check params\./],
+  ['unmet_authentication_requirements', /Developer: check params\./],
+  ['invalid_client', /Developer: check clientId, clientSecret/],
+]
+
 describe('refusals', () => {
+  it.each(registered)(
+    'C-022 F020 the message of a login refused with %s names it, and who has to do what',
+    async (error, remedy) => {
+      const pending = await begin()
+      const { message } = await failure(() => readCallback(pending, callbackUrl(pending, { error }), at))
+      expect(message).toMatch(new RegExp(`^The service refused the login: ${error}\\. `))
+      expect(message).toMatch(remedy)
+      expect(message.length).toBeLessThanOrEqual(160)
+    },
+  )
+
+  it.each([
+    'something_new',
+    'constructor',
+    'toString',
+    'invalid_scope ',
+    'Invalid_Scope',
+    'login_required interaction_required',
+    'eyJhbGciOiJIUzI1NiJ9.e30.x',
+  ])('C-024 a code that is not registered, %j, is not quoted in the message', async (error) => {
+    const pending = await begin()
+    const refused = await failure(() => readCallback(pending, callbackUrl(pending, { error }), at))
+    expect(refused.message).toBe(
+      'The service refused the login with a code that is not registered, see details.error. Start the login again.',
+    )
+  })
+
   it('C-022 F020 a denial with a valid state is typed, with the place to go back to', async () => {
     const pending = await begin()
     const url = callbackUrl(pending, {
@@ -129,7 +180,7 @@ describe('the code', () => {
     ['4,097 characters', 'c'.repeat(4_097), false],
     ['1 MB', 'c'.repeat(1_000_000), false],
   ])('C-029 of %s', async (_, code, accepted) => {
-    const config = configWith({ clock, ...scriptedFetch(() => json({ access_token: 'x' })) })
+    const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
     const { pending } = await startLogin(config)
     const read = () => readCallback(pending, callbackUrl(pending, { code }), at)
     if (accepted) expect(read()).toBeDefined()

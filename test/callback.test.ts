@@ -93,7 +93,7 @@ describe('what is read', () => {
   })
 
   it('C-031 fifty unknown parameters change nothing', async () => {
-    const config = configWith({ clock, ...scriptedFetch(() => json({ access_token: 'x' })) })
+    const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
     const { pending } = await startLogin(config)
     const names = fc.stringMatching(/^[a-z_.]{1,10}$/).filter((name) => !/^(code|state|iss|error.*)$/.test(name))
     const [extras = []] = fc.sample(

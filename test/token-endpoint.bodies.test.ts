@@ -216,7 +216,7 @@ describe('any answer', () => {
             status: code,
             headers: { 'content-type': media },
           })
-        const config = configWith({ clock, ...scriptedFetch(answer) })
+        const config = configWith({ clock, fetch: scriptedFetch(answer).fetch })
         try {
           const result = await refreshTokens(config, tokens)
           granted += 1

@@ -14,7 +14,7 @@ const { numRuns, options } = runs(500, 1_000_000)
 /** The wait that an error of the token endpoint names for this `Retry-After`. */
 async function waitOf(value: string): Promise<number | undefined> {
   const answer = () => new Response(null, { status: 503, headers: { 'retry-after': value } })
-  const error = await failure(refreshTokens(configWith({ clock, ...scriptedFetch(answer) }), tokens))
+  const error = await failure(refreshTokens(configWith({ clock, fetch: scriptedFetch(answer).fetch }), tokens))
   const { outcome, retryAfterMs, ...more } = error.details ?? {}
   expect([error.code, outcome, more]).toEqual(['temporarily_unavailable', 'busy', {}])
   return retryAfterMs

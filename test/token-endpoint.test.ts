@@ -308,3 +308,46 @@ describe('Retry-After', () => {
     expect(error.details).toEqual({ outcome: 'busy', ...(expected !== undefined && { retryAfterMs: expected }) })
   })
 })
+
+/** Each code that is registered for the token endpoint and refuses the client: who has to do what. */
+const remedies: [error: string, remedy: string][] = [
+  ['invalid_client', 'Developer: check clientId, clientSecret and basicEncoding.'],
+  ['unauthorized_client', 'Developer: check clientId and what this client is registered for.'],
+  ['unsupported_grant_type', 'Developer: check tokenEndpoint and dialect.'],
+  ['invalid_scope', 'Developer: set scope to one that this client may have.'],
+  ['invalid_target', 'Developer: check params.'],
+]
+
+describe('the message of a refusal', () => {
+  it.each(remedies)('C-046 names %s and says who has to do what', async (error, remedy) => {
+    answerWith([400, json, { error }])
+    const config = configWith()
+    for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
+      expect(await failure(call)).toMatchObject({
+        code: 'client_rejected',
+        message: `The token endpoint answered 400 ${error}. ${remedy}`,
+      })
+  })
+
+  it('C-046 names invalid_grant, which only the user can do something about', async () => {
+    answerWith([400, json, { error: 'invalid_grant' }])
+    const config = configWith()
+    for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
+      expect(await failure(call)).toMatchObject({
+        code: 'grant_rejected',
+        message: 'The token endpoint answered 400 invalid_grant. The user must sign in again.',
+      })
+  })
+
+  it.each(['something_new', 'constructor', 'a_text_that_could_be_a_token'])(
+    'C-024 does not quote %s, which is not registered',
+    async (error) => {
+      answerWith([400, json, { error }])
+      const refused = await failure(refreshTokens(configWith(), tokensWith()))
+      expect(refused.message).toBe(
+        'The token endpoint answered 400. Developer: check the client id, secret and registration.',
+      )
+      expect(refused.details?.error).toBe(error)
+    },
+  )
+})

@@ -1,6 +1,7 @@
 import type { AgentAuthErrorCode, AgentAuthErrorDetails } from '../errors.ts'
 import { AgentAuthError } from '../errors.ts'
 import { present } from '../present.ts'
+import { remedyFor } from '../refusals.ts'
 import type { TokenAnswer } from './answer.ts'
 
 export type GrantType = 'authorization_code' | 'refresh_token'
@@ -33,20 +34,26 @@ function classifyError(grant: GrantType, status: number, error: string): Outcome
 export function outcomeError(outcome: Failure, { status, retryAfterMs, body }: TokenAnswer): AgentAuthError {
   // Text that does not look like a code could be an echo of what was sent.
   const error = typeof body?.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : undefined
-  const [code, advice] = verdict(outcome, status, error)
-  return new AgentAuthError(code, `The token endpoint answered ${status}${error ? ` ${error}` : ''}.${advice}`, {
+  const remedy = remedyFor(error)
+  const [code, advice] = verdict(outcome, status, error, remedy)
+  return new AgentAuthError(code, `The token endpoint answered ${status}${remedy ? ` ${error}` : ''}.${advice}`, {
     status,
     retryable: code === 'temporarily_unavailable' || code === 'response_invalid',
     details: present<AgentAuthErrorDetails>({ outcome, error, retryAfterMs }),
   })
 }
 
-function verdict(outcome: Failure, status: number, error: string | undefined): [AgentAuthErrorCode, string] {
-  if (outcome === 'terminal') return ['grant_rejected', ' The person must sign in again.']
+function verdict(
+  outcome: Failure,
+  status: number,
+  error: string | undefined,
+  remedy = 'Developer: check the client id, secret and registration.',
+): [AgentAuthErrorCode, string] {
+  if (outcome === 'terminal') return ['grant_rejected', ' The user must sign in again.']
   if (outcome === 'config')
     return error || (status >= 400 && status <= 403)
-      ? ['client_rejected', ' Check the client id, secret and registration.']
-      : ['config_invalid', ' Check authUrl and tokenEndpoint.']
+      ? ['client_rejected', ` ${remedy}`]
+      : ['config_invalid', ' Developer: check authUrl and tokenEndpoint.']
   if (outcome === 'foreign') return ['temporarily_unavailable', ' This network may want a sign-in.']
   return [status < 300 ? 'response_invalid' : 'temporarily_unavailable', '']
 }

@@ -12,7 +12,7 @@ export const clock: TestClock = testClock()
 export const nowMs: number = clock.wallMs()
 
 export function configAnswering(answer: () => Response, events: AuthEvent[] = []): AuthConfig {
-  return configWith({ clock, ...scriptedFetch(answer), onEvent: (event) => events.push(event) })
+  return configWith({ clock, fetch: scriptedFetch(answer).fetch, onEvent: (event) => events.push(event) })
 }
 
 /** What both grants make of one answer; they must agree. */
