@@ -12,6 +12,8 @@ import { makeDemoWorld } from './dev/demo-world.ts'
 import { createDevApp } from './dev/dev-app.ts'
 import { readRoster } from './dev/roster.ts'
 import { isSeeded, seed } from './dev/seed.ts'
+import { setAccess } from './dev/set-access.ts'
+import { createEndpointBilling } from './endpoint-billing.ts'
 import { createFaults } from './faults.ts'
 import { createInProcessFetch } from './in-process-fetch.ts'
 import { createJournal } from './journal.ts'
@@ -49,6 +51,7 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
   const isFirstStart = !(await isSeeded(store.db))
   let world = isFirstStart ? makeDemoWorld(config.redirectUris) : undefined
   if (world !== undefined && (await seed(context, world, 'if-empty')) === 'filled before') world = undefined
+  await setAccess(context, config.access)
   let roster = await readRoster(store.db, world)
   const controls = createDevControls(context, () => {
     world ??= makeDemoWorld(config.redirectUris)
@@ -58,6 +61,10 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
     ...controls,
     async reset() {
       await controls.reset()
+      roster = await readRoster(store.db, world)
+    },
+    async setAccess(change) {
+      await controls.setAccess(change)
       roster = await readRoster(store.db, world)
     },
     autoApprove(email: string | undefined) {
@@ -106,6 +113,7 @@ async function createContext(config: ServiceConfig): Promise<ServiceContext> {
     journal: createJournal(clock),
     faults: createFaults(),
     autoApproval: createAutoApproval(),
+    endpointBilling: createEndpointBilling(),
     passwords: createPasswords({ scheme: config.passwordScheme, key: keys.hashKey }),
     throttles: createThrottles(clock),
   }

@@ -1,3 +1,6 @@
+import type { AccessChange } from './access.ts'
+import { readAccessChange } from './access.ts'
+
 /** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
 export interface ServiceOptions {
   /** `on` serves the `/_dev/*` controls. They answer on loopback only. */
@@ -22,6 +25,8 @@ export interface ServiceOptions {
   redirectUris?: string[]
   /** Origins that may read answers besides those of registered redirect URIs. */
   allowedOrigins?: string[]
+  /** What the API answers 403 for, set at each start and after a reset. Default: as seeded. */
+  access?: AccessChange
 }
 
 export interface ServiceConfig {
@@ -38,6 +43,7 @@ export interface ServiceConfig {
   readonly tokenResponse: 'full' | 'minimal'
   readonly redirectUris: readonly string[]
   readonly allowedOrigins: readonly string[]
+  readonly access: AccessChange
 }
 
 const minuteMs = 60_000
@@ -59,6 +65,7 @@ const known: Record<keyof ServiceOptions, true> = {
   tokenResponse: true,
   redirectUris: true,
   allowedOrigins: true,
+  access: true,
 }
 
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
@@ -90,6 +97,7 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     tokenResponse: oneOf('tokenResponse', options.tokenResponse ?? 'full', 'full', 'minimal'),
     redirectUris: Object.freeze([...(options.redirectUris ?? [])]),
     allowedOrigins: Object.freeze((options.allowedOrigins ?? []).map((origin) => originOf('allowedOrigins', origin))),
+    access: readAccessChange(options.access ?? {}),
   })
 }
 

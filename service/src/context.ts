@@ -4,6 +4,7 @@ import type { Throttle } from './auth/throttle.ts'
 import type { AutoApproval } from './auto-approval.ts'
 import type { ServiceClock } from './clock.ts'
 import type { ServiceConfig } from './config.ts'
+import type { EndpointBilling } from './endpoint-billing.ts'
 import type { Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Store } from './store/store.ts'
@@ -18,6 +19,7 @@ export interface ServiceContext {
   readonly journal: Journal
   readonly faults: Faults
   readonly autoApproval: AutoApproval
+  readonly endpointBilling: EndpointBilling
   readonly store: Store
   readonly keys: ServiceKeys
   readonly passwords: Passwords

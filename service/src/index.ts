@@ -1,3 +1,4 @@
+export type { AccessChange, EndpointId } from './access.ts'
 export { createService } from './app.ts'
 export type { ServiceOptions } from './config.ts'
 export type { FaultEffect, FaultMatch, FaultRule } from './faults.ts'

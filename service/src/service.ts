@@ -1,3 +1,4 @@
+import type { AccessChange } from './access.ts'
 import type { ClockState } from './clock.ts'
 import type { FaultRule } from './faults.ts'
 import type { JournalEntry } from './journal.ts'
@@ -37,6 +38,8 @@ export interface DevControls {
   autoApprove(email: string | undefined): void
   /** Who does at the moment. */
   autoApproved(): string | undefined
+  /** Sets what the API answers 403 for, from the next request on. Rejects with a TypeError if there is no such thing. */
+  setAccess(change: AccessChange): Promise<void>
   /** Makes requests go wrong on purpose: on both origins, over sockets and in process. */
   addFault(rule: FaultRule): void
   clearFaults(): void

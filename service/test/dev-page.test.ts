@@ -88,6 +88,32 @@ test.each([
   expect((await press(action, fields)).status).toBe(422)
 })
 
+test('S-064 the buttons of the dev page set each refusal of the API and take it back', async () => {
+  const { access_token: token } = await login(service)
+  const body = () => ({ agent_name: crypto.randomUUID(), description: 'x', parent_agent_type: 'x' })
+  const status = async () => (await callApi(service, { token, path: '/api/parent_agents', body: body() })).status
+  for (const [off, on, name] of [
+    ['billing-inactive', 'billing-active', 'demo'],
+    ['client-unapproved', 'client-approved', 'Demo public'],
+    ['client-no-api', 'client-api', 'Demo public'],
+  ] as const) {
+    expect((await press(off, { name })).next).toBe(`/_dev?done=${off}`)
+    expect([off, await status()]).toEqual([off, 403])
+    await press(on, { name })
+    expect([on, await status()]).toEqual([on, 200])
+  }
+  await press('billing-inactive', { name: 'demo' })
+  await press('endpoint-unbilled', { name: 'createParentAgent' })
+  expect(await status()).toBe(200)
+  await press('endpoint-billed', { name: 'createParentAgent' })
+  expect(await status()).toBe(403)
+  await press('billing-active', { name: 'demo' })
+  await press('permissions', { name: 'ada@demo.example', permissions: 'api.access parent_agents.read' })
+  expect(await status()).toBe(403)
+  const refused = await press('permissions', { name: 'ada@demo.example', permissions: 'all' })
+  expect([refused.status, refused.html.includes('access is not what AccessChange allows')]).toEqual([422, true])
+})
+
 test('S-083 the dev page takes forms of its own only, and is not there without dev', async () => {
   const body = async () =>
     new URLSearchParams({ action: 'expire', token: (await page()).hidden('/_dev/do').token ?? '' })

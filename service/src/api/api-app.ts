@@ -31,7 +31,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(injectFaults('base'))
   app.use(refuseForeignOrigin)
   for (const endpoint of endpoints) {
-    app.all(endpoint.path, serve(endpoint))
+    app.all(endpoint.path, serve(service, endpoint))
   }
   serveOpenApi(app, service.config)
   app.all('*', noEndpoint)
@@ -40,12 +40,13 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
 }
 
 /** Authentication, approval, method, permission, then the endpoint validates and looks up (S-063). */
-function serve(endpoint: Endpoint): Handler<HttpEnvironment> {
+function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {
   return async (c) => {
     const bearer = await authenticate(c)
     checkAccess(bearer)
     if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
-    checkPermission(bearer, endpoint)
+    const billing = service.endpointBilling.of(endpoint.operation.id) ?? endpoint.billing
+    checkPermission(bearer, { ...endpoint, billing })
     return jsonAnswer(c, await endpoint.answer(c, bearer))
   }
 }

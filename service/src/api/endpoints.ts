@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
+import type { EndpointId } from '../access.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { BearerRecord } from '../store/access-tokens.ts'
 import { contextVariablesAnswer, llmModelsFound, parentAgentCreated, parentAgentsFound } from './answers.ts'
@@ -19,7 +20,7 @@ export interface Endpoint extends EndpointNeeds {
 }
 
 export interface Operation {
-  id: string
+  id: EndpointId
   tag: 'Parent agents' | 'Models'
   summary: string
   pathParameters?: z.ZodObject

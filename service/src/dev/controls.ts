@@ -7,12 +7,13 @@ import { findPersonByEmail } from '../store/people.ts'
 import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { seed } from './seed.ts'
+import { setAccess } from './set-access.ts'
 
 /** How long a user session token lives is not shown. */
 const sessionTokenLifeMs = 12 * 60 * 60_000
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
-  const { clock, store, journal, throttles, faults, autoApproval } = service
+  const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
   return {
     nowMs: () => clock.nowMs(),
     advance: (ms) => clock.advance(ms),
@@ -37,12 +38,15 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     },
     clearFaults: () => faults.clear(),
     faults: () => faults.list(),
+    setAccess: (change) => setAccess(service, change),
     autoApproved: () => autoApproval.email(),
     async reset() {
       await seed(service, world(), 'anew')
       journal.clear()
       faults.clear()
       autoApproval.set(undefined)
+      endpointBilling.clear()
+      await setAccess(service, config.access)
       for (const throttle of Object.values(throttles)) throttle.clear()
     },
   }

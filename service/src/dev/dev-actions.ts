@@ -1,3 +1,4 @@
+import type { AccessChange } from '../access.ts'
 import type { FormField } from '../auth/own-form.ts'
 import type { FaultEffect } from '../faults.ts'
 import type { DevControls } from '../service.ts'
@@ -34,8 +35,32 @@ const actions: Record<string, DevAction> = {
     done: 'A session token was minted.',
     run: async (dev, get) => `Session token: ${await dev.mintSessionToken(get('email') ?? '')}`,
   },
+  'billing-active': access('The tenant has active billing.', (name) => ({ billing: { [name]: 'active' } })),
+  'billing-inactive': access('The tenant has no active billing.', (name) => ({ billing: { [name]: 'inactive' } })),
+  'endpoint-billed': access('The endpoint needs active billing.', (name) => ({
+    endpointBilling: { [name]: 'needed' },
+  })),
+  'endpoint-unbilled': access('The endpoint needs no billing.', (name) => ({
+    endpointBilling: { [name]: 'not-needed' },
+  })),
+  'client-approved': access('The client is approved.', (name) => ({ approval: { [name]: 'approved' } })),
+  'client-unapproved': access('The client is not approved.', (name) => ({ approval: { [name]: 'unapproved' } })),
+  'client-api': access('The client has the api surface.', (name) => ({ surfaces: { [name]: ['api'] } })),
+  'client-no-api': access('The client lacks the api surface.', (name) => ({ surfaces: { [name]: [] } })),
+  permissions: {
+    done: 'The permissions were set.',
+    run: (dev, get) => {
+      const permissions = (get('permissions') ?? '').split(' ').filter((name) => name !== '')
+      return dev.setAccess({ permissions: { [get('name') ?? '']: permissions } } as AccessChange)
+    },
+  },
   'add-fault': { done: 'The fault was added.', run: addFault },
   'clear-faults': { done: 'No faults are left.', run: (dev) => dev.clearFaults() },
+}
+
+/** A button that sets one thing of the tenant, endpoint or client in the field `name`. */
+function access(done: string, change: (name: string) => AccessChange): DevAction {
+  return { done, run: (dev, get) => dev.setAccess(change(get('name') ?? '')) }
 }
 
 /** What the page says after an action; undefined for a name that is none. */

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import type { AccessChange } from '../access.ts'
 import { hasMediaType, readText } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'
@@ -34,6 +35,7 @@ export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
   serveDevPage(app, options)
   serveState(app, options)
   servePeople(app, options)
+  serveAccess(app, options)
   serveFaults(app, options)
   return app
 }
@@ -98,6 +100,18 @@ function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions)
       return refuse(c, isText(email) ? nobody : 'send {"email": "…"} of a person, or null')
     dev.autoApprove(person?.email)
     return c.json({ nowMs: dev.nowMs() })
+  })
+}
+
+function serveAccess(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
+  app.post('/access', async (c) => {
+    try {
+      await dev.setAccess((await readJson(c)) as AccessChange)
+    } catch (error) {
+      if (error instanceof TypeError) return refuse(c, error.message)
+      throw error
+    }
+    return c.json({ nowMs: dev.nowMs(), ...roster() })
   })
 }
 

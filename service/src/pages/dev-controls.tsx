@@ -1,16 +1,24 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
-import type { Person } from '../service.ts'
+import { endpointIds } from '../access.ts'
+import { permissionNames } from '../api/permissions.ts'
+import type { Client, Person } from '../service.ts'
 
 interface DevControlsProps {
   people: readonly Person[]
+  clients: readonly Client[]
   effects: readonly string[]
   token: string
 }
 
 /** A form and a button for everything that `DevControls` offers. */
-export function Controls({ token, people, effects }: DevControlsProps): HtmlEscapedString | Promise<HtmlEscapedString> {
+export function Controls({
+  token,
+  people,
+  clients,
+  effects,
+}: DevControlsProps): HtmlEscapedString | Promise<HtmlEscapedString> {
   const emails = people.map(({ email }) => email)
   return (
     <div class="controls">
@@ -30,6 +38,29 @@ export function Controls({ token, people, effects }: DevControlsProps): HtmlEsca
           <Choice id="minted" label="Person" name="email" options={emails} />
         </Control>
         <Control token={token} buttons={{ expire: 'Expire access tokens', revoke: 'Revoke refresh tokens' }} />
+      </Group>
+      <Group title="Access">
+        <Control token={token} buttons={{ 'billing-inactive': 'Stop billing', 'billing-active': 'Billing is active' }}>
+          <Choice id="billing" label="Tenant" name="name" options={[...new Set(people.map(({ tenant }) => tenant))]} />
+        </Control>
+        <Control token={token} buttons={{ 'endpoint-billed': 'Needs billing', 'endpoint-unbilled': 'Needs none' }}>
+          <Choice id="billed" label="Endpoint" name="name" options={endpointIds} />
+        </Control>
+        <Control
+          token={token}
+          buttons={{
+            'client-unapproved': 'Withdraw approval',
+            'client-approved': 'Approve',
+            'client-no-api': 'Take the api surface',
+            'client-api': 'Give it',
+          }}
+        >
+          <Choice id="approved" label="Client" name="name" options={clients.map(({ name }) => name)} />
+        </Control>
+        <Control token={token} buttons={{ permissions: 'Set permissions' }}>
+          <Choice id="permitted" label="Person" name="name" options={emails} />
+          <Field id="permissions" label="Permissions" name="permissions" value={permissionNames.join(' ')} />
+        </Control>
       </Group>
       <Group title="Faults">
         <Control token={token} buttons={{ 'add-fault': 'Add the fault' }}>

@@ -1,0 +1,51 @@
+import type { Permission } from './api/permissions.ts'
+import { clientAdminPermission, permissionNames } from './api/permissions.ts'
+import type { Check } from './dev/shape.ts'
+import { isRecord, isText, object, oneOf, optional } from './dev/shape.ts'
+
+/** The endpoints of the API, by the operation ids of its OpenAPI document. */
+export const endpointIds = [
+  'getParentAgentContextVariables',
+  'searchParentAgents',
+  'createParentAgent',
+  'searchLlmModels',
+] as const
+export type EndpointId = (typeof endpointIds)[number]
+
+/** Sets what the API answers 403 for. What it does not name stays as it is. */
+export interface AccessChange {
+  /** Billing of tenants, by id. */
+  billing?: Record<string, 'active' | 'inactive'>
+  /** Whether endpoints need active billing. Default: `createParentAgent` alone does (A-15). */
+  endpointBilling?: Partial<Record<EndpointId, 'needed' | 'not-needed'>>
+  /** Approval of clients for their tenant, by name or client id. */
+  approval?: Record<string, 'approved' | 'unapproved'>
+  /** Surfaces of clients, by name or client id. The API is open to clients with `api`. */
+  surfaces?: Record<string, string[]>
+  /** All permissions of people, by email address. A token never has more than when it was issued. */
+  permissions?: Record<string, (Permission | typeof clientAdminPermission)[]>
+}
+
+const isChange = object({
+  billing: optional(recordOf(oneOf('active', 'inactive'))),
+  endpointBilling: optional(
+    object(Object.fromEntries(endpointIds.map((id) => [id, optional(oneOf('needed', 'not-needed'))]))),
+  ),
+  approval: optional(recordOf(oneOf('approved', 'unapproved'))),
+  surfaces: optional(recordOf(listOf(isText))),
+  permissions: optional(recordOf(listOf(oneOf(...permissionNames, clientAdminPermission)))),
+})
+
+/** Returns a copy of the change. Throws a TypeError for anything else, because a misspelt member would set nothing. */
+export function readAccessChange(value: unknown): AccessChange {
+  if (!isChange(value)) throw new TypeError('access is not what AccessChange allows')
+  return structuredClone(value) as AccessChange
+}
+
+function recordOf(check: Check): Check {
+  return (value) => isRecord(value) && Object.values(value).every(check)
+}
+
+function listOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check)
+}

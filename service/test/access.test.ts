@@ -1,0 +1,144 @@
+import { afterEach, expect, test } from 'vitest'
+import type { AccessChange, Service, ServiceOptions } from '../src/index.ts'
+import { agentSearch, authorize, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { startService } from './start.ts'
+
+let service: Service & { fetch: typeof fetch }
+afterEach(() => service.close())
+
+/** Over sockets, as a client in another process sees it. */
+async function start(options: ServiceOptions = {}): Promise<void> {
+  const started = await startService({ dev: 'on', ...options })
+  service = Object.assign(started, { fetch: (input: string | URL | Request, init?: RequestInit) => fetch(input, init) })
+}
+
+function post(change: unknown): Promise<Response> {
+  const headers = { 'content-type': 'application/json' }
+  return fetch(`${service.authUrl}/_dev/access`, { method: 'POST', headers, body: JSON.stringify(change) })
+}
+
+/** What each endpoint answers: a 403 with its text, or only the status. */
+async function answers(token: string): Promise<Record<string, string | number>> {
+  const agent = { agent_name: crypto.randomUUID(), description: 'x', parent_agent_type: 'x' }
+  const calls: [string, string, unknown][] = [
+    ['getParentAgentContextVariables', '/api/parent_agents/1/state_function/context_variables', undefined],
+    ['searchParentAgents', agentSearch, {}],
+    ['createParentAgent', '/api/parent_agents', agent],
+    ['searchLlmModels', '/api/llm_models/search', {}],
+  ]
+  const all: Record<string, string | number> = {}
+  for (const [name, path, body] of calls) {
+    const answer = await callApi(service, { token, path, body })
+    const { error_type, error_message } = (await answer.json()) as Record<string, string | undefined>
+    // A reset gives agents other ids: who may read them learns that this one is not there.
+    const status = name === 'getParentAgentContextVariables' && answer.status === 404 ? 200 : answer.status
+    all[name] = status === 403 && error_type === 'permission_error' ? `403 ${error_message}` : status
+  }
+  return all
+}
+
+const open = {
+  getParentAgentContextVariables: 200,
+  searchParentAgents: 200,
+  createParentAgent: 200,
+  searchLlmModels: 200,
+}
+const missing = '403 missing permission'
+const unapproved = '403 OAuth client is not approved for this API'
+const everywhere = (text: string) => Object.fromEntries(Object.keys(open).map((name) => [name, text]))
+
+const changes: [string, AccessChange, Record<string, string | number>][] = [
+  ['inactive billing', { billing: { demo: 'inactive' } }, { ...open, createParentAgent: missing }],
+  [
+    'an endpoint that needs billing',
+    { billing: { demo: 'inactive' }, endpointBilling: { searchLlmModels: 'needed', createParentAgent: 'not-needed' } },
+    { ...open, searchLlmModels: missing },
+  ],
+  ['no api surface', { surfaces: { 'Demo public': ['files'] } }, everywhere(unapproved)],
+  ['a client without approval', { approval: { 'Demo public': 'unapproved' } }, everywhere(unapproved)],
+  [
+    'a missing permission',
+    { permissions: { 'ada@demo.example': ['api.access', 'parent_agents.create'] } },
+    { ...everywhere(missing), createParentAgent: 200 },
+  ],
+  ['no permission', { permissions: { 'Ada@demo.example': [] } }, everywhere(missing)],
+]
+
+test.each(changes)(
+  'S-064 a dev control sets %s, seen on the next call, and a reset ends it',
+  async (_, change, expected) => {
+    for (const set of [(wanted: AccessChange) => service.dev.setAccess(wanted), post]) {
+      await start()
+      const { access_token } = await login(service)
+      expect(await answers(access_token)).toEqual(open)
+      const set200 = await set(change)
+      expect(set200?.status ?? 200).toBe(200)
+      expect(await answers(access_token)).toEqual(expected)
+      await service.dev.reset()
+      expect(await answers((await login(service)).access_token)).toEqual(open)
+      await service.close()
+    }
+    await start()
+  },
+)
+
+test.each(changes)(
+  'S-064 createService and startService take %s, and a reset keeps it',
+  async (_, access, expected) => {
+    await start({ access })
+    const isShut = Object.values(expected).includes(unapproved)
+    for (const _turn of ['at the start', 'after a reset']) {
+      const { code, url } = await authorize(service)
+      expect([code === '', url.searchParams.get('error')]).toEqual([isShut, isShut ? 'unauthorized_client' : null])
+      if (!isShut) expect(await answers((await login(service)).access_token)).toEqual(expected)
+      await service.dev.reset()
+    }
+  },
+)
+
+test('S-061 S-064 approval given back lets the same tokens in again, and a refresh meanwhile is unauthorized_client', async () => {
+  await start()
+  const client = clientOf(service, 'Demo public')
+  const tokens = await login(service)
+  await service.dev.setAccess({ approval: { [client.clientId]: 'unapproved' } })
+  const refused = await refresh(service, client, tokens.refresh_token)
+  expect([refused.status, await errorOf(refused)]).toEqual([400, 'unauthorized_client'])
+  expect(await answers(tokens.access_token)).toEqual(everywhere(unapproved))
+  await service.dev.setAccess({ approval: { 'Demo public': 'approved' } })
+  expect(await answers(tokens.access_token)).toEqual(open)
+  expect((await refresh(service, client, tokens.refresh_token)).status).toBe(200)
+})
+
+test('S-064 the roster shows the permissions that were set', async () => {
+  await start()
+  const answer = await post({ permissions: { 'rui@demo.example': ['api.access'] } })
+  const { people } = (await answer.json()) as { people: { email: string; permissions: string[] }[] }
+  expect(people.find(({ email }) => email === 'rui@demo.example')?.permissions).toEqual(['api.access'])
+  expect(service.people.find(({ email }) => email === 'rui@demo.example')?.permissions).toEqual(['api.access'])
+})
+
+const mistakes: [unknown, string][] = [
+  [{ billing: { nowhere: 'inactive' } }, 'there is no tenant "nowhere"'],
+  [{ approval: { Nothing: 'unapproved' } }, 'there is no client "Nothing"'],
+  [{ surfaces: { Nothing: [] } }, 'there is no client "Nothing"'],
+  [{ permissions: { 'x@demo.example': [] } }, 'there is no person "x@demo.example"'],
+  [{ permissions: { 'ada@demo.example': ['parent_agents.write'] } }, 'access is not'],
+  [{ billing: { demo: 'off' } }, 'access is not'],
+  [{ endpointBilling: { createAgent: 'needed' } }, 'access is not'],
+  [{ surfaces: { 'Demo public': 'api' } }, 'access is not'],
+  [{ billings: {} }, 'access is not'],
+  [[], 'access is not'],
+]
+
+test('S-064 what is no access change is refused by each way in and changes nothing', async () => {
+  await start()
+  for (const [change, message] of mistakes) {
+    const whole = { billing: { demo: 'inactive' }, ...(Array.isArray(change) ? [change] : (change as object)) }
+    const answer = await post(Array.isArray(change) ? change : whole)
+    const { error } = (await answer.json()) as { error: string }
+    expect([change, answer.status, error]).toEqual([change, 422, expect.stringContaining(message)])
+    await expect(service.dev.setAccess(change as AccessChange)).rejects.toThrow(message)
+    await expect(startService({ access: change as AccessChange })).rejects.toThrow(message)
+  }
+  expect(await answers(await service.dev.mintSessionToken('ada@demo.example'))).toEqual(open)
+})
