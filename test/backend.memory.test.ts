@@ -123,7 +123,8 @@ describe('sessions in memory', () => {
     await browser.logIn()
     const session = await rig.backend.getSession(browser.request('/'))
     if (session.status === 'signed-out') throw new Error('signed out')
-    const { onEvent: _, ...options } = rig.options
+    const { authUrl, baseUrl, clientId, clientSecret, redirectUri, fetch } = rig.options
+    const options = { authUrl, baseUrl, clientId, clientSecret, redirectUri, fetch }
     const other = createSession(createAuthConfig(options), { storage: sessions, key: session.key })
     const rejected = await session.getAccessToken()
     await Promise.all([session.getAccessToken({ rejected }), other.getAccessToken({ rejected })])

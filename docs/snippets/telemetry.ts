@@ -9,7 +9,8 @@ const happenings: Counter = meter.createCounter('agent_auth.events')
 /** For `onEvent`: one counter for everything, and a span and a duration for what takes time. */
 export function observe(event: BackendEvent): void {
   const { type, ...rest } = event
-  const { durationMs, ...attributes } = { durationMs: undefined, ...rest }
+  const { durationMs, cause, ...others } = { durationMs: undefined, cause: undefined, ...rest }
+  const attributes = { ...others, ...(cause && { cause: cause.code ?? cause.name }) }
   happenings.add(1, { type, ...attributes })
   if (durationMs === undefined) return
   durations.record(durationMs, { type, ...attributes })

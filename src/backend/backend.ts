@@ -1,6 +1,7 @@
 import { isAgentAuthError } from '../errors.ts'
 import { failed, failedWith } from './answers.ts'
 import { callback, type Logins } from './callback.ts'
+import { causeOf } from './error-cause.ts'
 import { type BackendSession, getSession, type SessionSource } from './get-session.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
@@ -28,36 +29,55 @@ export function createBackend(options: BackendOptions): Backend {
   const context = backendContext(options)
   const { basePath } = context
   const logins: Logins = new Map()
-  const own = new Map<string, [method: string, serve: (request: Request) => Promise<Response>]>([
-    [`${basePath}/login`, ['GET', (request) => login(context, request)]],
-    [`${basePath}/callback`, ['GET', (request) => callback(context, logins, request)]],
-    [`${basePath}/session`, ['GET', (request) => session(context, request)]],
-    [`${basePath}/logout`, ['POST', (request) => logout(context, request)]],
+  const own = new Map<string, OwnRoute>([
+    [`${basePath}/login`, { method: 'GET', serve: (request) => login(context, request) }],
+    [`${basePath}/callback`, { method: 'GET', serve: (request) => callback(context, logins, request) }],
+    [`${basePath}/session`, { method: 'GET', serve: (request) => session(context, request) }],
+    [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
   ])
   return Object.freeze<Backend>({
     async handle(request) {
+      let route = request.method
       try {
-        return await route(context, own, request)
+        const found = findRoute(context, own, request)
+        if (!found) return null
+        route = found.route
+        return await found.serve()
       } catch (error) {
         if (isAgentAuthError(error)) return failedWith(error)
-        return failed(500, { code: 'request_failed', message: 'Something went wrong here.' })
+        context.emit({ type: 'unexpected_error', route, cause: causeOf(error) })
+        return failed(500, { code: 'request_failed', message: 'An unexpected error occurred.' })
       }
     },
     getSession: (source) => getSession(context, source),
   })
 }
 
-async function route(
+interface OwnRoute {
+  readonly method: string
+  serve(request: Request): Promise<Response>
+}
+
+interface FoundRoute {
+  /** Method and path as configured, without parameters. */
+  readonly route: string
+  serve(): Response | Promise<Response>
+}
+
+function findRoute(
   context: BackendContext,
-  own: ReadonlyMap<string, [method: string, serve: (request: Request) => Promise<Response>]>,
+  own: ReadonlyMap<string, OwnRoute>,
   request: Request,
-): Promise<Response | null> {
+): FoundRoute | undefined {
   const { pathname } = new URL(request.url)
-  const [method, serve] = own.get(pathname) ?? []
-  if (serve && method === request.method) return serve(request)
-  if (method) return wrongMethod(method)
+  const found = own.get(pathname)
+  if (found) {
+    const { method, serve } = found
+    const route = `${method} ${pathname}`
+    return { route, serve: () => (method === request.method ? serve(request) : wrongMethod(method)) }
+  }
   const match = matchRoute(context.routes, request.method, pathname)
-  return match ? proxy(context, match, request) : null
+  return match && { route: match.route.template, serve: () => proxy(context, match, request) }
 }
 
 /** RFC 9110 section 15.5.6. */

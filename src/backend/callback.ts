@@ -9,6 +9,7 @@ import { sessionStore } from '../session/store.ts'
 import { answer, statusOf } from './answers.ts'
 import { cookieLine } from './cookies.ts'
 import type { LoginFailedEvent } from './events.ts'
+import { ignoreOwn } from './ignore-own.ts'
 import { notNow } from './login.ts'
 import { findLogin, type LoginOnItsWay, removeLogin } from './login-cookie.ts'
 import type { BackendContext } from './options.ts'
@@ -76,7 +77,7 @@ async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Gra
       await session.resume()
       // Where it cannot be read either, the code is spent all the same: this must not look like a store that failed before.
       if (isRecord(await readOr(sessionStore(sessions, name), 'absent'))) return
-      await session.signOut().catch(() => {})
+      await session.signOut().catch(ignoreOwn)
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
     }),
   )
@@ -88,7 +89,7 @@ async function endOthers(context: BackendContext, request: Request, { id, replac
   const own = await sessionKey(context, id)
   for (const old of new Set([replaces, key]))
     if (old !== undefined && old !== own)
-      await context.live.use(old, ({ session }) => session.signOut()).catch(() => {})
+      await context.live.use(old, ({ session }) => session.signOut()).catch(ignoreOwn)
 }
 
 /** A callback that was opened again finds the session it made; any other stray one changes nothing. */

@@ -1,5 +1,6 @@
 import type { AgentAuthErrorCode } from '../errors.ts'
 import type { AuthEvent } from '../events.ts'
+import type { ErrorCause } from './error-cause.ts'
 
 /** What a backend adds to the events of its sessions: never a cookie, a path with its parameters, a header or a token. */
 export type BackendEvent =
@@ -7,12 +8,38 @@ export type BackendEvent =
   | { readonly type: 'login_started' }
   | { readonly type: 'login_finished'; readonly durationMs: number }
   | LoginFailedEvent
-  /** `failed`: the refresh token was not revoked, or none could be read; `off`: there is no `revocationEndpoint`. */
-  | { readonly type: 'logged_out'; readonly revocation: Revocation }
-  /** A request went through to the API; `route` is the template, `status` what the browser was answered. */
-  | { readonly type: 'proxied'; readonly route: string; readonly status: number; readonly durationMs: number }
+  | LoggedOutEvent
+  | ProxiedEvent
   /** A request was not forwarded. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
+  /** The API's response ended after its headers and before its end. */
+  | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
+  /** An operation of the storage failed. The session's own event is `storage_degraded`. */
+  | { readonly type: 'storage_error'; readonly operation: StorageOperation; readonly cause: ErrorCause }
+  /** A route failed with an error that is not of this library, and responded with 500. */
+  | { readonly type: 'unexpected_error'; readonly route: string; readonly cause: ErrorCause }
+
+export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
+
+export interface LoggedOutEvent {
+  readonly type: 'logged_out'
+  /** `failed`: the refresh token was not revoked, or none could be read; `off`: there is no `revocationEndpoint`. */
+  readonly revocation: Revocation
+  /** Why the revocation request failed, if it got no response. */
+  readonly cause?: ErrorCause
+}
+
+/** A request went through to the API. */
+export interface ProxiedEvent {
+  readonly type: 'proxied'
+  /** As configured in `proxy`. */
+  readonly route: string
+  /** The status of the response to the browser. */
+  readonly status: number
+  readonly durationMs: number
+  /** Why there is no response of the API. */
+  readonly cause?: ErrorCause
+}
 
 export interface LoginFailedEvent {
   readonly type: 'login_failed'

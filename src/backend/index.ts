@@ -1,5 +1,14 @@
 export { type Backend, createBackend } from './backend.ts'
-export type { BackendEvent, ProxyRefusal } from './events.ts'
+export type { ErrorCause } from './error-cause.ts'
+export type {
+  BackendEvent,
+  LoggedOutEvent,
+  LoginFailedEvent,
+  ProxiedEvent,
+  ProxyRefusal,
+  Revocation,
+  StorageOperation,
+} from './events.ts'
 export type { BackendSession, SessionSource, SignedInSession } from './get-session.ts'
 export type { BackendOptions } from './options.ts'
 export type { ProxyHeaderNames } from './proxy/headers.ts'

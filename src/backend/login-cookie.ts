@@ -51,10 +51,12 @@ export async function findLogin(
 ): Promise<LoginOnItsWay | undefined> {
   const sealed = readCookies(request).get(kindOf(backend, state).name)
   if (sealed === undefined) return undefined
+  const keys = await backend.keys()
   try {
-    const login = JSON.parse(await unseal(await backend.keys(), context, sealed)) as LoginOnItsWay
+    const login = JSON.parse(await unseal(keys, context, sealed)) as LoginOnItsWay
     return login.pending.state === state ? login : undefined
   } catch {
+    // Altered, sealed under another secret, or of another version: no login that can be finished here.
     return undefined
   }
 }

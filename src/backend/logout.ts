@@ -1,6 +1,7 @@
 import { isAgentAuthError } from '../errors.ts'
 import { failed, failedWith, json } from './answers.ts'
 import { cookieLine } from './cookies.ts'
+import { ignoreOwn } from './ignore-own.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
 import { refreshTokensOf, revokeAll } from './revocation.ts'
@@ -32,12 +33,12 @@ async function end(context: BackendContext, live: LiveSession, key: string): Pro
   try {
     await live.session.signOut()
   } finally {
-    context.emit({ type: 'logged_out', revocation: await revokeAll(context, tokens) })
+    context.emit({ type: 'logged_out', ...(await revokeAll(context, tokens)) })
   }
 }
 
 /** Whether no session has this key. Only a read, so that made-up cookies cost the store no lock and no write. */
 async function isUnknown({ session }: LiveSession): Promise<boolean> {
-  const state = await session.ready().catch(() => undefined)
+  const state = await session.ready().catch(ignoreOwn)
   return state?.status === 'signed-out' && state.reason === undefined
 }

@@ -10,6 +10,7 @@ import { type LiveSessions, liveSessions } from './live-sessions.ts'
 import { type PassedHeaders, type ProxyHeaderNames, passedHeaders } from './proxy/headers.ts'
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
 import { sealKeys } from './secrets.ts'
+import { watchedStorage } from './watched-storage.ts'
 
 /** The options of `createAuthConfig`, with `redirectUri` at `{basePath}/callback` of the app's own origin, and these. */
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
@@ -89,11 +90,13 @@ export function backendContext(options: BackendOptions): BackendContext {
   if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
+  const emit = config.emit as (event: BackendEvent) => void
+  const watched = watchedStorage(sessions, emit)
   return Object.freeze<BackendContext>({
     config,
     apiFetch: options.fetch,
-    sessions,
-    live: liveSessions(config, sessions),
+    sessions: watched,
+    live: liveSessions(config, watched),
     knownKeys: new Map(),
     keys: sealKeys(secrets),
     basePath,
@@ -104,6 +107,6 @@ export function backendContext(options: BackendOptions): BackendContext {
     sessionLifeMs,
     errorPath,
     revocationEndpoint,
-    emit: config.emit as (event: BackendEvent) => void,
+    emit,
   })
 }

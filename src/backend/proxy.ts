@@ -1,10 +1,12 @@
 import { isAgentAuthError } from '../errors.ts'
+import { present } from '../present.ts'
 import { type Failure, failed, failedWith, guarded } from './answers.ts'
-import type { ProxyRefusal } from './events.ts'
+import { causeOf, type ErrorCause } from './error-cause.ts'
+import type { ProxiedEvent, ProxyRefusal } from './events.ts'
 import { apiFetch } from './get-session.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
-import { type BodyProblem, drained, relayed, requestBody, UnfitBody } from './proxy/bodies.ts'
+import { type BodyProblem, drained, type OnRelayed, relayed, requestBody, UnfitBody } from './proxy/bodies.ts'
 import { type Fields, isDecoded, type PassedHeaders, requestHeaders, responseHeaders } from './proxy/headers.ts'
 import type { ProxyMatch } from './proxy/routes.ts'
 import { isGuarded } from './same-origin.ts'
@@ -47,16 +49,22 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
   }
   const { clock } = context.config
   const startedMs = clock.monotonicMs()
-  const call: Call = { context, request, headers, live, target: path + new URL(request.url).search, done }
+  const target = path + new URL(request.url).search
+  const call: Call = { context, route: match.route.template, request, headers, live, target, done }
   const response = await forward(call)
   const told = { route: match.route.template, status: response.status }
   if (call.refused) context.emit({ type: 'proxy_refused', ...told, reason: call.refused })
-  else context.emit({ type: 'proxied', ...told, durationMs: clock.monotonicMs() - startedMs })
+  else {
+    const durationMs = clock.monotonicMs() - startedMs
+    context.emit(present<ProxiedEvent>({ type: 'proxied', ...told, durationMs, cause: call.cause }))
+  }
   return response
 }
 
 interface Call {
   readonly context: BackendContext
+  /** As configured. */
+  readonly route: string
   readonly request: Request
   readonly headers: Fields
   readonly live: LiveSession
@@ -65,6 +73,8 @@ interface Call {
   readonly done: () => void
   /** Set when it turned out that the request may not go on. */
   refused?: ProxyRefusal
+  /** Set when there is no response of the API to pass on. */
+  cause?: ErrorCause
 }
 
 async function forward(call: Call): Promise<Response> {
@@ -92,8 +102,9 @@ async function forward(call: Call): Promise<Response> {
     // Not yet in the types: a streamed body needs it.
     const duplex = { duplex: 'half' } as const
     const response = await live.fetch(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
-    return relay(response, context.passedHeaders, (how) => {
+    return relay(response, context.passedHeaders, (how, problem) => {
       if (how === 'broken') abort()
+      if (problem !== undefined) context.emit({ type: 'proxy_interrupted', route: call.route, cause: causeOf(problem) })
       end()
     })
   } catch (error) {
@@ -108,7 +119,7 @@ async function forward(call: Call): Promise<Response> {
   }
 }
 
-function relay(response: Response, passed: PassedHeaders, onEnd: (how: 'done' | 'broken') => void): Response {
+function relay(response: Response, passed: PassedHeaders, onEnd: OnRelayed): Response {
   const { status, type, redirected, body } = response
   if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400 && status !== 304)) {
     onEnd('broken')
@@ -141,6 +152,7 @@ function notForwarded(call: Call, error: unknown, cause: 'deadline' | BodyProble
     if (error.code === 'login_required') call.refused = 'signed_out'
     return failedWith(error)
   }
+  call.cause = causeOf(error)
   if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return redirectRefused()
   return failed(502, { code: 'request_failed', message: 'The API could not be reached.', retryable: true })
 }

@@ -4,7 +4,8 @@ import { discardBody } from '../discard-body.ts'
 import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
 import { readOr } from '../session/saving.ts'
 import { sessionStore } from '../session/store.ts'
-import type { Revocation } from './events.ts'
+import { causeOf } from './error-cause.ts'
+import type { LoggedOutEvent } from './events.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
 
@@ -28,12 +29,20 @@ export async function refreshTokensOf(
 }
 
 /** `failed` also without a token, since one that could not be read may be valid; `off` without an endpoint. */
-export async function revokeAll(context: BackendContext, tokens: readonly string[]): Promise<Revocation> {
-  if (!context.revocationEndpoint) return 'off'
-  const revoked = await Promise.all(tokens.map((token) => revoke(context, token)))
-  return revoked.length > 0 && revoked.every(Boolean) ? 'done' : 'failed'
+export async function revokeAll(
+  context: BackendContext,
+  tokens: readonly string[],
+): Promise<Pick<LoggedOutEvent, 'revocation' | 'cause'>> {
+  if (!context.revocationEndpoint) return { revocation: 'off' }
+  try {
+    const revoked = await Promise.all(tokens.map((token) => revoke(context, token)))
+    return { revocation: revoked.length > 0 && revoked.every(Boolean) ? 'done' : 'failed' }
+  } catch (error) {
+    return { revocation: 'failed', cause: causeOf(error) }
+  }
 }
 
+/** Whether the service accepted the revocation. */
 async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<boolean> {
   const { authUrl, clientId } = config
   const authenticate: ClientAuth = (_server, client, body, headers) => {
@@ -42,18 +51,14 @@ async function revoke({ config, revocationEndpoint }: BackendContext, token: str
     else body.set('client_id', client.client_id)
   }
   const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
-  try {
-    const response = await withDeadline(revocationTimeoutMs, (signal) =>
-      revocationRequest(server, { client_id: clientId }, authenticate, token, {
-        [allowInsecureRequests]: true,
-        [customFetch]: (url, { body, headers }) =>
-          config.fetch(url, { method: 'POST', body: String(body), headers, redirect: 'manual', signal }),
-        additionalParameters: { token_type_hint: 'refresh_token' },
-      }),
-    )
-    discardBody(response)
-    return response.status === 200
-  } catch {
-    return false
-  }
+  const response = await withDeadline(revocationTimeoutMs, (signal) =>
+    revocationRequest(server, { client_id: clientId }, authenticate, token, {
+      [allowInsecureRequests]: true,
+      [customFetch]: (url, { body, headers }) =>
+        config.fetch(url, { method: 'POST', body: String(body), headers, redirect: 'manual', signal }),
+      additionalParameters: { token_type_hint: 'refresh_token' },
+    }),
+  )
+  discardBody(response)
+  return response.status === 200
 }

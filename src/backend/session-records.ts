@@ -1,5 +1,4 @@
 import { isPromise } from '../session/store.ts'
-import { inProcessLock } from '../storage/in-process-lock.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 
 /** What one session wrote to the store and read from it. */
@@ -34,9 +33,7 @@ export function sessionRecords(sessions: TokenStorage): SessionRecords {
     },
     setItem: (name, value) => change(value, () => sessions.setItem(name, value)),
     removeItem: (name) => change(undefined, () => sessions.removeItem(name)),
-    // A storage without a lock serves one process, and the lock here covers all of that.
-    withLock: (name, task, options) =>
-      sessions.withLock?.(name, task, options) ?? inProcessLock(sessions, name, task, options),
+    ...(sessions.withLock && { withLock: sessions.withLock }),
   }
   function noted<T>(value: T): T {
     last = value

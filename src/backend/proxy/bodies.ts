@@ -1,4 +1,5 @@
 import { abortable, within } from '../../deadline.ts'
+import { AgentAuthError } from '../../errors.ts'
 
 const maxBytes = 1_048_576
 /** Up to here a body is read before it is sent, so that a 401 can be answered by sending it again. */
@@ -109,44 +110,50 @@ export async function drained({ method, body, headers }: Request): Promise<void>
   reader.cancel().catch(() => {})
 }
 
-/** The longest silence of the API within an answer. */
-const silenceMs = 30_000
-/** The longest time a browser may take for one piece. */
-const stallMs = 120_000
+const limitsMs = {
+  /** The longest silence of the API within a response. */
+  api: 30_000,
+  /** The longest time a browser may take for one piece. */
+  browser: 120_000,
+}
+
+function silent(): AgentAuthError {
+  return new AgentAuthError('timeout', 'The API sent nothing for 30 s.')
+}
+
+/** Called once. `problem` is set where the API is the reason. */
+export type OnRelayed = (how: 'done' | 'broken', problem?: unknown) => void
 
 /** Passes an answer's body on as it comes, one piece at a time; whoever stalls, on either side, ends it. */
-export function relayed(
-  body: ReadableStream<Uint8Array>,
-  onEnd: (how: 'done' | 'broken') => void,
-): ReadableStream<Uint8Array> {
+export function relayed(body: ReadableStream<Uint8Array>, onEnd: OnRelayed): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let timer: ReturnType<typeof setTimeout> | undefined
-  const end = (how: 'done' | 'broken'): void => {
+  const end = (how: 'done' | 'broken', problem?: unknown): void => {
     clearTimeout(timer)
-    onEnd(how)
+    onEnd(how, problem)
   }
-  const wait = (controller: ReadableStreamDefaultController, limitMs: number): void => {
-    clearTimeout(timer)
-    timer = setTimeout(() => fail(controller), limitMs)
-  }
-  const fail = (controller: ReadableStreamDefaultController): void => {
+  const fail = (controller: ReadableStreamDefaultController, problem?: unknown): void => {
     // The error of a connection may quote what it carried.
     controller.error(new Error('The answer broke off.'))
-    end('broken')
+    end('broken', problem)
+  }
+  const wait = (controller: ReadableStreamDefaultController, who: keyof typeof limitsMs): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => fail(controller, who === 'api' ? silent() : undefined), limitsMs[who])
   }
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) => wait(controller, stallMs),
+      start: (controller) => wait(controller, 'browser'),
       async pull(controller) {
-        wait(controller, silenceMs)
+        wait(controller, 'api')
         try {
           const { done, value } = await reader.read()
-          wait(controller, stallMs)
+          wait(controller, 'browser')
           if (value) return controller.enqueue(value)
           if (done) controller.close()
           end('done')
-        } catch {
-          fail(controller)
+        } catch (error) {
+          fail(controller, error)
         }
       },
       cancel: () => end('broken'),
