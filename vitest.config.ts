@@ -52,6 +52,7 @@ const databaseFree = [
   'form',
   'journal',
   'json',
+  'limits',
   'pages.browser',
   'query',
   'readme',

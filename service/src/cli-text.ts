@@ -1,4 +1,7 @@
+import { mostFailureRecords } from './auth/failure-records.ts'
 import { mostHashesAtOnce, mostHashesWaiting } from './auth/hash-line.ts'
+import type { ThrottlePolicy } from './auth/throttle.ts'
+import { throttlePolicies } from './auth/throttles.ts'
 import type { ServiceOptions } from './config.ts'
 import type { Client, Service } from './service.ts'
 
@@ -20,15 +23,29 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          what clients call the two hosts, when that is not 127.0.0.1 with these ports
   --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;
                          https, or http on 127.0.0.1 or [::1] (not localhost); repeatable
+  --trusted-proxies N    how many reverse proxies stand before the service (default: 0); each must append its peer's
+                         address to X-Forwarded-For, which is not read without this option
   -h, --help             this text
 
 DATABASE_URL=postgresql://…  keeps the data in PostgreSQL; several processes may share it.
 It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM, within ten seconds.
 Exit codes: 0 stopped or help, 1 it could not start or did not stop in time, 2 the arguments are wrong.
 
-Limits of sign-in
-  ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After
+Limits of failed attempts; beyond them the answer is 429 with Retry-After
+  account and address, or a browser that signed in before
+                         ${limitText(throttlePolicies.device)}
+  account                ${limitText(throttlePolicies.account)}
+  address, where proxies are trusted
+                         ${limitText(throttlePolicies.signInAddress)}
+  client and address     ${limitText(throttlePolicies.client)}; a right secret passes
+  Each kind remembers the last ${mostFailureRecords} keys.
+  ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After.
 `
+
+function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): string {
+  const end = stop === undefined ? '' : `; after ${stop.failures} one a day`
+  return `${freeFailures} failures, then delays from ${firstDelayMs / 1_000} s to ${longestDelayMs / 60_000} min${end}`
+}
 
 export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string {
   return `${JSON.stringify({ authUrl, baseUrl, people, clients })}\n`

@@ -111,6 +111,7 @@ function readCommand(args: string[]): Command | string {
         data: { type: 'string' },
         env: { type: 'string' },
         'redirect-uri': { type: 'string', multiple: true },
+        'trusted-proxies': { type: 'string', default: '0' },
       },
     })
     const badUri = (values['redirect-uri'] ?? []).map(refuseRedirectUri).find((problem) => problem !== undefined)
@@ -122,6 +123,7 @@ function readCommand(args: string[]): Command | string {
       authPort: portOf('--auth-port', values['auth-port'], 4001),
       basePort: portOf('--base-port', values['base-port'], 4002),
       redirectUris: values['redirect-uri'] ?? [],
+      trustedProxies: proxiesOf(values['trusted-proxies']),
       ...whereData(values.data),
       ...(values['auth-url'] === undefined ? {} : { authUrl: values['auth-url'] }),
       ...(values['base-url'] === undefined ? {} : { baseUrl: values['base-url'] }),
@@ -137,4 +139,9 @@ function portOf(name: string, text: string | undefined, standard: number): numbe
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
   throw new RangeError(`${name} takes a port from 0 to 65535; 0 picks a free one`)
+}
+
+function proxiesOf(text: string): number {
+  if (/^(?:\d|10)$/.test(text)) return Number(text)
+  throw new RangeError('--trusted-proxies takes how many proxies stand before the service, from 0 to 10')
 }

@@ -27,6 +27,11 @@ export interface ServiceOptions {
   allowedOrigins?: string[]
   /** What the API answers 403 for, set at each start and after a reset. Default: as seeded. */
   access?: AccessChange
+  /**
+   * How many reverse proxies stand before the service, from 0 to 10. Each must append the address of its peer to
+   * X-Forwarded-For, and there must be no way around them. Default: 0, the header is not read.
+   */
+  trustedProxies?: number
 }
 
 export interface ServiceConfig {
@@ -44,6 +49,7 @@ export interface ServiceConfig {
   readonly redirectUris: readonly string[]
   readonly allowedOrigins: readonly string[]
   readonly access: AccessChange
+  readonly trustedProxies: number
 }
 
 const minuteMs = 60_000
@@ -66,6 +72,7 @@ const known: Record<keyof ServiceOptions, true> = {
   redirectUris: true,
   allowedOrigins: true,
   access: true,
+  trustedProxies: true,
 }
 
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
@@ -98,6 +105,7 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     redirectUris: Object.freeze([...(options.redirectUris ?? [])]),
     allowedOrigins: Object.freeze((options.allowedOrigins ?? []).map((origin) => originOf('allowedOrigins', origin))),
     access: readAccessChange(options.access ?? {}),
+    trustedProxies: inRange('trustedProxies', options.trustedProxies ?? 0, 0, 10),
   })
 }
 

@@ -1,6 +1,6 @@
 import type { ServiceKeys } from './auth/keys.ts'
 import type { Passwords } from './auth/passwords.ts'
-import type { Throttle } from './auth/throttle.ts'
+import type { Throttles } from './auth/throttles.ts'
 import type { AutoApproval } from './auto-approval.ts'
 import type { ServiceClock } from './clock.ts'
 import type { ServiceConfig } from './config.ts'
@@ -24,11 +24,4 @@ export interface ServiceContext {
   readonly keys: ServiceKeys
   readonly passwords: Passwords
   readonly throttles: Throttles
-}
-
-export interface Throttles {
-  readonly account: Throttle
-  readonly signInAddress: Throttle
-  readonly client: Throttle
-  readonly clientAddress: Throttle
 }

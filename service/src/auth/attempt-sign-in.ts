@@ -1,9 +1,11 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { addressOf } from '../http/environment.ts'
 import type { PersonRecord } from '../store/people.ts'
 import { findPersonByEmail, savePasswordHash } from '../store/people.ts'
+import { admitSignIn } from './admit-sign-in.ts'
 import { hashRetryMs } from './hash-line.ts'
+import type { AttemptLane } from './passwords.ts'
+import type { AttemptResult } from './throttle.ts'
 
 /** What came of an email address and a password; written to the journal already. */
 export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }
@@ -13,24 +15,19 @@ type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: numb
 const longestPassword = 1_024
 const secondMs = 1_000
 
-/** One attempt, slowed down per address and per account (S-021). */
+/** One attempt, as far as failures before it allow (S-021). */
 export async function attemptSignIn(
   c: Context<HttpEnvironment>,
   presented: { email: string; password: string },
 ): Promise<Attempt> {
   const email = presented.email.trim().toLowerCase()
   if (presented.password.length > longestPassword) return { kind: 'too_long' }
-  const { throttles, journal } = c.get('service')
-  const address = throttles.signInAddress.admit(addressOf(c.env))
-  if (address.kind === 'wait') return address
-  const account = throttles.account.admit(email)
-  if (account.kind === 'wait') {
-    address.settle('undecided')
-    return account
-  }
-  let result: 'success' | 'failure' | 'undecided' = 'undecided'
+  const { journal } = c.get('service')
+  const admission = await admitSignIn(c, email)
+  if (admission.kind === 'wait') return admission
+  let result: AttemptResult = 'undecided'
   try {
-    const { person, proof } = await checkPassword(c, email, presented.password)
+    const { person, proof } = await checkPassword(c, { email, password: presented.password, lane: admission.lane })
     if (proof === 'busy') return { kind: 'busy', retryAfterMs: hashRetryMs }
     const who = person === undefined ? {} : { personId: person.id, tenant: person.tenantId }
     result = proof === 'right' ? 'success' : 'failure'
@@ -41,8 +38,7 @@ export async function attemptSignIn(
     journal.event('sign_in_succeeded', who)
     return { kind: 'person', person }
   } finally {
-    account.settle(result)
-    address.settle(result)
+    admission.settle(result)
   }
 }
 
@@ -53,20 +49,24 @@ export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { stat
   }
   const seconds = Math.ceil(refused.retryAfterMs / secondMs)
   c.header('Retry-After', String(seconds))
-  if (refused.kind === 'busy') {
-    return { status: 503, problem: `Too many people are signing in. Wait ${seconds} seconds.` }
-  }
-  return { status: 429, problem: `Too many attempts. Wait ${seconds} seconds.` }
+  const advice = `Wait ${waitText(seconds)}.`
+  if (refused.kind === 'busy') return { status: 503, problem: `Too many people are signing in. ${advice}` }
+  return { status: 429, problem: `Too many attempts. ${advice}` }
+}
+
+function waitText(seconds: number): string {
+  if (seconds < 2 * 60) return `${seconds} seconds`
+  if (seconds < 2 * 60 * 60) return `${Math.ceil(seconds / 60)} minutes`
+  return `${Math.ceil(seconds / 60 / 60)} hours`
 }
 
 async function checkPassword(
   c: Context<HttpEnvironment>,
-  email: string,
-  password: string,
+  { email, password, lane }: { email: string; password: string; lane: AttemptLane },
 ): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' | 'busy' }> {
   const { store, passwords } = c.get('service')
   const person = await findPersonByEmail(store.db, email)
-  const result = await passwords.verify(password, person?.passwordHash, 'stranger')
+  const result = await passwords.verify(password, person?.passwordHash, lane)
   if (result === 'busy') return { person, proof: 'busy' }
   if (person === undefined || result === 'mismatch' || !person.active) return { person, proof: 'wrong' }
   if (!passwords.isCurrent(person.passwordHash)) {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
+import { clientAddressOf, nearestAddressOf } from '../http/client-address.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { addressOf } from '../http/environment.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import { findClient, findSecretHashes } from '../store/clients.ts'
 import { parseBasic } from './basic.ts'
@@ -32,26 +32,25 @@ async function namePublicClient(c: Context<HttpEnvironment>, fields: TokenFields
   throw refuse(c, client, client === undefined && clientId !== undefined ? unknownId : textFor(client?.kind))
 }
 
+/**
+ * A right secret passes whatever failed before: it has 256 random bits, so that comparing every guess tells a guesser
+ * nothing, and strangers behind the same address cannot keep a client out. Wrong ones are slowed down (S-044).
+ */
 async function checkSecret(c: Context<HttpEnvironment>, clientId: string, secret: string): Promise<ClientRecord> {
   const { throttles } = c.get('service')
-  const address = throttles.clientAddress.admit(addressOf(c.env))
-  if (address.kind === 'wait') throw tooMany(address.retryAfterMs)
-  const own = throttles.client.admit(`${clientId} ${addressOf(c.env)}`)
-  if (own.kind === 'wait') {
-    address.settle('undecided')
-    throw tooMany(own.retryAfterMs)
-  }
-  let result: 'success' | 'failure' | 'undecided' = 'undecided'
-  try {
-    const { client, proof } = await compareSecret(c, clientId, secret)
-    result = proof === 'right' ? 'success' : 'failure'
-    if (client === undefined || proof === 'wrong')
-      throw refuse(c, client, client?.kind === 'public' ? publicId : undefined)
+  const own = `${nearestAddressOf(c)} ${clientId}`
+  const address = clientAddressOf(c)
+  const { client, proof } = await compareSecret(c, clientId, secret)
+  if (client !== undefined && proof === 'right') {
+    throttles.client.settle(own, 'success')
     return client
-  } finally {
-    own.settle(result)
-    address.settle(result)
   }
+  const addressWaitMs = address === undefined ? 0 : throttles.clientAddress.waitMs(address)
+  const waitMs = Math.max(addressWaitMs, throttles.client.waitMs(own))
+  if (waitMs > 0) throw tooMany(waitMs)
+  throttles.client.settle(own, 'failure')
+  if (address !== undefined) throttles.clientAddress.settle(address, 'failure')
+  throw refuse(c, client, client?.kind === 'public' ? publicId : undefined)
 }
 
 /** The same queries and comparisons whether the client exists or not (S-044). */

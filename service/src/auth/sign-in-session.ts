@@ -3,6 +3,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import type { PersonRecord } from '../store/people.ts'
 import { createSignInSession, deleteSignInSession, useSignInSession } from '../store/sign-in-sessions.ts'
 import { dropCookie, readCookie, writeCookie } from './cookies.ts'
+import { rememberDevice } from './device.ts'
 import { hashToken, randomSecret } from './secrets.ts'
 
 export interface SignedIn {
@@ -28,6 +29,7 @@ export async function startSignedIn(c: Context<HttpEnvironment>, person: PersonR
   const id = randomSecret()
   await createSignInSession(store.db, hashToken(id), person.id, clock.nowMs())
   writeCookie(c, 'session', id)
+  rememberDevice(c, person.email.toLowerCase())
   return { person, sessionHash: hashToken(id) }
 }
 

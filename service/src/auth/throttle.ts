@@ -1,88 +1,93 @@
 import type { ServiceClock } from '../clock.ts'
+import type { FailureRecord } from './failure-records.ts'
+import { createFailureRecords } from './failure-records.ts'
 
 export interface ThrottlePolicy {
-  /** Failures without a delay. After them each one doubles it. */
+  /** Failures without a delay. After them each one doubles it, and attempts go one at a time. */
   freeFailures: number
   firstDelayMs: number
   longestDelayMs: number
-  /** Failures that may be under way at once, so that a burst cannot outrun the counting. */
-  mostAtOnce: number
+  /** How long failures are remembered after the last one and its delay. */
+  rememberMs: number
+  /** From so many failures in a row on, the delay is this one. */
+  stop?: { failures: number; delayMs: number }
   /** An address keeps its failures: otherwise one own account would wash away guesses at others. */
   afterSuccess: 'forget' | 'keep'
 }
 
-export type Admission =
-  | { kind: 'wait'; retryAfterMs: number }
-  | {
-      kind: 'go'
-      /** `undecided` when nobody could say, because the database was away: that is nobody's failure. */
-      settle(result: 'success' | 'failure' | 'undecided'): void
-    }
+export interface TooSoon {
+  kind: 'wait'
+  retryAfterMs: number
+}
+
+export interface Admitted {
+  kind: 'go'
+  /** `undecided` when nothing was compared: that is nobody's failure. */
+  settle(result: AttemptResult): void
+}
+
+export type AttemptResult = 'success' | 'failure' | 'undecided'
 
 export interface Throttle {
-  admit(key: string): Admission
+  /** Lets an attempt go, after those before it that could still use up what is allowed; or says when to come again. */
+  admit(key: string): Promise<Admitted | TooSoon>
+  /** How long the next attempt has to wait; 0 if it may go now. */
+  waitMs(key: string): number
+  /** Counts an attempt that was not admitted here. */
+  settle(key: string, result: AttemptResult): void
   clear(): void
   /** How many keys are remembered. */
   readonly size: number
 }
 
-interface Record {
-  failures: number
-  underWay: number
-  blockedUntilMs: number
-  forgetAtMs: number
-}
+/** Attempts at one key that wait for others; each holds a connection. */
+const mostWaiting = 100
 
-const rememberMs = 60 * 60_000
-const sweepFromSize = 10_000
-
-/** Growing delays per key; a success forgets the failures, and so does an hour without one, after the last delay. */
+/** Growing delays per key; a success forgets the failures, and so does time. */
 export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Throttle {
-  const records = new Map<string, Record>()
-  let sweepAtSize = sweepFromSize
+  const records = createFailureRecords(clock, policy.rememberMs)
 
-  function recordOf(key: string, nowMs: number): Record {
-    const known = records.get(key)
-    if (known !== undefined && (known.forgetAtMs > nowMs || known.underWay > 0)) return known
-    if (records.size >= sweepAtSize) sweep(nowMs)
-    const fresh = { failures: 0, underWay: 0, blockedUntilMs: 0, forgetAtMs: nowMs + rememberMs }
-    records.set(key, fresh)
-    return fresh
-  }
-  function sweep(nowMs: number): void {
-    for (const [key, record] of records) if (record.forgetAtMs <= nowMs && record.underWay === 0) records.delete(key)
-    // Where nothing could go, looking again at each new key would take longer and longer.
-    sweepAtSize = Math.max(sweepFromSize, 2 * records.size)
-  }
-  function settleFailure(record: Record): void {
-    const nowMs = clock.nowMs()
+  function count(key: string, record: FailureRecord, result: AttemptResult): void {
+    if (result === 'success' && policy.afterSuccess === 'forget') record.failures = 0
+    if (result !== 'failure') return
     record.failures += 1
-    record.forgetAtMs = nowMs + rememberMs
-    const beyond = record.failures - policy.freeFailures
-    if (beyond <= 0) return
-    const delayMs = Math.min(policy.longestDelayMs, policy.firstDelayMs * 2 ** Math.min(beyond - 1, 30))
-    record.blockedUntilMs = nowMs + delayMs
-    record.forgetAtMs = Math.max(record.forgetAtMs, record.blockedUntilMs + rememberMs)
+    record.blockedUntilMs = clock.nowMs() + delayAfter(record.failures, policy)
+    record.forgetAtMs = record.blockedUntilMs + policy.rememberMs
+    records.renew(key)
+  }
+  function leave(key: string, record: FailureRecord, result: AttemptResult): void {
+    record.underWay -= 1
+    count(key, record, result)
+    // Each looks again, in the order in which they came.
+    for (const goOn of record.waiting.splice(0)) goOn()
   }
   return {
-    admit(key) {
-      const nowMs = clock.nowMs()
-      const record = recordOf(key, nowMs)
-      if (record.blockedUntilMs > nowMs) return { kind: 'wait', retryAfterMs: record.blockedUntilMs - nowMs }
-      if (record.underWay >= policy.mostAtOnce) return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
-      record.underWay += 1
-      return {
-        kind: 'go',
-        settle(result) {
-          record.underWay -= 1
-          if (result === 'failure') settleFailure(record)
-          else if (result === 'success' && policy.afterSuccess === 'forget') record.failures = 0
-        },
+    async admit(key) {
+      for (;;) {
+        const record = records.of(key)
+        const waitMs = record.blockedUntilMs - clock.nowMs()
+        if (waitMs > 0) return { kind: 'wait', retryAfterMs: waitMs }
+        // All that are under way may fail, and still there are no more failures than are free of a delay.
+        if (record.underWay === 0 || record.failures + record.underWay < policy.freeFailures) {
+          record.underWay += 1
+          return { kind: 'go', settle: (result) => leave(key, record, result) }
+        }
+        if (record.waiting.length >= mostWaiting) return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
+        await new Promise<void>((resolve) => record.waiting.push(resolve))
       }
     },
+    waitMs: (key) => Math.max(0, records.of(key).blockedUntilMs - clock.nowMs()),
+    settle: (key, result) => count(key, records.of(key), result),
     clear: () => records.clear(),
     get size() {
       return records.size
     },
   }
+}
+
+function delayAfter(failures: number, { freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): number {
+  if (stop !== undefined && failures >= stop.failures) return stop.delayMs
+  const beyond = failures - freeFailures
+  if (beyond <= 0) return 0
+  return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(beyond - 1, 30))
 }

@@ -1,23 +1,52 @@
 import type { ServiceClock } from '../clock.ts'
-import type { Throttles } from '../context.ts'
+import type { Throttle, ThrottlePolicy } from './throttle.ts'
 import { createThrottle } from './throttle.ts'
 
+/** Failed attempts are counted under all of these that fit. */
+export interface Throttles {
+  /** One browser that signed in to one account before. */
+  readonly device: Throttle
+  /** Any other attempt at one account, from one address. */
+  readonly accountAddress: Throttle
+  /** The same from all addresses together. */
+  readonly account: Throttle
+  /** Any other attempt from one address, at all accounts together. */
+  readonly signInAddress: Throttle
+  /** One client, from one address. */
+  readonly client: Throttle
+  readonly clientAddress: Throttle
+}
+
 const secondMs = 1_000
-const quarterHourMs = 15 * 60_000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+const delays = { firstDelayMs: secondMs, longestDelayMs: 15 * minuteMs }
+
+const oneAccount = { ...delays, rememberMs: dayMs, afterSuccess: 'forget' } as const
+
+/** What one origin may try at one account. After a hundred failures in a row it has one attempt a day (S-021). */
+const oneOrigin: ThrottlePolicy = { ...oneAccount, freeFailures: 5, stop: { failures: 100, delayMs: dayMs } }
+
+export const throttlePolicies: Record<keyof Throttles, ThrottlePolicy> = {
+  device: oneOrigin,
+  accountAddress: oneOrigin,
+  // As many as one address can fail before it has to stop: a single one cannot slow down the others.
+  account: { ...oneAccount, freeFailures: 100, firstDelayMs: minuteMs },
+  signInAddress: { ...delays, freeFailures: 100, rememberMs: hourMs, afterSuccess: 'keep' },
+  client: { ...delays, freeFailures: 10, rememberMs: hourMs, afterSuccess: 'forget' },
+  clientAddress: { ...delays, freeFailures: 100, rememberMs: hourMs, afterSuccess: 'keep' },
+}
 
 export function createThrottles(clock: ServiceClock): Throttles {
-  const perName = {
-    freeFailures: 5,
-    firstDelayMs: secondMs,
-    longestDelayMs: quarterHourMs,
-    mostAtOnce: 90,
-    afterSuccess: 'forget',
-  } as const
-  const perAddress = { ...perName, freeFailures: 100, mostAtOnce: 1_000, afterSuccess: 'keep' } as const
+  const { device, accountAddress, account, signInAddress, client, clientAddress } = throttlePolicies
   return {
-    account: createThrottle(clock, perName),
-    signInAddress: createThrottle(clock, perAddress),
-    client: createThrottle(clock, { ...perName, freeFailures: 10, mostAtOnce: 1_000 }),
-    clientAddress: createThrottle(clock, perAddress),
+    device: createThrottle(clock, device),
+    accountAddress: createThrottle(clock, accountAddress),
+    account: createThrottle(clock, account),
+    signInAddress: createThrottle(clock, signInAddress),
+    client: createThrottle(clock, client),
+    clientAddress: createThrottle(clock, clientAddress),
   }
 }

@@ -25,7 +25,7 @@ export interface NodeBindings {
   outgoing: ServerResponse
 }
 
-/** The peer's address. Forwarded headers are anybody's to write, so they are not read (S-090). */
+/** The address of the connection; client-address.ts has the one that configured proxies tell. */
 export function addressOf(env: Partial<NodeBindings> | undefined): string {
   return env?.incoming?.socket.remoteAddress ?? 'in-process'
 }

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { mostDeviceAccounts } from '../src/auth/device.ts'
+import { mostFailureRecords } from '../src/auth/failure-records.ts'
+import { hashRetryMs, mostHashesAtOnce, mostHashesWaiting } from '../src/auth/hash-line.ts'
+import { throttlePolicies } from '../src/auth/throttles.ts'
+import { helpText } from '../src/cli-text.ts'
+
+const minuteMs = 60_000
+
+async function assumption(id: string): Promise<string> {
+  const text = await readFile(fileURLToPath(new URL('../ASSUMPTIONS.md', import.meta.url)), 'utf8')
+  return text.split('\n').find((line) => line.startsWith(`| ${id} |`)) ?? ''
+}
+
+test('S-021 the limits of hashing are those that ASSUMPTIONS.md and --help name', async () => {
+  expect([mostHashesAtOnce, mostHashesWaiting, hashRetryMs]).toEqual([2, 32, 5_000])
+  const row = await assumption('A-70')
+  for (const text of ['Two slow hashes run at once', '32 attempts', '`Retry-After: 5`']) expect(row).toContain(text)
+  expect(helpText).toContain('2 passwords are hashed at once and 32 attempts wait; the next gets 503')
+})
+
+test('S-021 S-044 the limits of failures are those that ASSUMPTIONS.md and --help name', async () => {
+  const { device, accountAddress, account, signInAddress, client, clientAddress } = throttlePolicies
+  const dayMs = 24 * 60 * minuteMs
+  const own = { freeFailures: 5, firstDelayMs: 1_000, stop: { failures: 100, delayMs: dayMs }, rememberMs: dayMs }
+  for (const policy of [device, accountAddress]) expect(policy).toMatchObject(own)
+  expect(account).toMatchObject({ freeFailures: 100, firstDelayMs: minuteMs, rememberMs: dayMs })
+  expect([signInAddress, client, clientAddress].map(({ freeFailures }) => freeFailures)).toEqual([100, 10, 100])
+  for (const policy of Object.values(throttlePolicies)) expect(policy.longestDelayMs).toBe(15 * minuteMs)
+  expect([mostFailureRecords, mostDeviceAccounts]).toEqual([100_000, 5])
+  const row = await assumption('A-71')
+  for (const text of [
+    '5 failures without a delay',
+    'from 100 failures in a row on one a day',
+    'after 1 min',
+    '100,000',
+  ]) {
+    expect(row).toContain(text)
+  }
+  expect(await assumption('A-73')).toContain('last 5 accounts')
+  expect(helpText.match(/\d+ failures, then delays from [^\n]*/g)).toEqual([
+    '5 failures, then delays from 1 s to 15 min; after 100 one a day',
+    '100 failures, then delays from 60 s to 15 min',
+    '100 failures, then delays from 1 s to 15 min',
+    '10 failures, then delays from 1 s to 15 min; a right secret passes',
+  ])
+})
+
+test('S-090 trusted proxies are those that ASSUMPTIONS.md and --help name', async () => {
+  expect(await assumption('A-72')).toContain('`--trusted-proxies n`, 0 to 10')
+  expect(helpText).toContain('--trusted-proxies N    how many reverse proxies stand before the service (default: 0)')
+})
