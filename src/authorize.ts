@@ -56,6 +56,7 @@ export async function startLogin(
     code_challenge: await s256(codeVerifier),
     code_challenge_method: 'S256',
   }
+  if (Object(params) !== params) invalid('params must be an object of texts')
   for (const name of Object.keys(params)) if (reserved.test(name)) invalid(`params cannot set ${name}`)
   for (const [name, value] of Object.entries({ ...params, ...query })) url.searchParams.set(name, value)
   const pending = present<PendingLogin>({

@@ -14,6 +14,8 @@ export type AuthEvent =
   | { readonly type: 'scope_reduced' }
   | { readonly type: 'session_ended'; readonly reason: string }
   | { readonly type: 'login_required' }
+  /** This page is the callback of a login that nothing has finished for five seconds: `ready()` was not called. */
+  | { readonly type: 'callback_unfinished' }
   /** A stored record could not be read or written; the session goes on from memory. */
   | { readonly type: 'storage_degraded'; readonly reason: StorageProblem }
   | { readonly type: 'refresh_failed'; readonly code: AgentAuthErrorCode; readonly waitMs: number }

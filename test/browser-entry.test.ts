@@ -202,7 +202,7 @@ describe('the count of logins nobody clicked for', () => {
   it('C-015 does not wait for ever for a storage that hangs', async () => {
     vi.useFakeTimers()
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
-    const counted = failure(countAutomatic(hanging, 0))
+    const counted = failure(countAutomatic(hanging, { nowMs: 0, page: 1 }))
     const forgotten = failure(noteSuccess(hanging, 0))
     await vi.advanceTimersByTimeAsync(5_000)
     expect((await counted).code).toBe('storage_failed')
@@ -213,7 +213,7 @@ describe('the count of logins nobody clicked for', () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     const loginAt = async (nowMs: number): Promise<void> => {
-      await countAutomatic(storage, nowMs)
+      await countAutomatic(storage, { nowMs, page: nowMs })
       await noteSuccess(storage, nowMs)
     }
     for (let reloads = 0; reloads < 5; reloads++) await loginAt(reloads * 5_000)
@@ -225,7 +225,17 @@ describe('the count of logins nobody clicked for', () => {
   it('C-015 F095 is not kept up by a clock that was set back', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
-    for (const nowMs of [300_000, 300_001, 0]) await countAutomatic(storage, nowMs)
+    for (const nowMs of [300_000, 300_001, 0]) await countAutomatic(storage, { nowMs, page: nowMs })
+  })
+
+  it('C-015 F008 counts once what one page starts within five seconds, and a page that goes on and on as several', async () => {
+    vi.stubGlobal('navigator', { userActivation: { isActive: false } })
+    const storage = memoryStorage()
+    const countAt = (nowMs: number, page: number): Promise<void> => countAutomatic(storage, { nowMs, page })
+    for (const nowMs of [0, 1, 4_999]) await countAt(nowMs, 1)
+    for (const nowMs of [5_000, 5_001]) await countAt(nowMs, 2)
+    expect((await failure(countAt(5_002, 3))).code).toBe('login_failed')
+    expect((await failure(countAt(10_000, 2))).code).toBe('login_failed')
   })
 })
 

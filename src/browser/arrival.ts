@@ -13,6 +13,8 @@ import { untilShown } from './prerendering.ts'
 
 export interface ArrivalParts {
   readonly config: AuthConfig
+  /** What the instances of one app in this page have in common. */
+  readonly name: string
   readonly session: Session
   readonly loginStorage: TokenStorage
   /** Shows the page the person came from. */
@@ -33,8 +35,11 @@ export interface Arrival {
   forget(): void
 }
 
+/** The callbacks that this page is finishing, by name: another instance of the app in the page waits for them. */
+const inProgress = new WeakMap<Document, Map<string, Promise<void>>>()
+
 export function createArrival(parts: ArrivalParts): Arrival {
-  const { config, session, loginStorage, navigate, popupCallback } = parts
+  const { config, name, session, loginStorage, navigate, popupCallback } = parts
   const logins = pendingLogins(loginStorage, config)
   let address: string | undefined
   let grant: Grant | undefined
@@ -72,6 +77,18 @@ export function createArrival(parts: ArrivalParts): Arrival {
     }
   }
 
+  /** Finishes this callback, and lets other instances in the page wait for it. */
+  async function arriveAlone(callback: string): Promise<void> {
+    const here = inProgress.get(document) ?? new Map<string, Promise<void>>()
+    const arrived = arrive(callback)
+    inProgress.set(document, here.set(name, arrived))
+    await succeeds(arrived)
+    here.delete(name)
+    return arrived
+  }
+
+  const elsewhere = (): Promise<void> | undefined => globalThis.document && inProgress.get(document)?.get(name)
+
   function finish(): Promise<void> | undefined {
     const shown = untilShown()
     if (shown !== undefined && isCallback()) return shown.then(finish)
@@ -81,16 +98,16 @@ export function createArrival(parts: ArrivalParts): Arrival {
       hideCallback()
     }
     if (address) {
-      work = arrive(address)
+      work = arriveAlone(address)
       address = undefined
     }
-    return work
+    return work ?? elsewhere()
   }
 
   return {
     finish,
     get isBusy() {
-      return isBusy || isCallback()
+      return isBusy || isCallback() || elsewhere() !== undefined
     },
     get goal() {
       return location.pathname === new URL(config.redirectUri).pathname ? goal : undefined

@@ -1,52 +1,21 @@
 import { generateRandomState } from 'oauth4webapi'
 import { requireWebCrypto, startLogin } from '../authorize.ts'
 import { createBearerFetch } from '../bearer.ts'
-import { type AuthConfigOptions, configFrom } from '../config.ts'
+import { invalid } from '../config/invalid.ts'
+import { configFrom } from '../config.ts'
 import { abortable, succeeds } from '../deadline.ts'
-import { AgentAuthError } from '../errors.ts'
 import { sessionName } from '../session/record.ts'
 import type { SessionState } from '../session/state.ts'
 import type { Session } from '../session.ts'
 import { pendingLogins } from '../storage/pending-logins.ts'
-import type { TokenStorage } from '../storage/token-storage.ts'
 import { createArrival } from './arrival.ts'
-import type { BrowserStorage } from './browser-storage.ts'
-import { callbackMode, type LoginMode, markedState } from './callback-url.ts'
+import { callbackMode, markedState } from './callback-url.ts'
 import { countAutomatic } from './login-loop.ts'
-import type { PopupLogin } from './popup.ts'
+import { pageStorage } from './login-storage.ts'
+import { type BrowserAuthOptions, checkAuthOptions, type SignInOptions, signInOptions } from './options.ts'
 import { untilShown } from './prerendering.ts'
 import { createTabSession } from './tab-session.ts'
-
-/** Looked up at each use: reading the property throws where the browser blocks it. */
-const tabStorage: TokenStorage = {
-  getItem: (key) => sessionStorage.getItem(key),
-  setItem: (key, value) => sessionStorage.setItem(key, value),
-  removeItem: (key) => sessionStorage.removeItem(key),
-}
-
-export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding'> {
-  /** Where the session's record is kept: `indexedDbStorage()` for many tabs and reloads. Default: memory of this page. */
-  readonly storage?: BrowserStorage | undefined
-  /** Tells sessions over one storage apart. Default `default`. */
-  readonly key?: string | undefined
-  /** `popupLogin()`, for `signIn({ mode: 'popup' })`. */
-  readonly popup?: PopupLogin | undefined
-  /** Where a login waits for its callback. Default: sessionStorage, which belongs to one tab. */
-  readonly loginStorage?: TokenStorage | undefined
-  /** Shows the page the person came from, after the login. Default: `history.replaceState`, before a router starts. */
-  readonly navigate?: ((path: string) => void) | undefined
-}
-
-export interface SignInOptions {
-  /** Default `redirect`. `popup` needs the option `popup`. */
-  readonly mode?: LoginMode | undefined
-  /** Where the person goes afterwards, on this origin. Default: where they are, or wanted to go when the last login failed. */
-  readonly returnTo?: string | undefined
-  /** Further authorize parameters, for example `prompt`. */
-  readonly params?: Readonly<Record<string, string>> | undefined
-  /** Ends the wait for a popup. */
-  readonly signal?: AbortSignal | undefined
-}
+import { remindOfCallback } from './unfinished-callback.ts'
 
 /** Sign-in, session and requests of a single-page app. */
 export interface BrowserAuth {
@@ -78,15 +47,16 @@ export interface BrowserAuth {
  * are copied; creating it touches neither network nor token storage. Throws `config_invalid` and `insecure_context`. Specification section 5.2.
  */
 export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
-  const { storage, key = 'default', popup, navigate = replaceAddress } = options
-  const { loginStorage = tabStorage } = options
+  checkAuthOptions(options)
+  const { storage, key = 'default', popup, navigate = replaceAddress, loginStorage = pageStorage } = options
   // Nothing works there, not even the redirect URI; on a server there is no page to refuse.
   if (globalThis.document) requireWebCrypto()
   const config = configFrom(options)
   const name = sessionName(config, key)
   const { session, close } = createTabSession(config, { storage, key, name })
+  const stopReminder = remindOfCallback(config)
   const popupCallback = popup && ((address: string) => popup.handOver(name, address))
-  const arrival = createArrival({ config, session, loginStorage, navigate, popupCallback })
+  const arrival = createArrival({ config, name, session, loginStorage, navigate, popupCallback })
   return {
     async ready() {
       const finished = Promise.resolve(arrival.finish())
@@ -95,9 +65,10 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       await finished
       return session.ready()
     },
-    async signIn({ mode = 'redirect', returnTo = arrival.goal ?? location.href, params, signal } = {}) {
+    async signIn(given = {}) {
+      const { mode = 'redirect', returnTo = arrival.goal ?? location.href, params, signal } = signInOptions(given)
       if (mode === 'popup') {
-        if (!popup) throw new AgentAuthError('config_invalid', 'Popups need the option popup: popupLogin().')
+        if (!popup) invalid('popups need the option popup: popupLogin()')
         return popup.signIn({ config, session, name }, { params, signal }).then(arrival.forget)
       }
       // A login that is being finished must not be overtaken by the next one.
@@ -106,7 +77,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       await untilShown()
       const state = markedState(mode, generateRandomState())
       const { url, pending } = await startLogin(config, { returnTo, params, state })
-      await countAutomatic(loginStorage, config.clock.wallMs())
+      await countAutomatic(loginStorage, { nowMs: config.clock.wallMs(), page: performance.timeOrigin })
       await pendingLogins(loginStorage, config).save(pending)
       location.assign(url)
     },
@@ -122,7 +93,10 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
     ),
     session,
     isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,
-    close,
+    close() {
+      stopReminder()
+      close()
+    },
   }
 }
 

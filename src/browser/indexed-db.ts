@@ -1,4 +1,5 @@
 import { attempt } from '../attempt.ts'
+import { checkOptions, type OptionKinds } from '../config/options.ts'
 import type { BrowserStorage } from './browser-storage.ts'
 import { webLock } from './web-lock.ts'
 
@@ -11,11 +12,20 @@ interface Sealed {
   readonly text: ArrayBuffer
 }
 
+export interface IndexedDbStorageOptions {
+  /** The name of the database. Default `agent-auth`. */
+  readonly database?: string | undefined
+}
+
+const optionKinds: OptionKinds<IndexedDbStorageOptions> = { database: 'string' }
+
 /**
  * Keeps records in IndexedDB for all tabs of this origin, each sealed with AES-256-GCM by a key that cannot be exported.
- * Survives reloads; writes have ended when they are on disk. Every script of the page can still have records opened.
+ * Survives reloads; writes have ended when they are on disk. Every script of the page can still have records opened. Throws `config_invalid`.
  */
-export function indexedDbStorage({ database = 'agent-auth' }: { database?: string } = {}): BrowserStorage {
+export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
+  checkOptions('indexedDbStorage', options, optionKinds)
+  const { database = 'agent-auth' } = options
   const { open, reopen } = connection(database)
   const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
     const begin = (at: IDBDatabase): IDBTransaction => at.transaction(store, mode, { durability: 'strict' })

@@ -1,5 +1,5 @@
 import { within } from '../deadline.ts'
-import { AgentAuthError } from '../errors.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { storageFailed } from '../session/store.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 
@@ -10,15 +10,24 @@ const keptMs = 5_000
 /** For all operations of one count. */
 const limitMs = 5_000
 
+/** Logins that one page starts within this time are started for one reason: by two components, or by two instances. */
+const sameReasonMs = 5_000
+
+export interface AutomaticLogin {
+  readonly nowMs: number
+  /** Tells pages apart: when this one began, as `performance.timeOrigin` says it. */
+  readonly page: number
+}
+
 /**
  * Counts logins that no person asked for: after two in five minutes without success, the third rejects with `login_failed`.
  * Rejects with `storage_failed` where it cannot count.
  */
-export async function countAutomatic(storage: TokenStorage, nowMs: number): Promise<void> {
+export async function countAutomatic(storage: TokenStorage, login: AutomaticLogin): Promise<void> {
   // A click, a key or a touch of the last seconds: where the browser cannot tell, nothing is counted.
   if (globalThis.navigator?.userActivation?.isActive !== false) return
-  const counted = await within(limitMs, count(storage, nowMs)).catch(() => {
-    throw storageFailed()
+  const counted = await within(limitMs, count(storage, login)).catch((error: unknown) => {
+    throw isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
   })
   if (!counted)
     throw new AgentAuthError(
@@ -27,26 +36,28 @@ export async function countAutomatic(storage: TokenStorage, nowMs: number): Prom
     )
 }
 
-async function count(storage: TokenStorage, nowMs: number): Promise<boolean> {
-  const [times, succeededAt] = await read(storage)
+async function count(storage: TokenStorage, { nowMs, page }: AutomaticLogin): Promise<boolean> {
+  const [logins, succeededAt] = await read(storage)
   const isKept = succeededAt !== undefined && Math.abs(nowMs - Number(succeededAt)) >= keptMs
-  const earlier = times.split(' ').filter((at) => at && !isKept && Math.abs(nowMs - Number(at)) < windowMs)
+  const since = (login: string): number => Math.abs(nowMs - Number(login.split('@')[0]))
+  const earlier = logins.split(' ').filter((login) => login && !isKept && since(login) < windowMs)
+  if (earlier.some((login) => login.endsWith(`@${page}`) && since(login) < sameReasonMs)) return true
   if (earlier.length > 1) return false
-  await storage.setItem(key, [...earlier, nowMs].join(' '))
+  await storage.setItem(key, [...earlier, `${nowMs}@${page}`].join(' '))
   return true
 }
 
 /** Notes a login that succeeded; whether it lasted shows when the next one begins. */
 export async function noteSuccess(storage: TokenStorage, nowMs: number): Promise<void> {
   const note = async (): Promise<void> => {
-    const [times] = await read(storage)
-    if (times) await storage.setItem(key, `${times}+${nowMs}`)
+    const [logins] = await read(storage)
+    if (logins) await storage.setItem(key, `${logins}+${nowMs}`)
   }
   await within(limitMs, note())
 }
 
-/** The times of the logins counted, and that of the success after them. */
-async function read(storage: TokenStorage): Promise<[times: string, succeededAt: string | undefined]> {
-  const [times = '', succeededAt] = ((await storage.getItem(key)) ?? '').split('+')
-  return [times, succeededAt]
+/** The logins counted, each with its time and page, and the time of the success after them. */
+async function read(storage: TokenStorage): Promise<[logins: string, succeededAt: string | undefined]> {
+  const [logins = '', succeededAt] = ((await storage.getItem(key)) ?? '').split('+')
+  return [logins, succeededAt]
 }

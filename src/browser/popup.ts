@@ -1,6 +1,7 @@
 import { generateRandomState } from 'oauth4webapi'
 import { startLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
+import { checkOptions, type OptionKinds } from '../config/options.ts'
 import type { AuthConfig } from '../config.ts'
 import { sleep, withDeadline } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
@@ -37,18 +38,19 @@ interface Awaited {
   readonly redirectUri: string
 }
 
+const optionKinds: OptionKinds<PopupLoginOptions> = { timeoutMs: 'number', features: 'string' }
+
 const pollMs = 250
 const answerMs = 3_000
 const protocol = /^(code|state|error|error_description|error_uri|iss)(\[|$)/
 
 /**
  * Makes `signIn({ mode: 'popup' })` possible. The verifier never leaves the page; the window hands back `code`, `state` and
- * `iss` over a BroadcastChannel, so that it works when the service's pages cut the tie between windows (COOP).
+ * `iss` over a BroadcastChannel, so that it works when the service's pages cut the tie between windows (COOP). Throws `config_invalid`.
  */
-export function popupLogin({
-  timeoutMs = 300_000,
-  features = 'popup,width=480,height=720',
-}: PopupLoginOptions = {}): PopupLogin {
+export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
+  checkOptions('popupLogin', options, optionKinds)
+  const { timeoutMs = 300_000, features = 'popup,width=480,height=720' } = options
   let supersede = (): void => {}
   return {
     async signIn({ config, session, name }, { params, signal }) {

@@ -1,3 +1,4 @@
+import { checkArgument, storageKind } from '../config/options.ts'
 import type { BrowserStorage } from './browser-storage.ts'
 import { dropCopies } from './own-copy.ts'
 import { webLock } from './web-lock.ts'
@@ -8,6 +9,7 @@ import { webLock } from './web-lock.ts'
  * tabs see each other's writes late, even behind a lock, and a lost write loses the session; use `indexedDbStorage` there.
  */
 export function webStorage(area: Storage | (() => Storage)): BrowserStorage {
+  if (typeof area !== 'function' && area !== undefined) checkArgument('area', area, storageKind)
   const at = (): Storage => (typeof area === 'function' ? area() : area)
   const isOwn = isSessionStorage(at)
   let isChecked = !isOwn

@@ -10,9 +10,13 @@ export function checkServiceUrl(name: string, value: unknown): string {
   // Looked for in the text: the parser drops an empty query, fragment or user info, and white space.
   const forbidden = name === 'redirectUri' ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   const url = attempt(() => new URL(text))
-  const secure = url?.protocol === 'https:' || /^(localhost|127\.0\.0\.1|\[::1])$/.test(url?.hostname ?? '')
+  const secure = url?.protocol === 'https:' || isLoopback(url?.hostname ?? '')
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
   invalid(
     `${name} ${text ? 'must be an https URL, or http on loopback, without user info, query or fragment' : 'is missing'}`,
   )
+}
+
+export function isLoopback(hostname: string): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1])$/.test(hostname)
 }

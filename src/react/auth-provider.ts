@@ -11,6 +11,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import type { BrowserAuth } from '../browser/browser-auth.ts'
+import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SessionState } from '../session/state.ts'
 
@@ -28,11 +29,18 @@ export interface AuthProviderProps {
   readonly children?: ReactNode
 }
 
+const propKinds: OptionKinds<Omit<AuthProviderProps, 'children'>> = {
+  auth: { methods: ['ready', 'signIn', 'session'] },
+}
+
 const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | undefined>(undefined)
 const notLooked: SessionState = { status: 'loading' }
 
 /** Finishes a login when the page is its callback, and gives `useAuth` to what is inside. Rendered on a server it is `loading`. */
-export function AuthProvider({ auth, children }: AuthProviderProps): ReactElement {
+export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
+  checkOptions('AuthProvider', props, propKinds)
+  const { auth } = props
+  checkArgument('auth', auth, propKinds.auth)
   const { session, signIn, signOut, fetch } = auth
   const known = useSyncExternalStore(
     session.subscribe,

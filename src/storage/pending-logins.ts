@@ -35,7 +35,7 @@ export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { 
     try {
       return await withDeadline(limitMs, locked)
     } catch (error) {
-      throw isAgentAuthError(error) && /^(already|flow)_/.test(error.code) ? error : storageFailed()
+      throw isAgentAuthError(error) && /^(already|flow|storage)_/.test(error.code) ? error : storageFailed()
     }
   }
   return {

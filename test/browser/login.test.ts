@@ -1,6 +1,6 @@
 // @module-tag chromium
 
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
 
@@ -122,7 +122,9 @@ describe('login', () => {
     await page.reload()
     await page.click('#redirect')
     await page.waitForFunction(() => window.app?.started === 'signed-in')
-    expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:automatic'))).toMatch(/^\d+ \d+\+\d+$/)
+    expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:automatic'))).toMatch(
+      /^[\d.]+@[\d.]+ [\d.]+@[\d.]+\+\d+$/,
+    )
   })
 
   it('C-015 F008 an app that loses each login by leaving its page at once is stopped as well', async () => {
@@ -152,7 +154,10 @@ describe('login', () => {
     const page = await context.newPage()
     await page.goto(`${rig.origin}/memory/home`)
     expect(await started(page)).toBe('signed-out')
-    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signIn()))).toBe('storage_failed')
+    const failure = await page.evaluate(() =>
+      window.app.auth.signIn().catch(({ code, message }) => ({ code, message })),
+    )
+    expect(failure).toEqual({ code: 'storage_failed', message: expect.stringMatching(/sessionStorage.*loginStorage/) })
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })
 
@@ -315,6 +320,100 @@ describe('callback', () => {
     expect(await goto(page, callback)).toBe('exchange_interrupted')
     expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('exchange_interrupted')
     expect(rig.tokenRequests('authorization_code') - before).toBe(1)
+  })
+
+  describe('with a second instance of the app in the page', () => {
+    const startTwice = (context: BrowserContext): Promise<unknown> =>
+      context.addInitScript(() => {
+        window.start = 'twice'
+      })
+    const twinStarted = async (page: Page): Promise<string> => {
+      await page.waitForFunction(() => window.app?.twinStarted)
+      return page.evaluate(() => window.app.twinStarted)
+    }
+
+    it('C-020 F008 its ready() waits for the login that the first one finishes, and shares it', async () => {
+      const context = await rig.context()
+      await startTwice(context)
+      const page = await rig.open(context, '/indexed/home')
+      const callback = await interrupted(page)
+      rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+      await page.goto(callback)
+      const answer = page.evaluate(() => window.app.twin?.fetch('/api/x').then(({ status }) => status))
+      expect(await twinStarted(page)).toBe('signed-in')
+      expect(await started(page)).toBe('signed-in')
+      expect(await answer).toBe(404)
+      expect(page.url()).toBe(`${rig.origin}/indexed/home`)
+      expect(rig.tokenRequests('authorization_code')).toBe(1)
+    })
+
+    it('C-022 F008 its ready() rejects as the first one does', async () => {
+      const context = await rig.context()
+      await startTwice(context)
+      const page = await rig.open(context, '/indexed/home')
+      const callback = await interrupted(page)
+      rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+      await page.goto(callback.replace(/code=[^&]*/, 'code=unknown'))
+      expect([await started(page), await twinStarted(page)]).toEqual(['grant_rejected', 'grant_rejected'])
+    })
+
+    it('C-015 F008 its automatic login and that of the first one count once', async () => {
+      const context = await rig.context()
+      await startTwice(context)
+      const outcome = new Promise<string>(
+        (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
+      )
+      await context.addInitScript(() => {
+        window.adjust = (options) => ({ ...options, scope: 'nothing.known' })
+      })
+      const page = await context.newPage()
+      const callbacks: string[] = []
+      page.on('framenavigated', (frame) => void (/callback/.test(frame.url()) && callbacks.push(frame.url())))
+      await page.goto(`${rig.origin}/memory/home`)
+      expect(await outcome).toBe('login_failed')
+      expect(callbacks.filter((url) => url.includes('error='))).toHaveLength(2)
+    })
+  })
+
+  it('a callback page that never calls ready() is told so once, on the console and as an event', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    const printed: string[] = []
+    page.on('console', (message) => printed.push(`${message.type()}: ${message.text()}`))
+    await page.clock.install()
+    await page.addInitScript(() => {
+      window.start = 'without ready()'
+    })
+    await page.goto(callback)
+    await page.waitForFunction(() => window.app)
+    const events = (): Promise<string[]> => page.evaluate(() => window.app.events.map(({ type }) => type))
+    await page.clock.fastForward(2_000)
+    expect(await events()).toEqual([])
+    await page.clock.fastForward(60_000)
+    expect(await events()).toEqual(['callback_unfinished'])
+    expect(printed).toEqual([
+      'warning: agent-auth: this page is the callback of a login. Call ready() of createBrowserAuth to finish it.',
+    ])
+    expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('resolved')
+    expect(await statusOf(page)).toBe('signed-in')
+  })
+
+  it('a callback page whose app was closed is told nothing', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    const callback = await interrupted(page)
+    await page.clock.install()
+    await page.addInitScript(() => {
+      window.start = 'without ready()'
+    })
+    await page.goto(callback)
+    await page.waitForFunction(() => window.app)
+    await page.evaluate(() => window.app.auth.close())
+    await page.clock.fastForward(60_000)
+    const events = await page.evaluate(() => window.app.events.map(({ type }) => type))
+    await page.evaluate(() => window.app.auth.ready())
+    expect(events).toEqual([])
   })
 
   it('F053 a prerendered page finishes no login, starts none and reads nothing until it is shown', async () => {

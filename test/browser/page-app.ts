@@ -14,6 +14,10 @@ export interface TestApp {
   readonly auth: BrowserAuth
   /** What `ready()` of the start gave: a status, or the code it rejected with. */
   started: string
+  /** A second instance of the app, if the test asked for one. */
+  readonly twin: BrowserAuth | undefined
+  /** What its `ready()` gave. */
+  twinStarted: string
   readonly events: { type: string; reason?: string }[]
   /** The status at each call of a listener, with the time on this page's clock. */
   readonly told: { status: string; reason: string | undefined; sessionRef: string | undefined; atMs: number }[]
@@ -33,6 +37,8 @@ declare global {
     /** There when the app is to sign in by itself; hears why it could not. */
     guardStopped?: (code: string) => void
     popupTimeoutMs?: number
+    /** Set before the app starts: whether there is a second instance, or a start without `ready()`. */
+    start?: 'twice' | 'without ready()'
     /** Set before the app starts: how far its clocks are ahead. */
     aheadMs?: number
     violations: string[]
@@ -67,7 +73,9 @@ function start(): TestApp {
     },
     onEvent: (event) => events.push(event),
   }
-  const auth = createBrowserAuth(window.adjust?.(base) ?? base)
+  const options = window.adjust?.(base) ?? base
+  const auth = createBrowserAuth(options)
+  const twin = window.start === 'twice' ? createBrowserAuth(options) : undefined
   const told: TestApp['told'] = []
   const show = (): void => {
     const { status, reason, sessionRef } = auth.session.state
@@ -85,7 +93,9 @@ function start(): TestApp {
   document.querySelector('#redirect')?.addEventListener('click', () => void auth.signIn())
   return {
     auth,
+    twin,
     started: '',
+    twinStarted: '',
     events,
     told,
     ahead,
@@ -114,17 +124,23 @@ const app = start()
 window.app = app
 
 /** Twice, as a framework's development mode does; an app that guards its pages signs in by itself. */
-async function begin(): Promise<string> {
-  const both = await Promise.all([0, 1].map(() => app.codeOf(app.auth.ready())))
+async function begin(auth: BrowserAuth): Promise<string> {
+  const both = await Promise.all([0, 1].map(() => app.codeOf(auth.ready())))
   if (both[0] !== both[1]) return `unequal: ${both}`
-  const { status } = app.auth.session.state
+  const { status } = auth.session.state
   if (window.guardStopped && status === 'signed-out') {
-    const code = await app.codeOf(app.auth.signIn())
+    const code = await app.codeOf(auth.signIn())
     if (code !== 'resolved') window.guardStopped(code)
   }
   return both[0] === 'resolved' ? status : String(both[0])
 }
 
-void begin().then((result) => {
-  app.started = result
-})
+if (window.start !== 'without ready()') {
+  void begin(app.auth).then((result) => {
+    app.started = result
+  })
+  if (app.twin)
+    void begin(app.twin).then((result) => {
+      app.twinStarted = result
+    })
+}
