@@ -74,9 +74,81 @@ test.each([
   expect(keyOf(name)).toBe(key)
 })
 
-test('S-076 names are brought to NFC, so both spellings of é have one key', async () => {
-  expect((await create({ ...agent, agent_name: 'Cafe\u0301' })).data.items[0]?.agent_name).toBe('Caf\u00e9')
-  expect((await create({ ...agent, agent_name: 'Caf\u00e9' })).status).toBe(422)
+test('A-17 S-076 names are stored and returned as sent', async () => {
+  const sent = { agent_name: 'Cafe\u0301 Å\u212b', description: 'cafe\u0301', parent_agent_type: 'Te\u0301 Agent' }
+  const { data } = await create(sent)
+  const full_display_name = `${sent.agent_name} (${sent.parent_agent_type})`
+  const stored = { ...sent, display_name: sent.agent_name, full_display_name }
+  expect(data.items[0]).toMatchObject({ ...stored, agent_key: 'caf\u00e9_åå', parent_agent_type_key: 't\u00e9_agent' })
+  const answer = await callApi(service, { token, path: agentSearch, body: { search_value: 'cafe\u0301' } })
+  expect(((await answer.json()) as Created).data.items).toEqual(data.items)
+})
+
+test.each(['Caf\u00e9', 'Cafe\u0301'])(
+  'A-17 S-076 an agent is found, and its key taken, by each spelling of its name: %j',
+  async (sent) => {
+    await create({ ...agent, agent_name: sent, parent_agent_type: sent })
+    for (const spelt of ['Caf\u00e9', 'Cafe\u0301']) {
+      const key = spelt.toLowerCase()
+      for (const body of [
+        { search_value: spelt.toUpperCase() },
+        { filters: [{ column: 'agent_name', operator: 'equals', value: spelt }] },
+        { filters: [{ column: 'agent_key', operator: 'equals', value: key }] },
+        { filters: [{ column: 'parent_agent_type_key', operator: 'equals', value: key }] },
+      ]) {
+        const answer = await callApi(service, { token, path: agentSearch, body })
+        const { items } = ((await answer.json()) as Created).data
+        expect([body, items.map(({ agent_name }) => agent_name)]).toEqual([body, [sent]])
+      }
+      const again = await create({ ...agent, agent_name: spelt })
+      expect([again.status, again.detail[0]?.type]).toEqual([422, 'already_exists'])
+    }
+    for (const [index, spelt] of ['Caf\u00e9', 'Cafe\u0301'].entries()) {
+      const typed = { parent_agent_type: sent, parent_agent_type_key: spelt.toLowerCase() }
+      const { status, data } = await create({ ...agent, ...typed, agent_name: `Other ${index}` })
+      expect([status, data.items[0]?.parent_agent_type_key]).toEqual([200, 'caf\u00e9'])
+    }
+  },
+)
+
+test('S-076 names that are canonically equal have one key', () => {
+  for (let code = 0; code <= 0x10ffff; code += 1) {
+    if (code >= 0xd800 && code <= 0xdfff) continue
+    const name = `A${String.fromCodePoint(code)}\u0301\u0323 b`
+    const key = keyOf(name)
+    if (keyOf(name.normalize('NFD')) !== key || keyOf(name.normalize('NFC')) !== key || key !== key.normalize('NFC')) {
+      expect(code.toString(16)).toBe('one key')
+    }
+  }
+  expect(keyOf('J\u030c')).toBe(keyOf('\u01f0'))
+})
+
+test.each([
+  ['Persian with ZWNJ', 'می\u200cخواهم'],
+  ['Hindi with ZWJ behind a virama', 'क्\u200dष'],
+  ['Hindi with ZWNJ behind a virama', 'क्\u200cष'],
+  ['a family', '👨\u200d👩\u200d👧'],
+  ['a profession with a skin tone', '👩🏽\u200d💻'],
+  ['a flag with a variation selector', '🏳\ufe0f\u200d🌈'],
+])('A-17 S-076 %s is text, and comes back as sent', async (_, agent_name) => {
+  const { status, data } = await create({ ...agent, agent_name })
+  expect([status, data.items[0]?.agent_name, data.items[0]?.agent_key]).toEqual([200, agent_name, agent_name])
+})
+
+test.each([
+  'a\u200c',
+  '\u200ca',
+  'a \u200cb',
+  'a\u200c b',
+  'a\u200c\u200cb',
+  'a\u200d\u200cb',
+  '\u200d',
+  '-\u200d-',
+  '👩\u200d',
+  '👩\u200d ',
+])('A-17 S-076 ZWNJ and ZWJ that join nothing are 422: %j', async (agent_name) => {
+  const { status, detail } = await create({ ...agent, agent_name })
+  expect([status, detail.map(({ type }) => type)]).toEqual([422, ['string_invisible']])
 })
 
 test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(
@@ -89,9 +161,9 @@ test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(
 )
 
 test.each([
-  ['500 letters sent as 1,000 are taken', 'e\u0301', 200],
-  ['500 letters that NFC writes as 1,000 are not', '\u0958', 422],
-] as const)('A-17 the length of a name is that of its NFC: %s', async (_, letter, status) => {
+  ['500 letters sent as 1,000 code points are not taken', 'e\u0301', 422],
+  ['500 that NFC writes as 1,000 are', '\u0958', 200],
+] as const)('A-17 the length of a name is counted as sent: %s', async (_, letter, status) => {
   expect(await create({ ...agent, agent_name: letter.repeat(500) })).toMatchObject({ status })
 })
 

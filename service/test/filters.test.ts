@@ -27,7 +27,8 @@ const good = fc
     fc.tuple(fc.constant('active' as const), fc.boolean()),
   )
   .map(([column, value]): Sent => {
-    const stored = typeof value === 'boolean' ? Number(value) : value
+    const stored =
+      typeof value === 'boolean' ? Number(value) : typeof value === 'string' ? value.normalize('NFC') : value
     return { sent: { column, operator: 'equals', value }, means: { kind: 'equals', column, value: stored } }
   })
 const bad = fc

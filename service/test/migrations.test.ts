@@ -12,7 +12,14 @@ import { openStore } from '../src/store/store.ts'
 import { isOnPostgres } from './start.ts'
 
 const searchIndexes = ['name', 'type', 'model', 'activity', 'activity_and_name'].map((by) => `parent_agents_by_${by}`)
-const names = ['001-first-tables', '002-secret-times', '003-registry-events', '004-search-indexes', '005-search-text']
+const names = [
+  '001-first-tables',
+  '002-secret-times',
+  '003-registry-events',
+  '004-search-indexes',
+  '005-search-text',
+  '006-names-as-sent',
+]
 
 let location: { dataFile: string | undefined; databaseUrl: string | undefined }
 let remove: () => Promise<void>
@@ -73,6 +80,7 @@ test('issue: data of an earlier version is brought up to date', async () => {
   await opened(async (db) => {
     await sql`drop table registry_events`.execute(db)
     await sql`delete from kysely_migration where name >= '003'`.execute(db)
+    await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     for (const name of searchIndexes) await db.schema.dropIndex(name).execute()
   })
   expect(await done()).toEqual(names)
@@ -89,9 +97,32 @@ test('A-23 what earlier versions wrote is found like what this one writes', asyn
     await sql`update llm_models set search_text = ${'ας\n1\nασα'}`.execute(db)
     await sql`update parent_agents set search_text = ${'ας\nας\nας\none\ntwo'}`.execute(db)
     await sql`delete from kysely_migration where name >= '005'`.execute(db)
+    await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     return now
   })
   expect(await opened(searchTexts)).toEqual(written)
+})
+
+test('A-17 names of earlier versions are returned as they were, and their text is found by its NFC', async () => {
+  await opened(async (db) => {
+    await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
+    const [llm_model = 0] = await llmModelsOf(db, 't').createAll([
+      { model_name: 'M', model_version: '1', provider: 'p' },
+    ])
+    await parentAgentsOf(db, 't').createAll([{ ...agent, llm_model, description: 'cafe\u0301' }])
+    await sql`update parent_agents set search_text = ${'ας\nας\nας\ncafe\u0301'}`.execute(db)
+    await sql`delete from kysely_migration where name >= '006'`.execute(db)
+    await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
+  })
+  const search = {
+    limit: 1,
+    offset: 0,
+    searchValue: 'caf\u00e9',
+    filter: { kind: 'all' as const, filters: [] },
+    sort: [],
+  }
+  const { rows } = await opened((db) => parentAgentsOf(db, 't').search(search))
+  expect(rows.map(({ agent_name, description }) => [agent_name, description])).toEqual([['ΑΣ', 'cafe\u0301']])
 })
 
 test.each([

@@ -1,6 +1,9 @@
-/** Every space becomes an underscore, none collapsed or trimmed, then lower case without a locale (spec 2.2, S-076). */
+/**
+ * Every space becomes an underscore, none collapsed or trimmed, then lower case without a locale (spec 2.2, S-076), and
+ * NFC, because two spellings that look alike are one name (A-17).
+ */
 export function keyOf(name: string): string {
-  return name.replaceAll(' ', '_').toLowerCase()
+  return name.replaceAll(' ', '_').toLowerCase().normalize('NFC')
 }
 
 /** A readable type for a type that was given by its key only. */

@@ -1,5 +1,10 @@
 // Controls, zero-width characters, bidi marks and embeddings, byte order mark.
-const invisible = /[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
+const invisible = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
+
+// ZWNJ and ZWJ belong to the spelling of words and emoji; anywhere else they join nothing and are invisible.
+const joined =
+  /(?<=[\p{L}\p{M}\p{N}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200c\u200d](?=[\p{L}\p{M}\p{N}\p{Extended_Pictographic}])/gu
+const joiner = /[\u200c\u200d]/
 
 const loneSurrogate = /\p{Cs}/u
 
@@ -9,5 +14,5 @@ export function isStorable(text: string): boolean {
 }
 
 export function hasInvisible(text: string): boolean {
-  return invisible.test(text)
+  return invisible.test(text) || joiner.test(text.replace(joined, ''))
 }

@@ -46,14 +46,14 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
     if (typeof type !== 'string' && typeof key !== 'string') {
       const message = 'give parent_agent_type or parent_agent_type_key'
       context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'missing' } })
-    } else if (type && key && keyOf(type) !== key) {
+    } else if (type && key && keyOf(type) !== key.normalize('NFC')) {
       const message = 'parent_agent_type and parent_agent_type_key name different types'
       context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'value_error' } })
     }
   })
   .meta(oneTypeField)
   .transform((body) => {
-    const typeKey = body.parent_agent_type_key ?? keyOf(body.parent_agent_type ?? '')
+    const typeKey = body.parent_agent_type_key?.normalize('NFC') ?? keyOf(body.parent_agent_type ?? '')
     const { agent_name, description } = body
     return {
       agent_name,

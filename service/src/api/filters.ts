@@ -78,5 +78,6 @@ export function allowed(columns: ColumnTypes<string>): string {
 function valueFor(type: 'integer' | 'text' | 'boolean', value: unknown): string | number | undefined {
   if (type === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined
   if (type === 'boolean') return typeof value === 'boolean' ? Number(value) : undefined
-  return typeof value === 'string' && isStorable(value) ? value : undefined
+  // Columns hold names and keys in NFC.
+  return typeof value === 'string' && isStorable(value) ? value.normalize('NFC') : undefined
 }

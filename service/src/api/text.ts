@@ -14,15 +14,11 @@ export function filledText(): z.ZodType<string, string> {
   return z.string().min(1).pipe(storableText())
 }
 
-/** A name for people: NFC, counted in code points, nothing invisible in it (A-17, S-076, S-078). */
+/** A name for people, as it was sent: counted in code points, nothing invisible in it (A-17, S-076, S-078). */
 export function nameText(): z.ZodType<string, string> {
-  return filledText()
-    .transform((text) => text.normalize('NFC'))
-    .pipe(visibleName())
-    .meta({ maxLength: longestName })
+  return filledText().pipe(visibleName()).meta({ maxLength: longestName })
 }
 
-/** Looked at as it will be kept: NFC makes some texts shorter and others longer. */
 function visibleName(): z.ZodType<string, string> {
   return z
     .string()
@@ -31,7 +27,7 @@ function visibleName(): z.ZodType<string, string> {
       params: { type: 'string_too_long' },
     })
     .refine((text) => !hasInvisible(text), {
-      message: 'text may not hold control, bidi or zero-width characters',
+      message: 'text may not hold control, bidi or zero-width characters; ZWNJ and ZWJ may join letters or emoji',
       params: { type: 'string_invisible' },
     })
 }

@@ -15,7 +15,7 @@ export function readClientForm(asked: {
   kind: string
   redirectUris: string[]
 }): { kind: 'form'; form: ClientForm } | { kind: 'refused'; problem: string } {
-  const name = asked.name.normalize('NFC')
+  const { name } = asked
   const problem = refuseName(name) ?? refuseRegistration(asked.redirectUris)
   if (problem !== undefined) return { kind: 'refused', problem }
   if (asked.kind !== 'public' && asked.kind !== 'confidential') {

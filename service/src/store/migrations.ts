@@ -6,6 +6,7 @@ import { addSecretTimes } from './migration-002-secret-times.ts'
 import { createRegistryEvents } from './migration-003-registry-events.ts'
 import { addSearchIndexes } from './migration-004-search-indexes.ts'
 import { foldSearchText } from './migration-005-search-text.ts'
+import { keepNamesAsSent } from './migration-006-names-as-sent.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -20,5 +21,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
     '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, dialect) },
     '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, dialect) },
     '005-search-text': { up: foldSearchText },
+    '006-names-as-sent': { up: keepNamesAsSent },
   }
 }

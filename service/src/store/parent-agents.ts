@@ -5,7 +5,7 @@ import { searchTextOf } from './search.ts'
 import type { Db } from './store.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
 
-export type ParentAgentRow = Selectable<ParentAgentTable> & { llm_model_name: string }
+export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent'> & { llm_model_name: string }
 
 export type ParentAgentColumn =
   | 'active'
@@ -16,7 +16,7 @@ export type ParentAgentColumn =
   | 'parent_agent_type_key'
   | 'tenant'
 
-export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_id' | 'search_text'>
+export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_id' | 'search_text' | 'name_as_sent'>
 
 /** The agents of one tenant. There is no way to ask for anybody else's. */
 export interface ParentAgents {
@@ -40,12 +40,16 @@ export function parentAgentsOf(db: Db, tenantId: string): ParentAgents {
       .where('parent_agents.id', 'in', ids)
       .execute()
     for (const row of rows) requireTenant(row.tenant_id, tenantId)
-    const byId = new Map(rows.map((row) => [row.id, row]))
+    const byId = new Map(
+      rows.map(({ name_as_sent, ...row }) => [row.id, { ...row, agent_name: name_as_sent ?? row.agent_name }]),
+    )
     return ids.flatMap((id) => byId.get(id) ?? [])
   }
   async function createAll(agents: NewParentAgent[]): Promise<Map<string, number>> {
     const rows = agents.map((agent) => ({
       ...agent,
+      agent_name: agent.agent_name.normalize('NFC'),
+      name_as_sent: agent.agent_name,
       tenant_id: tenantId,
       search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
     }))

@@ -116,7 +116,10 @@ export interface ParentAgentTable {
   parent_agent_type: string
   parent_agent_type_key: string
   agent_key: string
+  /** In NFC, because searches compare and sort by it. */
   agent_name: string
+  /** What is returned. Null in rows of earlier versions, whose names were stored in NFC alone. */
+  name_as_sent: string | null
   full_display_name: string
   display_name: string
   description: string

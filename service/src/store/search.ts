@@ -31,9 +31,9 @@ export function searchTextOf(fields: string[]): string {
   return fields.map(foldCase).join(betweenFields)
 }
 
-/** Lower case; the sigma that ends a word is like any other, because a search may end where the word does not. */
+/** NFC in lower case; the sigma that ends a word is like any other, because a search may end where the word does not. */
 function foldCase(text: string): string {
-  return text.toLowerCase().replaceAll('ς', 'σ').replaceAll('\n', lineBreak)
+  return text.toLowerCase().normalize('NFC').replaceAll('ς', 'σ').replaceAll('\n', lineBreak)
 }
 
 /** A LIKE pattern in which the text stands for itself (S-069); goes with ESCAPE '\'. */
