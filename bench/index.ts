@@ -17,6 +17,10 @@ const benches: Record<string, Bench> = {
     measures: 'a call through the bearer fetch, against one with the header set by hand',
     load: async () => withoutArguments((await import('./overhead.ts')).overhead),
   },
+  import: {
+    measures: 'starts of Node that load one entry of the built package, against a bare node -e 0',
+    load: async () => withoutArguments((await import('./import.ts')).imports),
+  },
   storms: {
     measures: 'sessions of four processes that expire at once, over Redis and PostgreSQL: one refresh each',
     load: async () => withoutArguments((await import('./storms.ts')).storms),

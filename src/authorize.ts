@@ -1,5 +1,5 @@
-import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { attempt } from './attempt.ts'
+import { base64url, randomText } from './base64url.ts'
 import { invalid } from './config/invalid.ts'
 import type { AuthConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
@@ -45,7 +45,7 @@ export async function startLogin(
   if (!/^[\w.~-]{22,512}$/.test(state) || /^[\da-f]{8}(-[\da-f]{4}){3}-/i.test(state))
     invalid('state must be 22 to 512 random unreserved characters, and no UUID')
   requireWebCrypto()
-  const codeVerifier = generateRandomCodeVerifier()
+  const codeVerifier = randomText()
   const url = new URL(config.authorizationEndpoint)
   const query = {
     response_type: 'code',
@@ -74,16 +74,15 @@ export async function startLogin(
   return { url, pending: redacted(pending, 'PendingLogin') }
 }
 
-/** RFC 7636 section 4.2. Under jsdom the digest is of another realm, which the function of oauth4webapi does not accept. */
+/** RFC 7636 section 4.2. Under jsdom the digest is of another realm than `Uint8Array`. */
 async function s256(codeVerifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier))
-  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
-  return base64.replace(/\+/g, '-').replace(/\//g, '_').replace('=', '')
+  return base64url(new Uint8Array(digest))
 }
 
 function generateState(): string {
   requireWebCrypto()
-  return generateRandomState()
+  return randomText()
 }
 
 /** Throws `insecure_context` where the platform has no Web Crypto, as on pages served over plain http. */

@@ -12,6 +12,7 @@ const stages: Record<string, string[]> = {
   ground: [
     'present.ts',
     'attempt.ts',
+    'base64url.ts',
     'errors.ts',
     'refusals.ts',
     'redacted.ts',

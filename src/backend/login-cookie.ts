@@ -1,6 +1,5 @@
 import type { PendingLogin } from '../authorize.ts'
 import { AgentAuthError } from '../errors.ts'
-import { seal, unseal } from '../storage/seal.ts'
 import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
 import type { BackendContext } from './options.ts'
 
@@ -20,8 +19,12 @@ const maxPending = 8
 /** Of all logins together: servers refuse a request whose cookies are larger than 8 KiB, and other cookies need room too. */
 const maxPendingBytes = 7_168
 
+/** Loaded at the first login, because it brings most of `jose`. */
+const sealing = (): Promise<typeof import('../storage/seal.ts')> => import('../storage/seal.ts')
+
 /** `Set-Cookie` lines for a login that starts. Rejects with `config_invalid` when it does not fit a cookie. */
 export async function loginCookie(backend: BackendContext, login: LoginOnItsWay): Promise<string> {
+  const { seal } = await sealing()
   const sealed = await seal(await backend.keys(), context, JSON.stringify(login))
   const line = cookieLine(kindOf(backend, login.pending.state), sealed)
   if (line.length > maxCookieBytes)
@@ -52,6 +55,7 @@ export async function findLogin(
   const sealed = readCookies(request).get(kindOf(backend, state).name)
   if (sealed === undefined) return undefined
   const keys = await backend.keys()
+  const { unseal } = await sealing()
   try {
     const login = JSON.parse(await unseal(keys, context, sealed)) as LoginOnItsWay
     return login.pending.state === state ? login : undefined

@@ -1,4 +1,4 @@
-import { base64url } from 'jose'
+import { base64url } from '../base64url.ts'
 import { type AnswerOptions, answer } from './answers.ts'
 
 /**
@@ -6,7 +6,7 @@ import { type AnswerOptions, answer } from './answers.ts'
  * Strict cookie goes along, and the code is not a step Back leads to.
  */
 export function goOn(target: string, options: AnswerOptions): Response {
-  const nonce = base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
+  const nonce = base64url(crypto.getRandomValues(new Uint8Array(16)))
   const script = `<script nonce="${nonce}">location.replace(document.querySelector('a').href)</script>`
   return page('Signed in', `<p><a href="${escapeHtml(target)}">Continue</a></p>${script}`, {
     ...options,

@@ -1,6 +1,3 @@
-import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
-import { withDeadline } from '../deadline.ts'
-import { discardBody } from '../discard-body.ts'
 import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
 import { readOr } from '../session/saving.ts'
 import { sessionStore } from '../session/store.ts'
@@ -8,9 +5,6 @@ import { causeOf } from './error-cause.ts'
 import type { LoggedOutEvent } from './events.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
-
-/** For all tokens of one logout together. */
-const revocationTimeoutMs = 2_000
 
 /**
  * The refresh tokens of a session that may be valid: the one that the store did not take, and the one in the store. Where
@@ -35,30 +29,11 @@ export async function revokeAll(
 ): Promise<Pick<LoggedOutEvent, 'revocation' | 'cause'>> {
   if (!context.revocationEndpoint) return { revocation: 'off' }
   try {
+    // Loaded at the first logout, so that the start does not wait for it.
+    const { revoke } = await import('./revocation-request.ts')
     const revoked = await Promise.all(tokens.map((token) => revoke(context, token)))
     return { revocation: revoked.length > 0 && revoked.every(Boolean) ? 'done' : 'failed' }
   } catch (error) {
     return { revocation: 'failed', cause: causeOf(error) }
   }
-}
-
-/** Whether the service accepted the revocation. */
-async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<boolean> {
-  const { authUrl, clientId } = config
-  const authenticate: ClientAuth = (_server, client, body, headers) => {
-    const authorization = config.authorization()
-    if (authorization) headers.set('authorization', authorization)
-    else body.set('client_id', client.client_id)
-  }
-  const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
-  const response = await withDeadline(revocationTimeoutMs, (signal) =>
-    revocationRequest(server, { client_id: clientId }, authenticate, token, {
-      [allowInsecureRequests]: true,
-      [customFetch]: (url, { body, headers }) =>
-        config.fetch(url, { method: 'POST', body: String(body), headers, redirect: 'manual', signal }),
-      additionalParameters: { token_type_hint: 'refresh_token' },
-    }),
-  )
-  discardBody(response)
-  return response.status === 200
 }

@@ -1,4 +1,4 @@
-import { base64url } from 'jose'
+import { base64url } from '../base64url.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SealKeys } from '../storage/seal.ts'
 
@@ -30,5 +30,5 @@ async function derive(secret: string): Promise<[kid: string, key: CryptoKey]> {
   const base = await subtle.importKey('raw', encoder.encode(secret), 'HKDF', false, ['deriveKey', 'deriveBits'])
   const kid = new Uint8Array(await subtle.deriveBits(from('key id'), base, 48))
   const aes = { name: 'AES-GCM', length: 256 }
-  return [base64url.encode(kid), await subtle.deriveKey(from('cookie'), base, aes, false, ['encrypt', 'decrypt'])]
+  return [base64url(kid), await subtle.deriveKey(from('cookie'), base, aes, false, ['encrypt', 'decrypt'])]
 }

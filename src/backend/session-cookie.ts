@@ -1,4 +1,4 @@
-import { base64url } from 'jose'
+import { base64url } from '../base64url.ts'
 import { cookieLine, readCookies } from './cookies.ts'
 import type { BackendContext } from './options.ts'
 
@@ -22,7 +22,7 @@ export interface FoundSession {
 
 export function newSessionId({ config }: BackendContext): string {
   const random = crypto.getRandomValues(new Uint8Array(32))
-  return `${Math.floor(config.clock.wallMs() / 1_000).toString(36)}.${base64url.encode(random)}`
+  return `${Math.floor(config.clock.wallMs() / 1_000).toString(36)}.${base64url(random)}`
 }
 
 /** The store sees only this hash, bound to the app: neither a copy of the store nor another app's cookie opens anything. */
@@ -30,7 +30,7 @@ export async function sessionKey({ config, knownKeys }: BackendContext, id: stri
   const known = knownKeys.get(id)
   if (known !== undefined) return known
   const bytes = new TextEncoder().encode(`${config.redirectUri} ${id}`)
-  const key = `web-${base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
+  const key = `web-${base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
   // A copy: a piece of a header would keep all of that in memory.
   knownKeys.set(new TextDecoder().decode(new TextEncoder().encode(id)), key)
   const [oldest = ''] = knownKeys.keys()

@@ -1,5 +1,5 @@
-import { generateRandomState } from 'oauth4webapi'
 import { requireWebCrypto, startLogin } from '../authorize.ts'
+import { randomText } from '../base64url.ts'
 import { createBearerFetch } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
 import { configFrom } from '../config.ts'
@@ -75,7 +75,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       if (arrival.isBusy) return arrival.finish()
       arrival.forget()
       await untilShown()
-      const state = markedState(mode, generateRandomState())
+      const state = markedState(mode, randomText())
       const { url, pending } = await startLogin(config, { returnTo, params, state })
       await countAutomatic(loginStorage, { nowMs: config.clock.wallMs(), page: performance.timeOrigin })
       await pendingLogins(loginStorage, config).save(pending)

@@ -1,5 +1,5 @@
-import { generateRandomState } from 'oauth4webapi'
 import { startLogin } from '../authorize.ts'
+import { randomText } from '../base64url.ts'
 import { readCallback } from '../callback.ts'
 import { checkOptions, type OptionKinds } from '../config/options.ts'
 import type { AuthConfig } from '../config.ts'
@@ -69,7 +69,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         isLast = false
       }
       try {
-        const state = markedState('popup', generateRandomState())
+        const state = markedState('popup', randomText())
         const { url, pending } = await startLogin(config, { params, state })
         if (!isLast) throw superseded()
         // No page in the window may send the page that opened it elsewhere.

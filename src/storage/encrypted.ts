@@ -1,7 +1,7 @@
-import { base64url } from 'jose'
+import { attempt } from '../attempt.ts'
 import { checkArgument, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
-import { type SealKeys, seal, unseal } from './seal.ts'
+import type { SealKeys } from './seal.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** The options of `encryptedStorage`. */
@@ -38,6 +38,7 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
       return sealed == null ? sealed : open(secrets, key, sealed)
     },
     async setItem(key, value) {
+      const { seal } = await sealing()
       await inner.setItem(key, await seal(secrets, key, value))
     },
     removeItem: (key) => inner.removeItem(key),
@@ -45,7 +46,11 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
   }
 }
 
+/** Loaded at its first use, because it brings most of `jose` and apps that seal nothing need not wait for it. */
+const sealing = (): Promise<typeof import('./seal.ts')> => import('./seal.ts')
+
 async function open(secrets: SealKeys, key: string, sealed: string): Promise<string> {
+  const { unseal } = await sealing()
   try {
     return await unseal(secrets, key, sealed)
   } catch {
@@ -68,9 +73,7 @@ function keyBytes(key: Uint8Array | string): Uint8Array {
 }
 
 function decode(text: string): Uint8Array | undefined {
-  try {
-    return base64url.decode(text.replaceAll('+', '-').replaceAll('/', '_'))
-  } catch {
-    return undefined
-  }
+  return attempt(() =>
+    Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0)),
+  )
 }

@@ -1,0 +1,28 @@
+import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
+import { withDeadline } from '../deadline.ts'
+import { discardBody } from '../discard-body.ts'
+import type { BackendContext } from './options.ts'
+
+/** For all tokens of one logout together. */
+const revocationTimeoutMs = 2_000
+
+/** Sends one revocation request and says whether the service accepted it. RFC 7009 section 2.1. */
+export async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<boolean> {
+  const { authUrl, clientId } = config
+  const authenticate: ClientAuth = (_server, client, body, headers) => {
+    const authorization = config.authorization()
+    if (authorization) headers.set('authorization', authorization)
+    else body.set('client_id', client.client_id)
+  }
+  const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
+  const response = await withDeadline(revocationTimeoutMs, (signal) =>
+    revocationRequest(server, { client_id: clientId }, authenticate, token, {
+      [allowInsecureRequests]: true,
+      [customFetch]: (url, { body, headers }) =>
+        config.fetch(url, { method: 'POST', body: String(body), headers, redirect: 'manual', signal }),
+      additionalParameters: { token_type_hint: 'refresh_token' },
+    }),
+  )
+  discardBody(response)
+  return response.status === 200
+}
