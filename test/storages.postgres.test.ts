@@ -71,7 +71,7 @@ describe('a small pool', () => {
     expect(await storage.getItem('another')).toBe('written')
   })
 
-  test('F-33 that the app has used up: retryable after 3 s, and it recovers', async () => {
+  test('F-33 that the app has used up: retryable after 2.75 s, and it recovers', async () => {
     const { pool } = connected({ max: 1 })
     const { storage } = onTable({}, pool)
     await storage.setItem('name', 'value')
@@ -135,7 +135,27 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('F-33 slow: no call waits longer than 3 s for it, and it recovers', async () => {
+  test.each(['stopped', 'silent'] as const)(
+    'F-33 C-072 %s while the token has expired: the call fails within 6 s',
+    { timeout: 30_000 },
+    async (how) => {
+      const server = await startPostgres()
+      onTestFinished(() => server.stop())
+      const url = new URL(server.url)
+      const way = await silentWay(Number(url.port))
+      url.port = String(way.port)
+      const { clock, service, session } = await signedIn(connected({ query_timeout: 3_500 }, url.href).storage)
+      if (how === 'stopped') await server.stop()
+      else way.silence()
+      clock.advance(hour)
+      const startMs = performance.now()
+      await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
+      expect(performance.now() - startMs).toBeLessThan(6_000)
+      expect(service.sent).toHaveLength(0)
+    },
+  )
+
+  test('F-33 slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
     const { table, pool, storage } = onTable()
     const { clock, session, tokens } = await signedIn(storage)
     const blocker = await pool.connect()

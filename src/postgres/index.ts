@@ -63,13 +63,11 @@ function postgresDatabase(pool: PostgresPool, statements: Statements, ttlMs: num
       sweep()
       return written
     },
-    remove: (key, lease) =>
-      lease
-        ? did(statements.removeWhileHeld, [recordKey(key), lockKey(lease.name), lease.owner])
-        : did(statements.remove, [recordKey(key)]),
+    remove: (key, lease) => did(statements.removeWhileHeld, [recordKey(key), lockKey(lease.name), lease.owner]),
+    removeIf: (key, value) => did(statements.removeIf, [recordKey(key), encode(value)]),
     acquire: ({ name, owner }, leaseMs) => did(statements.acquire, [lockKey(name), owner, leaseMs]),
     renew: ({ name, owner }, leaseMs) => did(statements.renew, [lockKey(name), owner, leaseMs]),
-    release: ({ name, owner }) => did(statements.release, [lockKey(name), owner]),
+    release: ({ name, owner }) => did(statements.removeIf, [lockKey(name), owner]),
     reasonOf: codeOf,
   }
 }

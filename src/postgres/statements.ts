@@ -3,11 +3,10 @@ type Statement =
   | 'read'
   | 'write'
   | 'writeWhileHeld'
-  | 'remove'
+  | 'removeIf'
   | 'removeWhileHeld'
   | 'acquire'
   | 'renew'
-  | 'release'
   | 'sweep'
 
 export type Statements = Readonly<Record<Statement, string>>
@@ -34,12 +33,11 @@ create index if not exists "${name}_expires_at" on ${t} (expires_at)`,
     write: `insert into ${t} (key, value, expires_at) values ($1, $2, ${inMs('$3')}) ${replace} returning 1`,
     writeWhileHeld: `${held('$4', '$5')}
 insert into ${t} (key, value, expires_at) select $1, $2, ${inMs('$3')} from held ${replace} returning 1`,
-    remove: `with gone as (delete from ${t} where key = $1) select 1`,
+    removeIf: `delete from ${t} where key = $1 and value = $2 returning 1`,
     removeWhileHeld: `${held('$2', '$3')}, gone as (delete from ${t} where key = $1 and exists (select from held)) select 1 from held`,
     acquire: `insert into ${t} as lock (key, value, expires_at) values ($1, $2, ${inMs('$3')})
 ${replace} where lock.expires_at <= clock_timestamp() returning 1`,
     renew: `update ${t} set expires_at = ${inMs('$3')} where key = $1 and value = $2 returning 1`,
-    release: `delete from ${t} where key = $1 and value = $2 returning 1`,
     sweep: `delete from ${t} where key in
 (select key from ${t} where expires_at <= clock_timestamp() limit 1000 for update skip locked)`,
   }

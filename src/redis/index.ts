@@ -67,14 +67,15 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
   }
   return {
     // A client may read from replicas, which lag behind: what is absent there ends no session. A script goes to the primary.
-    read: async (key, lease) =>
-      (lease ? null : await client.get(keyOf(key))) ??
+    read: async (key, from) =>
+      (from === 'primary' ? null : await client.get(keyOf(key))) ??
       ((await evaluate(client, scripts.read, [keyOf(key)], [])) as string | null),
     write: (key, value, lease) => change(scripts.write, key, lease, [value, ...expiry]),
     remove: (key, lease) => change(scripts.remove, key, lease, []),
+    removeIf: (key, value) => run(scripts.removeIf, [keyOf(key)], value),
     acquire: ({ name, owner }, leaseMs) => run(scripts.acquire, [lockOf(name)], owner, String(leaseMs)),
     renew: ({ name, owner }, leaseMs) => run(scripts.renew, [lockOf(name)], owner, String(leaseMs)),
-    release: ({ name, owner }) => run(scripts.release, [lockOf(name)], owner),
+    release: ({ name, owner }) => run(scripts.removeIf, [lockOf(name)], owner),
     reasonOf,
   }
 }

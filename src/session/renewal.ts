@@ -99,8 +99,9 @@ export function createRenewal(holder: SessionHolder, peers: Peers): Renewal {
 
 /** How often one wait may send in all; a service that was not reached or refuses the client is not asked again. */
 function sendsAllowed({ retryable, details }: AgentAuthError, urgency: Urgency): number {
-  const outcome = details?.outcome ?? 'ambiguous'
-  if (!retryable || outcome === 'not_sent') return 1
+  const outcome = details?.outcome
+  // Without an outcome it was the store that failed, which has had its time.
+  if (!retryable || outcome === undefined || outcome === 'not_sent') return 1
   // A refresh whose answer is lost can be repeated with the same token, but only for a while.
   if (outcome === 'ambiguous') return 3
   return urgency === 'needed' ? 4 : 1

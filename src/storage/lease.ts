@@ -17,8 +17,8 @@ export interface LeaseTable {
   release(lease: Lease): Promise<unknown>
 }
 
-/** For one operation of the database. */
-export const operationMs = 3_000
+/** For one operation of the database: a call reads and asks for the lock, and must fail within 6 s. */
+export const operationMs = 2_750
 /** How long the others wait for a holder that died; two renewals may be lost before it ends. */
 const leaseMs = 8_000
 const renewEveryMs = 2_000

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { within } from '../deadline.ts'
+import { withDeadline } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { inProcessLock } from './in-process-lock.ts'
 import { keepLease, type Lease, type LeaseTable, operationMs, takeLease } from './lease.ts'
@@ -7,11 +7,13 @@ import type { TokenStorage } from './token-storage.ts'
 
 /** What a database that many processes share does for `leasedStorage`. Each operation is one atomic step. */
 export interface RecordDatabase extends LeaseTable {
-  /** With a lease: as the copy sees it that takes the writes. */
-  read(key: string, lease: Lease | undefined): Promise<string | null>
+  /** `primary`: as the copy sees it that takes the writes. */
+  read(key: string, from: 'any copy' | 'primary'): Promise<string | null>
   /** Whether it was written: with a lease, only while that is held. */
   write(key: string, value: string, lease: Lease | undefined): Promise<boolean>
-  remove(key: string, lease: Lease | undefined): Promise<boolean>
+  remove(key: string, lease: Lease): Promise<boolean>
+  /** Whether it had this value and was removed. */
+  removeIf(key: string, value: string): Promise<boolean>
   /** What of the database's own error may be shown: a code, nothing of a statement or a value. */
   reasonOf(error: unknown): string | undefined
 }
@@ -33,16 +35,15 @@ export interface SharedStorage extends TokenStorage {
 export function leasedStorage(database: RecordDatabase): SharedStorage {
   // Tells a write which turn it belongs to, also through whatever wraps this storage.
   const turns = new AsyncLocalStorage<Lease>()
-  const bounded = <T>(operation: () => Promise<T>): Promise<T> =>
-    within(operationMs, operation()).catch((error) => {
+  const bounded = <T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+    withDeadline(operationMs, operation).catch((error) => {
       throw failure(database, error)
     })
-  const change = async (operation: (lease: Lease | undefined) => Promise<boolean>): Promise<void> => {
-    const lease = turns.getStore()
-    if (!(await bounded(() => operation(lease)))) throw lockLost()
+  const whileHeld = async (operation: () => Promise<boolean>): Promise<void> => {
+    if (!(await bounded(operation))) throw lockLost()
   }
   const turn = async <T>(name: string, task: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
-    const lease = { name, owner: crypto.randomUUID() }
+    const lease = { name: encode(name), owner: crypto.randomUUID() }
     try {
       await takeLease(database, lease, signal)
     } catch (error) {
@@ -58,9 +59,16 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
     }
   }
   const storage: SharedStorage = {
-    getItem: (key) => bounded(() => database.read(key, turns.getStore())),
-    setItem: (key, value) => change((lease) => database.write(key, value, lease)),
-    removeItem: (key) => change((lease) => database.remove(key, lease)),
+    async getItem(key) {
+      const text = await bounded(() => database.read(encode(key), turns.getStore() ? 'primary' : 'any copy'))
+      return text === null ? null : decode(text)
+    },
+    setItem: (key, value) => whileHeld(() => database.write(encode(key), encode(value), turns.getStore())),
+    async removeItem(key) {
+      const lease = turns.getStore()
+      if (lease) await whileHeld(() => database.remove(encode(key), lease))
+      else await bounded((signal) => removeShown(database, encode(key), signal))
+    },
     // One waiter of each process asks the database, the others queue behind it.
     withLock: (name, task, { signal } = {}) =>
       inProcessLock(storage, name, () => turn(name, task, signal), signal ? { signal } : {}),
@@ -68,11 +76,33 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
       const name = `ready:${crypto.randomUUID()}`
       const lease = { name, owner: name }
       if (!(await bounded(() => database.acquire(lease, operationMs)))) throw failure(database, undefined)
-      await bounded(() => database.read(name, undefined))
+      await bounded(() => database.read(name, 'any copy'))
       await bounded(() => database.release(lease))
     },
   }
   return storage
+}
+
+/**
+ * Removes what stands there, and nothing that is written later: without a lock, a command may reach the database long after
+ * its caller gave up.
+ */
+async function removeShown(database: RecordDatabase, key: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const value = await database.read(key, 'primary')
+    if (value === null || signal.aborted || (await database.removeIf(key, value))) return
+  }
+}
+
+/** Databases keep UTF-8, which has no lone surrogates: text that holds one is kept as JSON, which spells it in ASCII. */
+const asJson = '\0json:'
+
+function encode(text: string): string {
+  return /\p{Surrogate}/u.test(text) || text.startsWith(asJson) ? asJson + JSON.stringify(text) : text
+}
+
+function decode(text: string): string {
+  return text.startsWith(asJson) ? String(JSON.parse(text.slice(asJson.length))) : text
 }
 
 function lockLost(): AgentAuthError {
