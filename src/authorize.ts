@@ -9,18 +9,27 @@ import { redacted } from './redacted.ts'
 /** One login on its way: plain and serialisable, to be kept where only this person's browser or session can read it. */
 export interface PendingLogin {
   readonly v: 1
+  /** The `state` of the authorize URL. */
   readonly state: string
+  /** The PKCE verifier. It is a secret until the exchange. RFC 7636 section 4.1. */
   readonly codeVerifier: string
+  /** The client that started the login. */
   readonly clientId: string
+  /** The redirect URI as it was sent. */
   readonly redirectUri: string
+  /** The token endpoint that the code is for. */
   readonly tokenEndpoint: string
+  /** The issuer that `iss` of the callback must equal. RFC 9207. */
   readonly issuer?: string
+  /** Whether the callback must carry `iss`. */
   readonly issuerParameter: 'optional' | 'required'
   /** Path, query and hash on the redirect URI's origin. */
   readonly returnTo?: string
+  /** When the login started, in epoch milliseconds. */
   readonly createdAtMs: number
 }
 
+/** The options of `startLogin`. */
 export interface StartLoginOptions {
   /** Where the person wants to go; anything off the redirect URI's origin becomes `/`. */
   readonly returnTo?: string | undefined

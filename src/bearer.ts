@@ -9,6 +9,7 @@ import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
 
+/** The options of `createBearerFetch`. */
 export type BearerFetchOptions = BearerScope & {
   /** Default: the platform's `fetch`, looked up at each call. */
   readonly fetch?: typeof fetch | undefined

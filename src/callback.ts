@@ -12,9 +12,10 @@ export const pendingLifeMs = 600_000
 const protocolNames = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'] as const
 type Parameters = Partial<Record<(typeof protocolNames)[number], string>>
 
+/** The options of `readCallback`. */
 export interface ReadCallbackOptions {
   /** The wall clock in milliseconds. Default: the platform's. */
-  readonly nowMs?: number
+  readonly nowMs?: number | undefined
 }
 
 /**

@@ -1,6 +1,8 @@
 /** Where the library reads time. Both clocks are in milliseconds; only the monotonic one measures durations. */
 export interface Clock {
+  /** Returns epoch milliseconds. */
   wallMs(): number
+  /** Returns milliseconds that never go back. */
   monotonicMs(): number
 }
 

@@ -5,11 +5,13 @@ import { checkOptions, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 
+/** The options of `createAuthConfig`. */
 export interface AuthConfigOptions {
   /** Authorization host, `{auth_url}` of the specification. https, or http on loopback. A path prefix is kept. */
   authUrl: string
   /** API host, `{base_url}` of the specification. Same rules as `authUrl`. */
   baseUrl: string
+  /** The `client_id` of the registration. Printable ASCII. */
   clientId: string
   /** Only for confidential clients; refused where there is a browser. */
   clientSecret?: string | undefined
@@ -33,6 +35,7 @@ export interface AuthConfigOptions {
   fetch?: typeof fetch | undefined
   /** Deadline of one token request, headers and body together. Milliseconds, 1,000 to 60,000; default 10,000. */
   timeoutMs?: number | undefined
+  /** Where the library reads time. Default: the clocks of the platform. */
   clock?: Clock | undefined
   /** Receives structured events without any secret. What it throws is ignored. */
   onEvent?: ((event: AuthEvent) => void) | undefined
@@ -40,22 +43,37 @@ export interface AuthConfigOptions {
 
 /** A checked, frozen configuration. The client secret lives only in the closure of `authorization`. */
 export interface AuthConfig {
+  /** The option, without a slash at its end. */
   readonly authUrl: string
+  /** The option, without a slash at its end. */
   readonly baseUrl: string
+  /** The option. */
   readonly clientId: string
+  /** `confidential` if there is a client secret. */
   readonly clientKind: 'public' | 'confidential'
+  /** The option, byte for byte. */
   readonly redirectUri: string
+  /** The option, or its default. */
   readonly scope: string
+  /** The option, or its default. */
   readonly dialect: 'service' | 'standard'
+  /** The option, or its default. */
   readonly authorizationEndpoint: string
+  /** The option, or its default. */
   readonly tokenEndpoint: string
+  /** The option. */
   readonly issuer: string | undefined
+  /** The option, or its default. */
   readonly issuerParameter: 'optional' | 'required'
+  /** The option, or its default. Milliseconds. */
   readonly timeoutMs: number
+  /** The option, or the clocks of the platform. */
   readonly clock: Clock
   /** What a confidential client proves itself with; a public one names itself in the body. Specification section 5.2. */
   authorization(): string | undefined
+  /** Calls the `fetch` of the options, or the platform’s. */
   fetch(input: string, init: RequestInit): Promise<Response>
+  /** Calls `onEvent` of the options and ignores what it throws. */
   emit(event: AuthEvent): void
 }
 

@@ -41,6 +41,7 @@ export interface AgentAuthErrorDetails {
   readonly error?: string
   /** Hostile text: show it as text only. At most 512 characters. */
   readonly errorDescription?: string
+  /** An http or https URL about the error. At most 512 characters. */
   readonly errorUri?: string
   /** Where the person wanted to go when the login started. */
   readonly returnTo?: string
@@ -50,9 +51,13 @@ export interface AgentAuthErrorDetails {
   readonly retryAfterMs?: number
 }
 
+/** The members of an error besides its code and message. */
 export interface AgentAuthErrorOptions {
+  /** Default `false`. */
   readonly retryable?: boolean | undefined
+  /** The HTTP status of the token endpoint. */
   readonly status?: number | undefined
+  /** What the server or the callback said. */
   readonly details?: AgentAuthErrorDetails | undefined
 }
 
@@ -60,9 +65,13 @@ const marker: unique symbol = Symbol.for('agent-auth.error') as never
 
 /** The one error class of this library: `code` says what happened, `retryable` whether the same call may succeed later. */
 export class AgentAuthError extends Error {
+  /** What happened. Branch on this. */
   declare readonly code: AgentAuthErrorCode
+  /** Whether the same call may succeed later. */
   declare readonly retryable: boolean
+  /** The HTTP status of the token endpoint, where one was received. */
   declare readonly status?: number
+  /** What the server or the callback said. */
   declare readonly details?: AgentAuthErrorDetails
 
   constructor(

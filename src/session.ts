@@ -16,6 +16,7 @@ import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import type { Tokens } from './tokens.ts'
 
+/** The options of `getAccessToken`. */
 export interface GetAccessTokenOptions {
   /** An access token the API refused with 401. */
   readonly rejected?: string | undefined
@@ -27,6 +28,7 @@ export interface GetAccessTokenOptions {
   readonly signal?: AbortSignal | null | undefined
 }
 
+/** The options of `resume`. */
 export interface ResumeOptions {
   /**
    * What happened elsewhere. `sign-out` also ends a session whose record could not be saved, because the sign-out found no
@@ -37,6 +39,7 @@ export interface ResumeOptions {
 
 /** Whatever can hand out an access token; a session is one. */
 export interface AccessTokenSource {
+  /** Returns a usable access token. */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
 }
 
@@ -65,6 +68,7 @@ export interface Session extends AccessTokenSource {
   subscribe(listener: () => void): () => void
 }
 
+/** The options of `createSession`. */
 export interface SessionOptions {
   /** Default: memory. */
   readonly storage?: TokenStorage | undefined

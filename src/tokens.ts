@@ -5,11 +5,15 @@ import { redacted } from './redacted.ts'
 
 /** What the token endpoint granted: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
 export interface Tokens {
+  /** What a bearer fetch sends. RFC 6750. */
   readonly accessToken: string
+  /** What a refresh sends. Absent if the service granted none. */
   readonly refreshToken?: string
   /** Absent when the lifetime is unknown; then only a 401 tells. */
   readonly expiresAtMs?: number
+  /** When the token request was sent. */
   readonly obtainedAtMs: number
+  /** What was granted, if the service said so. */
   readonly scope?: string
 }
 

@@ -191,6 +191,19 @@ describe('architecture', () => {
     },
   )
 
+  it('tags every test file that launches Chromium, so that it is skipped where there is none: // @module-tag chromium', () => {
+    const tests = ['test', 'service/test'].flatMap((folder) =>
+      sourceFiles(`${root}${folder}`)
+        .filter((file) => /\.test\.ts$/.test(file) && !file.includes('node_modules'))
+        .map((file) => `${folder}/${file}`),
+    )
+    const untagged = tests.filter((file) => {
+      const text = readFileSync(root + file, 'utf8')
+      return /\b(launchChromium|browserRig)\(/.test(text) && !text.startsWith('// @module-tag chromium\n')
+    })
+    expect(untagged).toEqual([])
+  })
+
   it('documents every error code, and no other', () => {
     const documented = readFileSync(`${root}docs/errors.md`, 'utf8').matchAll(/^#{2,4} `?([a-z_]+)`?\s*$/gm)
     const codes = unionMembers(`${source}/errors.ts`, 'AgentAuthErrorCode')

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { createService } from 'agent-service'
+import { describe, expect, it, test } from 'vitest'
 import { createBearerFetch } from '../src/bearer.ts'
 import { checkArgument, checkOptions } from '../src/config/options.ts'
 import { type AuthConfigOptions, createAuthConfig } from '../src/config.ts'
@@ -186,4 +187,22 @@ describe('options in plain JavaScript', () => {
       message: expect.stringContaining(name),
     })
   })
+})
+
+test('every option of the service may be undefined', async () => {
+  const names = ['dev', 'authPort', 'basePort', 'authUrl', 'baseUrl', 'dataFile', 'databaseUrl', 'passwordScheme']
+  const more = [
+    'rotation',
+    'graceMs',
+    'accessTokenLifeMs',
+    'codeLifeMs',
+    'tokenResponse',
+    'redirectUris',
+    'allowedOrigins',
+  ]
+  const service = await createService(Object.fromEntries([...names, ...more].map((name) => [name, undefined])))
+  const absent = { times: undefined, match: { method: undefined, path: undefined, origin: undefined } }
+  service.dev.addFault({ effect: { status: 418 }, ...absent })
+  expect((await service.fetch(`${service.authUrl}/nowhere`)).status).toBe(418)
+  await service.close()
 })

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -110,17 +110,4 @@ describe('npm run programs -- --install, which npm test runs first', () => {
       expect.stringMatching(/^programs: Redis is missing\. .* \(apt-get install redis-server\)/),
     ])
   })
-})
-
-test('every test file that launches Chromium carries its tag', async () => {
-  const untagged: string[] = []
-  for (const folder of ['test', 'service/test']) {
-    const tests = (await readdir(join(root, folder), { recursive: true })).filter((file) => /\.test\.ts$/.test(file))
-    for (const file of tests.filter((name) => !name.includes('node_modules'))) {
-      const source = await readFile(join(root, folder, file), 'utf8')
-      if (/\b(launchChromium|browserRig)\(/.test(source) && !source.startsWith('// @module-tag chromium\n'))
-        untagged.push(`${folder}/${file}`)
-    }
-  }
-  expect(untagged).toEqual([])
 })

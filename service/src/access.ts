@@ -10,6 +10,7 @@ export const endpointIds = [
   'createParentAgent',
   'searchLlmModels',
 ] as const
+/** The names of the API endpoints that take a permission. */
 export type EndpointId = (typeof endpointIds)[number]
 
 /** Sets what the API answers 403 for. What it does not name stays as it is. */

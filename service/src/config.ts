@@ -4,34 +4,42 @@ import { readAccessChange } from './access.ts'
 /** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
 export interface ServiceOptions {
   /** `on` serves the `/_dev/*` controls. They answer on loopback only. */
-  dev?: 'on' | 'off'
-  authPort?: number
-  basePort?: number
-  authUrl?: string
-  baseUrl?: string
+  dev?: 'on' | 'off' | undefined
+  /** Port of the authorization server. Default: a free one. */
+  authPort?: number | undefined
+  /** Port of the API. Default: a free one. */
+  basePort?: number | undefined
+  /** Public origin of the authorization server. Default: its own address on loopback. */
+  authUrl?: string | undefined
+  /** Public origin of the API. Default: its own address on loopback. */
+  baseUrl?: string | undefined
   /** A file for the database. Without it everything lives in memory. */
-  dataFile?: string
+  dataFile?: string | undefined
   /** `postgresql://…`: a PostgreSQL database that several processes may share. Goes without dataFile. */
-  databaseUrl?: string
+  databaseUrl?: string | undefined
   /** How people's passwords are kept: `keyed` in memory, `scrypt` wherever they may reach a disk, unless told. */
-  passwordScheme?: 'scrypt' | 'keyed'
-  rotation?: 'rotate' | 'none'
-  graceMs?: number
-  accessTokenLifeMs?: number
-  codeLifeMs?: number
+  passwordScheme?: 'scrypt' | 'keyed' | undefined
+  /** Whether a refresh replaces the refresh token. Default `rotate`. */
+  rotation?: 'rotate' | 'none' | undefined
+  /** How long a replaced refresh token still gets its successor, in milliseconds. */
+  graceMs?: number | undefined
+  /** Lifetime of an access token, in milliseconds. */
+  accessTokenLifeMs?: number | undefined
+  /** Lifetime of an authorization code, in milliseconds. */
+  codeLifeMs?: number | undefined
   /** `minimal` answers with access_token and refresh_token and nothing else. */
-  tokenResponse?: 'full' | 'minimal'
+  tokenResponse?: 'full' | 'minimal' | undefined
   /** Registered for every demo client besides the defaults. */
-  redirectUris?: string[]
+  redirectUris?: string[] | undefined
   /** Origins that may read answers besides those of registered redirect URIs. */
-  allowedOrigins?: string[]
+  allowedOrigins?: string[] | undefined
   /** What the API answers 403 for, set at each start and after a reset. Default: as seeded. */
-  access?: AccessChange
+  access?: AccessChange | undefined
   /**
    * How many reverse proxies stand before the service, from 0 to 10. Each must append the address of its peer to
    * X-Forwarded-For, and there must be no way around them. Default: 0, the header is not read.
    */
-  trustedProxies?: number
+  trustedProxies?: number | undefined
 }
 
 export interface ServiceConfig {

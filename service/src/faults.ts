@@ -1,16 +1,21 @@
 /** What a test wants to go wrong, for which requests and how often. */
 export interface FaultRule {
-  match?: FaultMatch
+  /** Which requests. Default: all. */
+  match?: FaultMatch | undefined
+  /** What happens to them. */
   effect: FaultEffect
   /** How many requests it hits; without it, every one until the faults are cleared. */
-  times?: number
+  times?: number | undefined
 }
 
+/** Selects the requests of a fault. An absent member matches every request. */
 export interface FaultMatch {
-  method?: string
+  /** The HTTP method. */
+  method?: string | undefined
   /** Compared exactly, or as a beginning when it ends with `*`. */
-  path?: string
-  origin?: 'auth' | 'base'
+  path?: string | undefined
+  /** The authorization server or the API. */
+  origin?: 'auth' | 'base' | undefined
 }
 
 /**
@@ -18,7 +23,9 @@ export interface FaultMatch {
  * breaks; `truncate`: it is done, and half of the answer arrives; `drop-after-commit`: it is done, and no answer arrives.
  */
 export type FaultEffect =
-  | { status: number; body?: unknown; headers?: Record<string, string> }
+  /** Answers with this status, this body (text, or JSON of anything else) and these headers. */
+  | { status: number; body?: unknown; headers?: Record<string, string> | undefined }
+  /** Waits so many milliseconds first. */
   | { delayMs: number }
   | 'reset'
   | 'truncate'

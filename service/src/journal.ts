@@ -4,32 +4,49 @@ import type { ServiceClock } from './clock.ts'
 /** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
 export type JournalEntry = RequestEntry | EventEntry
 
+/** One request that the service received. */
 export interface RequestEntry {
   kind: 'request'
+  /** When it came, by the clock of the service, in epoch milliseconds. */
   atMs: number
+  /** The authorization server or the API. */
   origin: 'auth' | 'base'
+  /** The HTTP method. */
   method: string
+  /** The path, without the query. */
   path: string
+  /** The status of the response. */
   status: number
+  /** The scheme of the Authorization header. */
   authorization: 'none' | 'basic' | 'bearer' | 'other'
+  /** The media type of the body. */
   contentType: string | null
+  /** The `grant_type` of a token request. */
   grantType?: string
   /** The fault that a rule made of this request. */
   fault?: string
+  /** The client that was identified. */
   clientId?: string
 }
 
+/** One security event. */
 export interface EventEntry {
   kind: 'event'
   /** Names this one record. */
   id: string
+  /** When it happened, by the clock of the service, in epoch milliseconds. */
   atMs: number
+  /** What happened. */
   event: SecurityEvent
+  /** The client that it concerns. */
   clientId?: string
+  /** The user that it concerns. */
   personId?: string
+  /** The tenant that it concerns. */
   tenant?: string
 }
 
+/** The names of the security events. */
 export type SecurityEvent =
   | 'sign_in_succeeded'
   | 'sign_in_failed'

@@ -11,9 +11,11 @@ export interface ErrorCause {
   readonly name: string
   /** Such as `ECONNREFUSED`, or a code of this library. */
   readonly code?: AgentAuthErrorCode | (string & {})
+  /** The message of the error, if it was checked. */
   readonly message?: string
   /** The innermost five places in the code. */
   readonly stack?: readonly string[]
+  /** What caused this error. */
   readonly cause?: ErrorCause
 }
 

@@ -6,6 +6,7 @@ import type { ErrorCause } from './error-cause.ts'
 export type BackendEvent =
   | AuthEvent
   | { readonly type: 'login_started' }
+  /** `durationMs`: from `login_started`, in milliseconds. */
   | { readonly type: 'login_finished'; readonly durationMs: number }
   | LoginFailedEvent
   | LoggedOutEvent
@@ -19,8 +20,10 @@ export type BackendEvent =
   /** A route failed with an error that is not of this library, and responded with 500. */
   | { readonly type: 'unexpected_error'; readonly route: string; readonly cause: ErrorCause }
 
+/** An operation of the storage. */
 export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
 
+/** A logout that ended the session here. */
 export interface LoggedOutEvent {
   readonly type: 'logged_out'
   /** `failed`: the refresh token was not revoked, or none could be read; `off`: there is no `revocationEndpoint`. */
@@ -36,18 +39,22 @@ export interface ProxiedEvent {
   readonly route: string
   /** The status of the response to the browser. */
   readonly status: number
+  /** How long the request took, in milliseconds. */
   readonly durationMs: number
   /** Why there is no response of the API. */
   readonly cause?: ErrorCause
 }
 
+/** A login that failed. */
 export interface LoginFailedEvent {
   readonly type: 'login_failed'
+  /** The code of the error. */
   readonly code: AgentAuthErrorCode
   /** The `error` code of the authorization server. RFC 6749 sections 4.1.2.1 and 5.2. */
   readonly error?: string
 }
 
+/** Whether the refresh token was revoked at logout. */
 export type Revocation = 'done' | 'failed' | 'off'
 
 /** `body`: too large. `body_read`: other code, such as `express.json()`, read it before the backend. */

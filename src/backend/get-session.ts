@@ -4,7 +4,12 @@ import type { BackendContext } from './options.ts'
 import { findSession } from './session-cookie.ts'
 
 /** A request's headers, or the key of a session for work without a request. */
-export type SessionSource = { readonly headers: Headers } | { readonly key: string }
+/** A request, or the key of a session that your own code keeps. */
+export type SessionSource =
+  /** `headers`: of the request, with its cookies. */
+  | { readonly headers: Headers }
+  /** `key`: of a session that your own code signed in. */
+  | { readonly key: string }
 
 /** Somebody's session in server code. It holds no tokens: each call asks the session as it stands then. */
 export interface SignedInSession extends AccessTokenSource {
@@ -14,11 +19,13 @@ export interface SignedInSession extends AccessTokenSource {
   readonly key: string
   /** Calls the API under `baseUrl` as this person; rejects with `origin_forbidden` for anything else. */
   readonly fetch: typeof fetch
+  /** Returns a usable access token, and rejects as `getAccessToken` of a session does. */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
   /** Ends the session everywhere. */
   signOut(): Promise<void>
 }
 
+/** The session of a request, or that there is none. */
 export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {

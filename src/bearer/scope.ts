@@ -4,7 +4,9 @@ import { checkServiceUrl } from '../config/service-url.ts'
 
 /** Where a token may go: under one base URL, or anywhere on the listed origins. */
 export type BearerScope =
+  /** `baseUrl`: a URL whose path is a prefix. */
   | { readonly baseUrl: string; readonly origins?: undefined }
+  /** `origins`: URLs without a path. */
   | { readonly origins: readonly string[]; readonly baseUrl?: undefined }
 
 type FetchInput = Parameters<typeof fetch>[0]

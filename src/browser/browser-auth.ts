@@ -35,6 +35,7 @@ export interface BrowserAuth {
   signOut(): Promise<void>
   /** A `fetch` that carries the token to `baseUrl` and nowhere else. It waits for a callback, and finishes it. */
   readonly fetch: typeof fetch
+  /** The session behind `fetch`, with its state and `subscribe`. */
   readonly session: Session
   /** Whether the address ends a login of this app, for routers and service workers; touches nothing. */
   isCallbackUrl(url: string | URL): boolean

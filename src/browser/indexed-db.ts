@@ -12,6 +12,7 @@ interface Sealed {
   readonly text: ArrayBuffer
 }
 
+/** The options of `indexedDbStorage`. */
 export interface IndexedDbStorageOptions {
   /** The name of the database. Default `agent-auth`. */
   readonly database?: string | undefined

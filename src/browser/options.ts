@@ -6,6 +6,7 @@ import type { BrowserStorage } from './browser-storage.ts'
 import type { LoginMode } from './callback-url.ts'
 import type { PopupLogin } from './popup.ts'
 
+/** The options of `createBrowserAuth`: those of `createAuthConfig` for a public client, and these. */
 export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding'> {
   /** Where the session's record is kept: `indexedDbStorage()` for many tabs and reloads. Default: memory of this page. */
   readonly storage?: BrowserStorage | undefined
@@ -19,6 +20,7 @@ export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecre
   readonly navigate?: ((path: string) => void) | undefined
 }
 
+/** The options of `signIn`. */
 export interface SignInOptions {
   /** Default `redirect`. `popup` needs the option `popup`. */
   readonly mode?: LoginMode | undefined

@@ -9,6 +9,7 @@ import { exchangeCode } from '../exchange.ts'
 import type { Session } from '../session.ts'
 import { markedState } from './callback-url.ts'
 
+/** The options of `popupLogin`. */
 export interface PopupLoginOptions {
   /** How long a login may take where the browser hides that the window was closed. Milliseconds, default 300,000. */
   readonly timeoutMs?: number | undefined
@@ -18,6 +19,7 @@ export interface PopupLoginOptions {
 
 /** Login in a window of its own, for the option `popup`: apps that do not use it do not load it. */
 export interface PopupLogin {
+  /** Opens the window and resolves when the user is signed in. */
   signIn(
     app: PopupApp,
     options: { params?: Readonly<Record<string, string>> | undefined; signal?: AbortSignal | undefined },

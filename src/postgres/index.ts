@@ -7,9 +7,11 @@ export type { SharedStorage } from '../storage/leased-storage.ts'
 
 /** What is used of a `Pool` of `pg`. */
 export interface PostgresPool {
+  /** Runs a statement with its values. */
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
+/** The options of `postgresStorage`. */
 export interface PostgresStorageOptions {
   /** Name of the table, with its schema if need be: letters, digits and `_`. Default `agent_auth_records`. */
   readonly table?: string | undefined

@@ -23,9 +23,11 @@ export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fet
   readonly error: unknown
 }
 
+/** The props of `AuthProvider`. */
 export interface AuthProviderProps {
   /** From `createBrowserAuth`, made once, outside of components. */
   readonly auth: BrowserAuth
+  /** What may call `useAuth`. */
   readonly children?: ReactNode
 }
 

@@ -7,17 +7,23 @@ export type { SharedStorage } from '../storage/leased-storage.ts'
 
 /** What is used of a client of `ioredis`, single or Cluster. */
 export interface IoRedisClient {
+  /** Returns the value of a key. */
   get(key: string): Promise<string | null>
+  /** Runs a Lua script. */
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
 }
 
 /** What is used of a client of `redis`, single, pool or Cluster. */
 export interface NodeRedisClient {
+  /** Tells this client from one of `ioredis`. */
   readonly isOpen: boolean
+  /** Returns the value of a key. */
   get(key: string): Promise<string | null>
+  /** Runs a Lua script. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
 }
 
+/** The options of `redisStorage`. */
 export interface RedisStorageOptions {
   /** Goes before every key. Default: nothing, since keys of this library tell services, clients and people apart. */
   readonly prefix?: string | undefined

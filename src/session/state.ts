@@ -8,8 +8,11 @@ import type { SessionStore } from './store.ts'
 /** Why a session is over: the person signed out, the service refused, the record vanished, or nothing can renew it. */
 export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expired'
 
+/** What is known about who is signed in. */
 export interface SessionState {
+  /** `loading` until the storage was read. */
   readonly status: 'loading' | 'signed-in' | 'signed-out'
+  /** Why the last session ended. */
   readonly reason?: SessionEndReason
   /** Names this sign-in: another person's differs, a refresh keeps it. Random, and not a secret. */
   readonly sessionRef?: string

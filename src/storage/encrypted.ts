@@ -10,6 +10,7 @@ export interface EncryptedStorageOptions {
   readonly keys: readonly EncryptionKey[]
 }
 
+/** A key of `encryptedStorage`. */
 export interface EncryptionKey {
   /** Travels with each record; change it together with the key. */
   readonly id: string

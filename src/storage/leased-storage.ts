@@ -20,6 +20,7 @@ export interface RecordDatabase extends LeaseTable {
 
 /** A storage that many processes and machines share. Every operation rejects with `storage_failed` only. */
 export interface SharedStorage extends TokenStorage {
+  /** Returns the record, or null. */
   getItem(key: string): Promise<string | null>
   /** Inside a task of `withLock`: written only if that lock is still held. */
   setItem(key: string, value: string): Promise<void>

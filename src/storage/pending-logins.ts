@@ -27,7 +27,10 @@ export interface PendingLogins {
 type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
 
 /** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
-export function pendingLogins(storage: TokenStorage, { clock = systemClock }: { clock?: Clock } = {}): PendingLogins {
+export function pendingLogins(
+  storage: TokenStorage,
+  { clock = systemClock }: { clock?: Clock | undefined } = {},
+): PendingLogins {
   const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
     const bounded = (): Promise<T> => withDeadline(limitMs, task)
     const locked = async (signal: AbortSignal): Promise<T> =>

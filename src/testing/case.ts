@@ -4,6 +4,7 @@ import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 export interface StorageUnderTest {
   /** A handle on the same records, as another tab, process or machine has it; where there are none, the same object. */
   handle(): MaybePromise<TokenStorage>
+  /** Releases what `handle` opened. Called after each case. */
   close?(): MaybePromise<void>
 }
 
@@ -12,6 +13,7 @@ export type StorageFactory = () => MaybePromise<StorageUnderTest | TokenStorage>
 
 /** One promise of a storage, for any test runner. */
 export interface StorageCase {
+  /** What the storage promises. */
   readonly name: string
   /** Resolves when the storage keeps the promise; rejects with an error that says what was seen instead. */
   run(): Promise<void>

@@ -5,6 +5,7 @@ import { sessionChecks } from './session.ts'
 
 export type { StorageCase, StorageFactory, StorageUnderTest } from './case.ts'
 
+/** The options of `storageSuite`. */
 export interface StorageSuiteOptions {
   /** `own` (default): the storage has `withLock`. `none`: one page or process is all that uses it; the cases for locks are left out. */
   readonly lock?: 'own' | 'none' | undefined

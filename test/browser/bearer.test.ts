@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
