@@ -1,4 +1,4 @@
-import { generateRandomState } from 'oauth4webapi'
+import { randomText } from './base64url.ts'
 import { checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import type { AuthConfig } from './config.ts'
 import { abortable, aborted, attempted } from './deadline.ts'
@@ -115,7 +115,7 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       await attempted(() => leaving)
       if (turn !== wishes) return
       renewal.cancel()
-      holder.hold({ id: generateRandomState(), rev: 1, tokens: own })
+      holder.hold({ id: randomText(), rev: 1, tokens: own })
       holder.expect('any')
       await saveHeld(holder)
       holder.flush()
