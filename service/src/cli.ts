@@ -21,7 +21,7 @@ interface Command {
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
-/** Answers have eight seconds to go out; ten is what operators are told. */
+/** Answers have eight seconds to go out; ten is what operators are told. */
 const stopDeadlineMs = 9_500
 
 const args = process.argv.slice(2)

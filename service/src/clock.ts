@@ -9,7 +9,7 @@ export interface ServiceClock {
 
 export type ClockState = 'running' | 'frozen'
 
-/** The last millisecond of the year 9999: later times have no four-digit year, and from 275760 on no date at all. */
+/** The last millisecond of the year 9999: later times have no four-digit year, and from 275760 on no date at all. */
 const latestTimeMs = 253_402_300_799_999
 
 export function createClock(wallMs: () => number = Date.now): ServiceClock {

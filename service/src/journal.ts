@@ -73,6 +73,7 @@ export interface Journal {
   clear(): void
 }
 
+//
 const mostEntries = 10_000
 /** How many go at once: dropping in blocks keeps the cost of one entry constant. */
 const block = 1_000

@@ -8,7 +8,7 @@ import type { ServedApp } from './served-app.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
 const hostname = '127.0.0.1'
-// Leaves two seconds of the ten for closing the database (S-089).
+// Leaves two seconds of the ten for closing the database (S-089, A-66).
 const drainMs = 8_000
 
 export interface ListenerLimits {

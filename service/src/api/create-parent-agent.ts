@@ -104,6 +104,7 @@ function newAgent(body: CreateBody, llmModel: number, nowMs: number): NewParentA
   }
 }
 
+/** A key is unique in its tenant. */
 function nameTaken(agentName: string): ValidationError {
   const msg = 'an agent with this agent_key exists'
   return new ValidationError([{ loc: ['body', 'agent_name'], msg, type: 'already_exists', input: agentName }])

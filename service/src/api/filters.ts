@@ -12,6 +12,7 @@ export interface Fault {
 
 export type Parsed<Value> = { value: Value; faults: Fault[] }
 
+//
 const mostDepth = 3
 const mostNodes = 50
 

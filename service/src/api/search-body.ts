@@ -12,7 +12,7 @@ export interface SearchBody<Column extends string, Own> {
   own: Own | undefined
 }
 
-//
+//
 const defaultLimit = 100
 const mostLimit = 250
 const mostOffset = 2 ** 31 - 1

@@ -2,6 +2,7 @@ import type { SortKey } from '../store/search.ts'
 import type { ColumnTypes, Fault, Parsed } from './filters.ts'
 import { allowed, isColumn } from './filters.ts'
 
+// A-09.
 export const mostKeys = 10
 
 /** Reads `sort`: one object or, as in the specification's other example, a list of them (A-09). */

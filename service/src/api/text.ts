@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { hasInvisible, isStorable } from './characters.ts'
 
+//
 const longestName = 500
 
 export function storableText(): z.ZodType<string, string> {

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { ValidationItem } from './api-error.ts'
 
+// A-54.
 const longestInput = 200
 
 /** One zod issue as an item of the 422 body; the names of `type` are ours (A-16). */

@@ -5,6 +5,7 @@ import type { ValidationItem } from './api-error.ts'
 import { ApiError, ValidationError } from './api-error.ts'
 import { itemOf } from './validation-item.ts'
 
+//
 const mostBytes = 256 * 1_024
 const mostDepth = 32
 const mostItems = 100

@@ -12,6 +12,7 @@ export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kin
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
 
+//
 const longestPassword = 1_024
 const secondMs = 1_000
 

@@ -13,6 +13,7 @@ export interface AskedFor {
 
 export type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_response_type' | 'unauthorized_client'
 
+//
 const longestStateBytes = 2_048
 const singleParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
 

@@ -9,7 +9,7 @@ import { keyedHash, sameText } from './secrets.ts'
 import type { TokenFields } from './token-request.ts'
 
 const secondMs = 1_000
-/** One in use and one that replaces it (S-042). */
+/** One in use and one that replaces it (S-042, A-57). */
 const mostSecrets = 2
 
 /** A confidential client proves itself by HTTP Basic; a public one only names itself (spec 5.2, S-043). */

@@ -16,6 +16,7 @@ import { matchesRegistered } from './redirect-uris.ts'
 import { hashToken, randomId, sameText } from './secrets.ts'
 import type { TokenFields } from './token-request.ts'
 
+//
 const mostAttempts = 5
 
 interface Presented {

@@ -11,9 +11,9 @@ export interface HashLine {
   drop(): void
 }
 
-/** As many as leave half of the four threads of Node's pool to others. */
+/** As many as leave half of the four threads of Node's pool to others. */
 export const mostHashesAtOnce = 2
-/** About six seconds of hashing. Longer is not worth a wait, and every wait holds a connection. */
+/** About six seconds of hashing. Longer is not worth a wait, and every wait holds a connection. */
 export const mostHashesWaiting = 32
 export const hashRetryMs = 5_000
 

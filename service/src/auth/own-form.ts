@@ -7,6 +7,7 @@ import { showError } from '../pages/error.tsx'
 /** A field of a form, when it was sent and is not empty. */
 export type FormField = (name: string) => string | undefined
 
+//
 const usualBytes = 16 * 1_024
 
 /** Reads a form that one of our own pages posted; the answer to anything else is a page. */

@@ -28,6 +28,7 @@ const scryptPrefix = `scrypt$${cost.N}$${cost.r}$${cost.p}$`
 const keyedPrefix = 'hmac-sha256$'
 /** What `randomSecret` makes, and what nobody chooses. */
 const generated = /^[A-Za-z0-9_-]{43}$/
+// A-64.
 const longest = 1_024
 const shortest = 8
 

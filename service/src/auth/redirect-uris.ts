@@ -1,4 +1,5 @@
 const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?([/?].*)?$/
+//
 const longestUri = 2_048
 const mostUris = 10
 

@@ -40,7 +40,7 @@ export interface Throttle {
   readonly size: number
 }
 
-/** Attempts at one key that wait for others; each holds a connection. */
+/** Attempts at one key that wait for others; each holds a connection. */
 const mostWaiting = 100
 
 /** Growing delays per key; a success forgets the failures, and so does time. */

@@ -11,8 +11,10 @@ export interface TokenRequest {
   fields: TokenFields
 }
 
+//
 const mostBytes = 16 * 1_024
 const mostDepth = 8
+//
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
 

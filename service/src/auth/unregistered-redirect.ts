@@ -2,6 +2,7 @@ import { commandName } from '../command-name.ts'
 import type { RegisteredClient } from '../store/clients.ts'
 import { matchesRegistered, refuseRedirectUri } from './redirect-uris.ts'
 
+//
 const longestShown = 200
 
 interface Unregistered {

@@ -16,7 +16,7 @@ export interface Admin extends SignedIn {
   token: string
 }
 
-// Ten redirect URIs of 2,048 characters fit.
+// Ten redirect URIs of 2,048 characters fit.
 const mostBytes = 32 * 1_024
 
 /** Whoever may manage clients; anybody else gets the sign-in page or a refusal (S-060). */

@@ -7,6 +7,7 @@ export interface ClientForm {
   redirectUris: string[]
 }
 
+//
 const longestName = 100
 
 /** A client as an admin asks for it, or why it cannot be. There is no way to ask for an id (S-059). */

@@ -26,6 +26,7 @@ export interface Credentials {
   clientSecret: string | undefined
 }
 
+//
 const mostSecrets = 2
 
 export async function createClient(context: RegistryContext, form: ClientForm): Promise<Credentials> {

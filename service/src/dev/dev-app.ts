@@ -23,6 +23,7 @@ interface ClockChange {
   advanceMs?: number
 }
 
+//
 const mostBytes = 16 * 1_024
 const mediaType = 'application/json'
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'

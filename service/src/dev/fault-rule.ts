@@ -2,6 +2,7 @@ import type { FaultRule } from '../faults.ts'
 import type { Check } from './shape.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from './shape.ts'
 
+//
 const longestDelayMs = 60_000
 
 const effects: Check[] = [

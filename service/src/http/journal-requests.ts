@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { RequestEntry } from '../journal.ts'
 import type { HttpEnvironment } from './environment.ts'
 
+//
 const longestPath = 200
 
 /** Writes one line per request, without query, body or credentials (S-086). */

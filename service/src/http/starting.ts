@@ -1,5 +1,6 @@
 import { failed } from '../api/envelope.ts'
 
+//
 const retryAfterSeconds = 1
 const problem = 'the service is starting'
 

@@ -8,6 +8,7 @@ export type Unexpected =
   | { kind: 'unavailable'; status: 503; headers: { 'Retry-After': string } }
   | { kind: 'unexpected'; status: 500; headers: Record<string, never>; id: string }
 
+//
 const retryAfterSeconds = 1
 
 /**

@@ -31,6 +31,7 @@ interface DevPage {
   notice: Notice | undefined
 }
 
+//
 const mostShown = 50
 
 /** The one page with a script; its policy allows that text alone, and requests to this origin. */

@@ -6,7 +6,7 @@ import type { StoreDialect } from './dialect.ts'
 import { keepingFirstFailure } from './dialect.ts'
 import { cachingStatements } from './statement-cache.ts'
 
-/** Another process that writes holds the file for milliseconds; waiting blocks every request of this one. */
+/** Another process that writes holds the file for milliseconds; waiting blocks every request of this one. */
 const busyMs = 2_000
 
 export function libsqlDialect(dataFile: string | undefined): StoreDialect {

@@ -12,6 +12,7 @@ export interface RegistryChange {
 /** What stands for the actor when the data was changed without signing in. */
 export const commandLine = 'command line'
 
+//
 const mostShown = 100
 
 export async function addRegistryChange(

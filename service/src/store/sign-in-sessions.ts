@@ -4,6 +4,7 @@ import type { Slots } from './prepare.ts'
 import { prepare } from './prepare.ts'
 import type { Db } from './store.ts'
 
+//
 export const idleLifeMs: number = 30 * 60_000
 export const absoluteLifeMs: number = 12 * 60 * 60_000
 
