@@ -135,7 +135,7 @@ test('S-021 many addresses together have a hundred failures in a row at one acco
     return attempt(browserAt(`10.0.${address >> 8}.${address & 255}`), ada.email)
   }
   let guesses = 0
-  while ((await guess()).status === 403) guesses += 1
+  while (guesses < 200 && (await guess()).status === 403) guesses += 1
   expect(guesses).toBe(101)
   const delays: number[] = []
   for (let count = 0; count < 8; count += 1) {

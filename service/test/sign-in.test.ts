@@ -77,6 +77,22 @@ test('S-019 1,024 characters are taken, 1,025 are refused without hashing', asyn
   expect(lengths).toEqual([1_024])
 })
 
+test('S-021 a browser that signed in before waits for its hash before strangers', async () => {
+  const lanes: string[] = []
+  const { verify, ...others } = assembly.context.passwords
+  const noting: typeof verify = (password, stored, lane) => {
+    lanes.push(lane)
+    return verify(password, stored, lane)
+  }
+  Object.assign(assembly.context, { passwords: { ...others, verify: noting } })
+  await signIn()
+  browser.forget('session')
+  await signIn()
+  browser.forget('session')
+  await trySignIn(personOf(service, 'rui').email, 'wrong-password')
+  expect(lanes).toEqual(['stranger', 'device', 'stranger'])
+})
+
 test('S-020 an unknown person and a wrong password get the same answer', async () => {
   const wrong = await trySignIn(personOf(service, 'ada').email, 'wrong-password')
   const unknown = await trySignIn('nobody@demo.example', 'wrong-password')
