@@ -1,7 +1,8 @@
 import { attempt } from './attempt.ts'
 import { base64url, randomText } from './base64url.ts'
 import { invalid } from './config/invalid.ts'
-import type { AuthConfig } from './config.ts'
+import { checkedElsewhere, checkOptions, type OptionKinds } from './config/options.ts'
+import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { present } from './present.ts'
 import { redacted } from './redacted.ts'
@@ -39,6 +40,8 @@ export interface StartLoginOptions {
   readonly state?: string | undefined
 }
 
+const optionKinds: OptionKinds<StartLoginOptions> = { returnTo: 'string', params: checkedElsewhere, state: 'string' }
+
 const reserved = /^(response_(type|mode)|client_id|redirect_uri|scope|state|code_challenge(_method)?|request(_uri)?)$/
 
 /**
@@ -48,8 +51,11 @@ const reserved = /^(response_(type|mode)|client_id|redirect_uri|scope|state|code
  */
 export async function startLogin(
   config: AuthConfig,
-  { returnTo, params = {}, state = generateState() }: StartLoginOptions = {},
+  options: StartLoginOptions = {},
 ): Promise<{ url: URL; pending: PendingLogin }> {
+  checkConfig('startLogin', config)
+  checkOptions('startLogin', options, optionKinds)
+  const { returnTo, params = {}, state = generateState() } = options
   const { clientId, redirectUri, scope, issuer, issuerParameter, tokenEndpoint, clock } = config
   if (!/^[\w.~-]{22,512}$/.test(state) || /^[\da-f]{8}(-[\da-f]{4}){3}-/i.test(state))
     invalid('state must be 22 to 512 random unreserved characters, and no UUID')
@@ -66,7 +72,10 @@ export async function startLogin(
     code_challenge_method: 'S256',
   }
   if (Object(params) !== params) invalid('params must be an object of texts')
-  for (const name of Object.keys(params)) if (reserved.test(name)) invalid(`params cannot set ${name}`)
+  for (const [name, value] of Object.entries(params)) {
+    if (reserved.test(name)) invalid(`params cannot set ${name}`)
+    if (typeof value !== 'string') invalid('params must be an object of strings')
+  }
   for (const [name, value] of Object.entries({ ...params, ...query })) url.searchParams.set(name, value)
   const pending = present<PendingLogin>({
     v: 1,

@@ -3,7 +3,7 @@ import { replayable } from './bearer/replay.ts'
 import { allowedTargets, type BearerScope, hasUserInfo } from './bearer/scope.ts'
 import { settingsOf } from './bearer/settings.ts'
 import { invalid } from './config/invalid.ts'
-import { checkOptions, type OptionKinds } from './config/options.ts'
+import { checkArgument, checkOptions, type OptionKinds } from './config/options.ts'
 import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AccessTokenSource } from './session.ts'
@@ -32,6 +32,7 @@ const optionKinds: OptionKinds<BearerFetchOptions> = {
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
   checkOptions('createBearerFetch', options, optionKinds)
+  if (typeof source !== 'string') checkArgument('source', source, { methods: ['getAccessToken'] })
   const tokens = typeof source === 'string' ? fixedToken(source) : source
   const targetOf = allowedTargets(options)
   const { elsewhere = 'pass', fetch: injected } = options

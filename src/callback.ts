@@ -1,6 +1,7 @@
 import { attempt } from './attempt.ts'
 import type { PendingLogin } from './authorize.ts'
 import { systemClock } from './clock.ts'
+import { checkOptions, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { type Grant, sealGrant } from './grant.ts'
 import { present } from './present.ts'
@@ -18,6 +19,8 @@ export interface ReadCallbackOptions {
   readonly nowMs?: number | undefined
 }
 
+const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
+
 /**
  * Checks the redirect back against its PendingLogin and returns the Grant to exchange; touches neither network nor storage.
  * A relative URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`,
@@ -26,8 +29,10 @@ export interface ReadCallbackOptions {
 export function readCallback(
   pending: PendingLogin | null | undefined,
   url: string | URL,
-  { nowMs = systemClock.wallMs() }: ReadCallbackOptions = {},
+  options: ReadCallbackOptions = {},
 ): Grant {
+  checkOptions('readCallback', options, optionKinds)
+  const { nowMs = systemClock.wallMs() } = options
   if (!isPendingLogin(pending))
     throw new AgentAuthError(
       'flow_not_found',

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from './clock.ts'
 import { basicCredentials } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
-import { checkOptions, type OptionKinds } from './config/options.ts'
+import { checkOptions, clockKind, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 
@@ -92,7 +92,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
   issuerParameter: { oneOf: ['optional', 'required'] },
   fetch: 'function',
   timeoutMs: 'number',
-  clock: { methods: ['wallMs', 'monotonicMs'] },
+  clock: clockKind,
   onEvent: 'function',
 }
 
@@ -103,6 +103,11 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   checkOptions('createAuthConfig', options, authOptionKinds)
   return configFrom(options)
+}
+
+/** Throws `config_invalid` for what `createAuthConfig` did not return, such as its options. */
+export function checkConfig(caller: string, config: AuthConfig): void {
+  if (typeof config?.emit !== 'function') invalid(`${caller} needs the config that createAuthConfig returns`)
 }
 
 /** What `createAuthConfig` returns, for callers that have checked the names and kinds of the options along with their own. */

@@ -1,5 +1,6 @@
 import { backoffMs } from './backoff.ts'
-import type { AuthConfig } from './config.ts'
+import { checkOptions, signalKind } from './config/options.ts'
+import { type AuthConfig, checkConfig } from './config.ts'
 import { abortable, sleep } from './deadline.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, openGrant } from './grant.ts'
@@ -16,15 +17,17 @@ import type { Tokens } from './tokens.ts'
 export async function exchangeCode(
   config: AuthConfig,
   grant: Grant,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
+  checkConfig('exchangeCode', config)
+  checkOptions('exchangeCode', options, { signal: signalKind })
   const content = openGrant(grant)
   if (!content) throw new AgentAuthError('state_mismatch', 'Not a Grant of readCallback: its state was never checked.')
   const { pending } = content
   if (pending.tokenEndpoint !== config.tokenEndpoint || pending.clientId !== config.clientId)
     throw new AgentAuthError('issuer_mismatch', 'This Grant belongs to another configuration. Nothing was sent.')
   content.exchange ??= exchange(config, content)
-  return abortable(content.exchange, signal)
+  return abortable(content.exchange, options.signal)
 }
 
 async function exchange(config: AuthConfig, content: GrantContent): Promise<Tokens> {

@@ -1,4 +1,5 @@
-import type { AuthConfig } from './config.ts'
+import { checkArgument, checkOptions, signalKind } from './config/options.ts'
+import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
@@ -12,8 +13,11 @@ import type { Tokens } from './tokens.ts'
 export async function refreshTokens(
   config: AuthConfig,
   tokens: Tokens,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
+  checkConfig('refreshTokens', config)
+  checkOptions('refreshTokens', options, { signal: signalKind })
+  checkArgument('tokens', tokens, { methods: ['accessToken'] })
   const { refreshToken } = tokens
   if (!refreshToken)
     throw new AgentAuthError('login_required', 'There is no refresh token. The person must sign in again.')
@@ -21,6 +25,6 @@ export async function refreshTokens(
     grant: 'refresh_token',
     parameters: { refresh_token: refreshToken },
     previous: tokens,
-    signal,
+    signal: options.signal,
   })
 }

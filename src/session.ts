@@ -1,6 +1,6 @@
 import { randomText } from './base64url.ts'
 import { checkOptions, type OptionKinds, storageKind } from './config/options.ts'
-import type { AuthConfig } from './config.ts'
+import { type AuthConfig, checkConfig } from './config.ts'
 import { abortable, aborted, attempted } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { freshness } from './session/held-tokens.ts'
@@ -86,6 +86,7 @@ const refusalPauseMs = 30_000
  * section 5.2, RFC 6749 section 6.
  */
 export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
+  checkConfig('createSession', config)
   checkOptions('createSession', options, optionKinds)
   const { storage = memoryStorage(), key = 'default' } = options
   const holder = sessionHolder(config, sessionStore(storage, sessionName(config, key)))

@@ -87,7 +87,12 @@ describe('randomness and PKCE', () => {
     expect(unknown).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('codeChallengeMethod') })
     const config = createAuthConfig(options)
     // @ts-expect-error nor here
-    const { url } = await startLogin(config, { codeChallengeMethod: 'plain' })
+    const alsoUnknown = await failure(startLogin(config, { codeChallengeMethod: 'plain' }))
+    expect(alsoUnknown).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('codeChallengeMethod'),
+    })
+    const { url } = await startLogin(config)
     expect(url.searchParams.getAll('code_challenge_method')).toEqual(['S256'])
     const refused = await failure(startLogin(config, { params: { code_challenge_method: 'plain' } }))
     expect(refused).toMatchObject({ code: 'config_invalid' })

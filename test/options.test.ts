@@ -1,15 +1,21 @@
 import { createService } from 'agent-service'
 import { describe, expect, it, test } from 'vitest'
+import { startLogin } from '../src/authorize.ts'
 import { createBearerFetch } from '../src/bearer.ts'
+import { readCallback } from '../src/callback.ts'
 import { checkArgument, checkOptions } from '../src/config/options.ts'
 import { type AuthConfigOptions, createAuthConfig } from '../src/config.ts'
+import { exchangeCode } from '../src/exchange.ts'
 import { type PostgresStorageOptions, postgresStorage } from '../src/postgres/index.ts'
 import { type RedisStorageOptions, redisStorage } from '../src/redis/index.ts'
+import { refreshTokens } from '../src/refresh.ts'
 import { createSession, type SessionOptions } from '../src/session.ts'
 import { encryptedStorage } from '../src/storage/encrypted.ts'
 import { memoryStorage } from '../src/storage/memory.ts'
+import { pendingLogins } from '../src/storage/pending-logins.ts'
+import { storageSuite } from '../src/testing/index.ts'
 import { secret } from './support/canary.ts'
-import { configWith, failure, optionsWith } from './support/token-flow.ts'
+import { configWith, failure, optionsWith, tokensWith } from './support/token-flow.ts'
 
 interface Options {
   readonly name?: string
@@ -181,6 +187,30 @@ describe('options in plain JavaScript', () => {
     ['pool', () => postgresStorage('postgres://127.0.0.1' as never)],
     ['table', () => postgresStorage(pool, { table: 7 } as never)],
     ['ttlMs', () => postgresStorage(pool, { ttlMs: '5' } as never)],
+    ['source', () => createBearerFetch(undefined as never, { baseUrl })],
+    ['source', () => createBearerFetch({} as never, { baseUrl })],
+    ['keys', () => encryptedStorage(memoryStorage(), { keys: ['a secret'] as never })],
+    ['id', () => encryptedStorage(memoryStorage(), { keys: [{ id: 7, key: keys[0]?.key }] as never })],
+    ['createSession', () => createSession(undefined as never)],
+    ['createSession', () => createSession({ authUrl: baseUrl } as never)],
+    ['startLogin', () => startLogin(undefined as never)],
+    ['returnTo', () => startLogin(config, { returnTo: new URL(baseUrl) } as never)],
+    ['params', () => startLogin(config, { params: 'prompt=login' } as never)],
+    ['params', () => startLogin(config, { params: { prompt: ['login'] } } as never)],
+    ['state', () => startLogin(config, { state: 7 } as never)],
+    ['retrunTo', () => startLogin(config, { retrunTo: '/' } as never)],
+    ['nowMs', () => readCallback(null, baseUrl, { nowMs: new Date() } as never)],
+    ['exchangeCode', () => exchangeCode(undefined as never, {} as never)],
+    ['signal', () => exchangeCode(config, {} as never, { signal: new AbortController() } as never)],
+    ['refreshTokens', () => refreshTokens(optionsWith() as never, tokensWith())],
+    ['tokens', () => refreshTokens(config, undefined as never)],
+    ['tokens', () => refreshTokens(config, 'a refresh token' as never)],
+    ['signal', () => refreshTokens(config, tokensWith(), { signal: 5_000 } as never)],
+    ['storage', () => pendingLogins('sessionStorage' as never)],
+    ['clock', () => pendingLogins(memoryStorage(), { clock: Date.now } as never)],
+    ['open', () => storageSuite(memoryStorage() as never)],
+    ['lock', () => storageSuite(memoryStorage, { lock: false } as never)],
+    ['limitMs', () => storageSuite(memoryStorage, { limitMs: '5' } as never)],
   ])('a wrong type of %s is refused with its name', async (name, call) => {
     expect(await failure(call)).toMatchObject({
       code: 'config_invalid',

@@ -15,6 +15,10 @@ export type OptionKinds<T> = { readonly [K in keyof T]-?: OptionKind }
 /** For a value whose parts are checked by other code, which names them. */
 export const checkedElsewhere: OptionKind = { methods: [] }
 
+export const clockKind: OptionKind = { methods: ['wallMs', 'monotonicMs'] }
+
+export const signalKind: OptionKind = { methods: ['addEventListener'] }
+
 export const storageKind: OptionKind = { methods: ['getItem', 'setItem', 'removeItem'] }
 
 /**

@@ -1,5 +1,5 @@
 import { attempt } from '../attempt.ts'
-import { checkArgument, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
+import { checkArgument, checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SealKeys } from './seal.ts'
 import type { TokenStorage } from './token-storage.ts'
@@ -18,6 +18,7 @@ export interface EncryptionKey {
   readonly key: Uint8Array | string
 }
 
+const keyKinds: OptionKinds<EncryptionKey> = { id: 'string', key: checkedElsewhere }
 const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
 
 /**
@@ -30,6 +31,7 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
   checkOptions('encryptedStorage', options, optionKinds)
   const { keys } = options
   checkArgument('keys', keys, 'list')
+  for (const each of keys) checkOptions('each of keys', each, keyKinds)
   const secrets = new Map(keys.map(({ id, key }) => [id, keyBytes(key)]))
   if (!secrets.size || secrets.size !== keys.length)
     throw new AgentAuthError('config_invalid', 'keys must hold at least one key, each with an id of its own.')

@@ -1,6 +1,7 @@
 import type { PendingLogin } from '../authorize.ts'
 import { pendingLifeMs } from '../callback.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { checkArgument, clockKind, storageKind } from '../config/options.ts'
 import { withDeadline } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { redacted } from '../redacted.ts'
@@ -27,10 +28,11 @@ export interface PendingLogins {
 type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
 
 /** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
-export function pendingLogins(
-  storage: TokenStorage,
-  { clock = systemClock }: { clock?: Clock | undefined } = {},
-): PendingLogins {
+export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
+  checkArgument('storage', storage, storageKind)
+  // Not checked for unknown names, because a config from createAuthConfig, which has a clock, will do.
+  const { clock = systemClock } = options
+  checkArgument('clock', clock, clockKind)
   const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
     const bounded = (): Promise<T> => withDeadline(limitMs, task)
     const locked = async (signal: AbortSignal): Promise<T> =>
