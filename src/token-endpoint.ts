@@ -5,6 +5,7 @@ import type { AuthEvent } from './events.ts'
 import { present } from './present.ts'
 import { readTokenAnswer, type TokenAnswer } from './token-endpoint/answer.ts'
 import { classify, type Failure, type GrantType, type Outcome, outcomeError } from './token-endpoint/outcome.ts'
+import { overNetwork, TransportFailure } from './token-endpoint/transport.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
@@ -17,7 +18,7 @@ export interface TokenRequest {
 
 /**
  * Sends one token request and reads its answer under one deadline. Nothing is retried here, no redirect is followed, and
- * no foreign error gets out. Specification section 5.2, RFC 6749 section 5.
+ * no error of the network gets out. Specification section 5.2, RFC 6749 section 5.
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
   const { clock, tokenEndpoint, timeoutMs } = config
@@ -38,7 +39,9 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
     return tokens
   } catch (error) {
     if (outcome === 'ok') outcome = 'ambiguous'
-    if (!isAgentAuthError(error) && (offline || wasNotSent(error))) outcome = 'not_sent'
+    const isTransport = error instanceof TransportFailure
+    if (!isTransport && !isAgentAuthError(error)) throw error
+    if (isTransport && (offline || wasNotSent(error.reason))) outcome = 'not_sent'
     throw requestError(request.grant, outcome, error)
   } finally {
     config.emit(
@@ -55,8 +58,10 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
 }
 
 async function roundTrip(config: AuthConfig, request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
-  const [url, init] = wireRequest(config, request)
-  return readTokenAnswer(await config.fetch(url, { ...init, signal }), url, config.clock.wallMs())
+  const [url, init] = await overNetwork(async () => wireRequest(config, request))
+  const response = await overNetwork(() => config.fetch(url, { ...init, signal }))
+  const nowMs = config.clock.wallMs()
+  return overNetwork(() => readTokenAnswer(response, url, nowMs))
 }
 
 /** An absent scope is the one that was asked for. RFC 6749 section 5.1. */

@@ -1,4 +1,5 @@
 import { attempt } from '../attempt.ts'
+import { invalid } from '../config/invalid.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */
@@ -11,9 +12,13 @@ export interface SessionRecord {
 /** What a store holds: a record, nothing, or something that must be left alone or removed. */
 export type Stored = SessionRecord | 'absent' | 'unreadable' | 'newer' | 'foreign'
 
-/** What the record, its lock and its channel are called: they belong to one client of one service, and one key. */
+/**
+ * What the record, its lock and its channel are called: they belong to one client of one service, and one key. Throws
+ * `config_invalid` for a key with a lone surrogate, which has no name.
+ */
 export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: string }, key: string): string {
-  return ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':')
+  const name = attempt(() => ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':'))
+  return name ?? invalid('key holds half of a surrogate pair. Use well-formed text')
 }
 
 export function isRecord(stored: Stored): stored is SessionRecord {

@@ -1,5 +1,4 @@
 import { attempted } from '../deadline.ts'
-import { isAgentAuthError } from '../errors.ts'
 import { type HeldTokens, identityOf } from './held-tokens.ts'
 import { isRecord, type Stored } from './record.ts'
 import type { SessionHolder } from './state.ts'
@@ -77,8 +76,7 @@ export function owedSaving(holder: SessionHolder): () => void {
 export async function readOr<T extends Stored | undefined>(store: SessionStore, otherwise: T): Promise<Stored | T> {
   try {
     return await store.read()
-  } catch (error) {
-    if (!isAgentAuthError(error)) throw error
+  } catch {
     return otherwise
   }
 }

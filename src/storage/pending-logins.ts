@@ -28,18 +28,26 @@ export interface PendingLogins {
 type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
 
 /** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
-export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
-  checkArgument('storage', storage, storageKind)
+export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
+  checkArgument('storage', inner, storageKind)
   // Not checked for unknown names, because a config from createAuthConfig, which has a clock, will do.
   const { clock = systemClock } = options
   checkArgument('clock', clock, clockKind)
+  const storage = typed(inner)
   const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
-    const bounded = (): Promise<T> => withDeadline(limitMs, task)
+    const mistakes: unknown[] = []
+    const bounded = (): Promise<T> =>
+      withDeadline(limitMs, task).catch((error) => {
+        if (!isAgentAuthError(error)) mistakes.push(error)
+        throw error
+      })
     const locked = async (signal: AbortSignal): Promise<T> =>
-      storage.withLock?.(prefix, bounded, { signal }) ?? inProcessLock(storage, prefix, bounded, { signal })
+      inner.withLock?.(prefix, bounded, { signal }) ?? inProcessLock(inner, prefix, bounded, { signal })
     try {
       return await withDeadline(limitMs, locked)
     } catch (error) {
+      // A mistake in the program passes as it is: no storage made it, so that it quotes none.
+      if (mistakes.includes(error)) throw error
       throw isAgentAuthError(error) && /^(already|flow|storage)_/.test(error.code) ? error : storageFailed()
     }
   }
@@ -64,6 +72,22 @@ export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | 
         // A damaged record is one that nothing fits.
         return redacted(Object(parse(raw) ?? {}) as PendingLogin, 'PendingLogin')
       }),
+  }
+}
+
+/** The same records; what an operation fails with becomes `storage_failed`. */
+function typed(inner: TokenStorage): TokenStorage {
+  const settled = async <T>(operation: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await operation()
+    } catch (error) {
+      throw isAgentAuthError(error) ? error : storageFailed()
+    }
+  }
+  return {
+    getItem: (key) => settled(() => inner.getItem(key)),
+    setItem: (key, value) => settled(() => inner.setItem(key, value)),
+    removeItem: (key) => settled(() => inner.removeItem(key)),
   }
 }
 
