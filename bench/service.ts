@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Figure } from './service/figures.ts'
-import { figureLine, isMet } from './service/figures.ts'
+import { exitCodeOf, figureLine, isMet } from './service/figures.ts'
 import { memory } from './service/memory.ts'
 import { search } from './service/search.ts'
 import { start } from './service/start.ts'
@@ -66,7 +66,7 @@ export async function service(args: string[]): Promise<0 | 1 | 2> {
   if (flags.record) record(figures)
   const missed = figures.filter((figure) => !isMet(figure)).length
   process.stdout.write(`\n${missed === 0 ? 'Every target met.' : `${missed} targets missed.`}\n`)
-  return missed === 0 ? 0 : 1
+  return exitCodeOf(figures)
 }
 
 function readFlags(args: string[]): 'help' | 'wrong' | { names: string[]; size: 'usual' | 'full'; record: boolean } {

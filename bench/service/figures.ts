@@ -11,6 +11,11 @@ export function isMet({ value, target }: Figure): boolean {
   return 'most' in target ? value <= target.most : value >= target.least
 }
 
+/** The exit code of a bench: 1 if a target was missed. */
+export function exitCodeOf(figures: readonly Figure[]): 0 | 1 {
+  return figures.every(isMet) ? 0 : 1
+}
+
 /** One line: name, value, target, and `pass` or `MISSED`. */
 export function figureLine(figure: Figure): string {
   const { name, value, unit, target } = figure

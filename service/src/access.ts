@@ -16,15 +16,15 @@ export type EndpointId = (typeof endpointIds)[number]
 /** Sets what the API answers 403 for. What it does not name stays as it is. */
 export interface AccessChange {
   /** Billing of tenants, by id. */
-  billing?: Record<string, 'active' | 'inactive'>
+  billing?: Record<string, 'active' | 'inactive'> | undefined
   /** Whether endpoints need active billing. Default: `createParentAgent` alone does (A-15). */
-  endpointBilling?: Partial<Record<EndpointId, 'needed' | 'not-needed'>>
+  endpointBilling?: Partial<Record<EndpointId, 'needed' | 'not-needed'>> | undefined
   /** Approval of clients for their tenant, by name or client id. */
-  approval?: Record<string, 'approved' | 'unapproved'>
+  approval?: Record<string, 'approved' | 'unapproved'> | undefined
   /** Surfaces of clients, by name or client id. The API is open to clients with `api`. */
-  surfaces?: Record<string, string[]>
+  surfaces?: Record<string, string[]> | undefined
   /** All permissions of people, by email address. A token never has more than when it was issued. */
-  permissions?: Record<string, (Permission | typeof clientAdminPermission)[]>
+  permissions?: Record<string, (Permission | typeof clientAdminPermission)[]> | undefined
 }
 
 const isChange = object({
