@@ -174,6 +174,25 @@ describe('relative URLs on a page', () => {
     ])
   })
 
+  it('C-090 I6 an object is not judged by what the same text meant as a relative URL', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch, elsewhere: 'reject' })
+    await call('agents')
+    const sameText = { toString: () => 'agents' } as URL
+    await expect(call(sameText)).rejects.toMatchObject({ code: 'origin_forbidden' })
+    expect(api.authorizations).toEqual(['Bearer token'])
+  })
+
+  it('C-090 hundreds of URLs are judged as one is', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
+    const urls = Array.from({ length: 200 }, (_, index) => `${vectorBase}${index % 2 ? '' : '-beside'}/${index}`)
+    for (const url of [...urls, ...urls]) await call(url)
+    expect(api.calls.map(({ url, authorization }) => [url, authorization])).toEqual(
+      [...urls, ...urls].map((url) => [url, url.startsWith(`${vectorBase}/`) ? 'Bearer token' : null]),
+    )
+  })
+
   it('C-090 count from the base of the document, as those of fetch do', async () => {
     vi.stubGlobal('document', { baseURI: 'https://app.example.com/base/' })
     vi.stubGlobal('location', { href: 'https://app.example.com/a/' })

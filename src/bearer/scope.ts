@@ -11,7 +11,10 @@ export type BearerScope =
 
 type FetchInput = Parameters<typeof fetch>[0]
 type Target = string | Request
+/** Gives the URL that a text means, if the token may go there. */
+type Judged = (text: string) => string | undefined
 
+const maxRemembered = 64
 const encoded = /%([\da-f]{2})/gi
 
 /**
@@ -28,14 +31,35 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: 
   const prefix = first.pathname.replace(/\/+$/, '')
   const allowed = bases.map(({ origin }) => origin)
   const relativeTo = baseUrl === undefined ? undefined : `${allowed[0]}${prefix}/`
-  // Requests repeat, and parsing is most of the cost of a call with a good token.
-  let last: { text?: string | undefined; base?: string | undefined; url?: string | undefined } = {}
+  const judgedFrom = (base?: string): Judged => remembered((text) => judge(parse(text, base), allowed, prefix))
+  const absolute = judgedFrom()
+  let base: string | undefined
+  let relative = absolute
   return (input) => {
     const text = textOf(input)
-    const base = typeof input === 'string' ? (relativeTo ?? pageUrl()) : undefined
-    if (last.text !== text || last.base !== base)
-      last = { text, base, url: text === undefined ? text : judge(parse(text, base), allowed, prefix) }
-    return last.url && input instanceof Request ? requestTo(input, text) : last.url
+    if (text === undefined) return undefined
+    if (typeof input !== 'string') {
+      const url = absolute(text)
+      return url && input instanceof Request ? requestTo(input, text) : url
+    }
+    const current = relativeTo ?? pageUrl()
+    if (base !== current) {
+      base = current
+      relative = judgedFrom(base)
+    }
+    return relative(text)
+  }
+}
+
+/** Requests repeat, and parsing is most of the cost of a call with a valid token. */
+function remembered(judgeText: Judged): Judged {
+  const judged = new Map<string, string | undefined>()
+  return (text) => {
+    if (judged.has(text)) return judged.get(text)
+    if (judged.size >= maxRemembered) judged.clear()
+    const url = judgeText(text)
+    judged.set(text, url)
+    return url
   }
 }
 
