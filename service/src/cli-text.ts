@@ -12,7 +12,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          manage API clients; clients --help lists the actions
   From a clone: npm run service -- [options]
 
-  --dev                  serve the /_dev/* controls (clock, expiry, journal, reset)
+  --dev                  serve the /_dev/* controls (clock, expiry, journal, reset); refuses --auth-url and --base-url
+                         that other machines can reach, and requests that a proxy forwarded
   --json                 print one JSON line instead of text
   --env FRAMEWORK        names for the printed .env: vite (VITE_…), next (NEXT_PUBLIC_… for pages) or node
                          (default: all names, without prefixes)

@@ -7,6 +7,7 @@ import { failureText } from './cli-failure.ts'
 import { helpText, jsonLine, placesText, rosterText } from './cli-text.ts'
 import { commandName } from './command-name.ts'
 import type { ServiceOptions } from './config.ts'
+import { refuseDev } from './config.ts'
 import { refuseDataFile } from './data-file.ts'
 import { startAlone } from './server.ts'
 import type { Service } from './service.ts'
@@ -42,6 +43,11 @@ async function main(): Promise<number> {
   }
   if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
     process.stderr.write('agent-service: --dev does not start with NODE_ENV=production\n')
+    return exitCodes.usage
+  }
+  const problem = command.options.dev === 'on' ? refuseDev(command.options) : undefined
+  if (problem !== undefined) {
+    process.stderr.write(`agent-service: --dev does not start with this --auth-url or --base-url: ${problem}\n`)
     return exitCodes.usage
   }
   return run(command)

@@ -1,9 +1,10 @@
 import type { AccessChange } from './access.ts'
 import { readAccessChange } from './access.ts'
+import { isLoopback } from './http/host-guard.ts'
 
 /** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
 export interface ServiceOptions {
-  /** `on` serves the `/_dev/*` controls. They answer on loopback only. */
+  /** `on` serves the `/_dev/*` controls on loopback. Both origins must be loopback then. Default: `off`. */
   dev?: 'on' | 'off' | undefined
   /** Port of the authorization server. Default: a free one. */
   authPort?: number | undefined
@@ -89,11 +90,14 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const authUrl = originOf('authUrl', options.authUrl ?? 'http://127.0.0.1:4001')
   const baseUrl = originOf('baseUrl', options.baseUrl ?? 'http://127.0.0.1:4002')
   if (authUrl === baseUrl) throw new TypeError('authUrl and baseUrl must be two different origins')
+  const dev = oneOf('dev', options.dev ?? 'off', 'on', 'off')
+  const problem = dev === 'on' ? refuseDev({ authUrl, baseUrl }) : undefined
+  if (problem !== undefined) throw new TypeError(problem)
   const { dataFile, databaseUrl } = options
   if (dataFile !== undefined && databaseUrl !== undefined) throw new TypeError('give dataFile or databaseUrl, not both')
   const isInMemory = dataFile === undefined && databaseUrl === undefined
   return Object.freeze({
-    dev: oneOf('dev', options.dev ?? 'off', 'on', 'off'),
+    dev,
     authUrl,
     baseUrl,
     dataFile,
@@ -115,6 +119,15 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     access: readAccessChange(options.access ?? {}),
     trustedProxies: inRange('trustedProxies', options.trustedProxies ?? 0, 0, 10),
   })
+}
+
+/**
+ * Says why the dev controls are not served under these origins, or returns undefined. The controls show passwords and
+ * secrets, and a reverse proxy on this machine makes every request come from loopback (S-084).
+ */
+export function refuseDev({ authUrl, baseUrl }: Pick<ServiceOptions, 'authUrl' | 'baseUrl'>): string | undefined {
+  const isPublic = [authUrl, baseUrl].some((url) => url !== undefined && URL.canParse(url) && !isLoopback(url))
+  return isPublic ? 'the dev controls need loopback origins: use http://127.0.0.1, or turn dev off' : undefined
 }
 
 function oneOf<Value extends string>(name: string, value: Value, one: Value, other: Value): Value {

@@ -167,6 +167,8 @@ test.each([
   ['S-090 too many proxies', ['--trusted-proxies', '11'], {}, 2, 'from 0 to 10'],
   ['S-090 --help says how proxies are trusted', ['--help'], {}, 0, 'X-Forwarded-For, which is not read without'],
   ['S-084 --dev in production', ['--dev'], { NODE_ENV: 'production' }, 2, 'production'],
+  ['S-084 --dev with a public auth URL', ['--dev', '--auth-url', 'https://auth.example'], {}, 2, 'loopback'],
+  ['S-084 --dev with a public base URL', ['--dev', '--base-url', 'http://192.0.2.7:4002'], {}, 2, 'loopback'],
   ['S-002 a bad redirect URI', ['--redirect-uri', 'javascript:x'], {}, 2, 'use https, or http on 127.0.0.1'],
   ['S-002 localhost', ['--redirect-uri', 'http://localhost:5173/cb'], {}, 2, 'write 127.0.0.1 instead of localhost'],
   ['a data file in no folder', [...freePorts, '--data', '/nowhere/at/all.db'], {}, 1, 'its folder does not exist'],

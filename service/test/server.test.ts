@@ -211,6 +211,33 @@ test('dev: pages of other origins may not steer, and without dev nothing is ther
   await plain.close()
 })
 
+test.each([
+  'Forwarded',
+  'Via',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Real-IP',
+  'X-Client-IP',
+  'X-Cluster-Client-IP',
+  'X-Original-Forwarded-For',
+  'True-Client-IP',
+  'CF-Connecting-IP',
+])('S-084 S-090 dev: a request that a proxy forwarded with %s is 403', async (name) => {
+  const answer = await dev('state', undefined, { [name]: name === 'Via' ? '1.1 proxy' : '127.0.0.1' })
+  expect([answer.status, await answer.json()]).toEqual([403, { error: 'loopback only' }])
+  expect((await dev('session-token', { email: 'ada@demo.example' }, { [name]: '::1' })).status).toBe(403)
+})
+
+test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4001', 'http://[::1]:4001'])(
+  'S-084 dev controls are served under the loopback origin %s',
+  async (authUrl) => {
+    const local = await createService({ dev: 'on', authUrl })
+    expect((await local.fetch(`${local.authUrl}/_dev/state`)).status).toBe(200)
+    await local.close()
+  },
+)
+
 test('S-089 a data file keeps tokens and people across a restart, readable by its owner only', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-'))
   const dataFile = join(folder, 'data.db')
@@ -250,6 +277,9 @@ test.each([
   [{ rotation: 'x' }, "rotation must be 'rotate' or 'none'"],
   [{ tokenResponse: 'x' }, "tokenResponse must be 'full' or 'minimal'"],
   [{ passwordScheme: 'x' }, "passwordScheme must be 'scrypt' or 'keyed'"],
+  [{ dev: 'on', authUrl: 'https://auth.example' }, 'the dev controls need loopback origins'],
+  [{ dev: 'on', baseUrl: 'http://192.0.2.7:4002' }, 'the dev controls need loopback origins'],
+  [{ dev: 'on', baseUrl: 'http://127.0.0.1.example' }, 'the dev controls need loopback origins'],
   [{ foo: 1 }, 'there is no option "foo"'],
 ])('%o is refused at start', async (options, message) => {
   await expect(createService(options as ServiceOptions)).rejects.toThrow(message)

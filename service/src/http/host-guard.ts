@@ -3,12 +3,18 @@ import type { HttpEnvironment } from './environment.ts'
 
 const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]']
 
+/** Whether only this machine can reach the origin. */
+export function isLoopback(origin: string): boolean {
+  const { hostname } = new URL(origin)
+  return loopbackHosts.includes(hostname) || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+}
+
 /** The values of Host that name this origin: itself and, on loopback, its other spellings (S-083). */
 export function ownHosts(origin: string): Set<string> {
   const url = new URL(origin)
-  const isLoopback = loopbackHosts.includes(url.hostname)
+  const hasOtherSpellings = loopbackHosts.includes(url.hostname)
   const suffix = url.port === '' ? '' : `:${url.port}`
-  return new Set(isLoopback ? loopbackHosts.map((host) => host + suffix) : [url.host])
+  return new Set(hasOtherSpellings ? loopbackHosts.map((host) => host + suffix) : [url.host])
 }
 
 /** Refuses a foreign Host (421, A-13), because that is how a page reaches a loopback server by DNS rebinding. */
