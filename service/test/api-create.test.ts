@@ -194,6 +194,9 @@ test.each([
   ['a name of 501 characters', { agent_name: 'x'.repeat(501) }, ['agent_name'], 'string_too_long'],
   ['no description', { description: undefined }, ['description'], 'missing'],
   ['an empty description', { description: '' }, ['description'], 'string_too_short'],
+  ['a description of 4,001 characters', { description: 'x'.repeat(4_001) }, ['description'], 'string_too_long'],
+  ['a description of 255 KiB', { description: 'x'.repeat(255 * 1_024) }, ['description'], 'string_too_long'],
+  ['a type of 501 characters', { parent_agent_type: 'x'.repeat(501) }, ['parent_agent_type'], 'string_too_long'],
   ['NUL in the description', { description: 'a\0' }, ['description'], 'string_unstorable'],
   ['neither type', { parent_agent_type: undefined }, ['parent_agent_type_key'], 'missing'],
   ['an empty type', { parent_agent_type: '' }, ['parent_agent_type'], 'string_too_short'],
@@ -218,6 +221,7 @@ test.each([
   ['both types alike', { parent_agent_type_key: 'document_agent' }, { parent_agent_type: 'Document Agent' }],
   ['off', { active: false }, { active: false }],
   ['null for what is optional', { active: null, parent_agent_type_key: null }, { active: true }],
+  ['a description of 4,000 emoji', { description: '🙂'.repeat(4_000) }, { description: '🙂'.repeat(4_000) }],
   ['a description of several lines', { description: 'a\nb' }, { description: 'a\nb' }],
 ])('S-078 %s is taken', async (_, change, expected) => {
   const { status, data } = await create({ ...agent, ...change })

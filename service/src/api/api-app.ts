@@ -6,9 +6,10 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { hostGuard, ownOrigins } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
-import { jsonAnswer } from '../http/json-answer.ts'
+import { jsonAnswer, jsonTextAnswer } from '../http/json-answer.ts'
 import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
+import { inMebibytes, limits } from '../limits.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
 import { ApiError, ValidationError } from './api-error.ts'
 import { authenticate } from './bearer.ts'
@@ -16,12 +17,15 @@ import type { Endpoint } from './endpoints.ts'
 import { endpoints } from './endpoints.ts'
 import { failed } from './envelope.ts'
 import { checkAccess, checkPermission } from './permissions.ts'
+import { createTenantTurns } from './tenant-turns.ts'
 
 /** The API host, {base_url}. Success is 200 (A-24); areas whose endpoints are not shown are 404 (A-25). */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
+  const turns = createTenantTurns()
   app.use(async (c, next) => {
     c.set('service', service)
+    c.set('turns', turns)
     return next()
   })
   app.use(journalRequests('base'))
@@ -47,7 +51,9 @@ function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnviron
     if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
     const billing = service.endpointBilling.of(endpoint.operation.id) ?? endpoint.billing
     checkPermission(bearer, { ...endpoint, billing })
-    return jsonAnswer(c, await endpoint.answer(c, bearer))
+    const text = JSON.stringify(await endpoint.answer(c, bearer))
+    holdUntilSent(c, bearer.tenantId, answerBytes(text))
+    return jsonTextAnswer(c, text)
   }
 }
 
@@ -59,6 +65,20 @@ async function noEndpoint(c: Context<HttpEnvironment>): Promise<never> {
 
 function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
   return refuse(c, new ApiError({ status: 421, type: 'misdirected_request', message: problem }))
+}
+
+/** A page of rows can be made smaller; no other answer comes near the limit (A-46). */
+function answerBytes(text: string): number {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= limits.answerBytes) return bytes
+  const msg = `the answer is over ${inMebibytes(limits.answerBytes)}; ask for fewer rows`
+  throw new ValidationError([{ loc: ['body', 'limit'], msg, type: 'less_than_equal' }])
+}
+
+/** An answer stays in memory until its client has taken it. */
+function holdUntilSent(c: Context<HttpEnvironment>, tenant: string, bytes: number): void {
+  const { outgoing } = c.env
+  if (outgoing !== undefined && !outgoing.destroyed) outgoing.once('close', c.get('turns').holdBytes(tenant, bytes))
 }
 
 /** What a page sends from an origin that is registered nowhere is not acted on (S-083, A-60). */

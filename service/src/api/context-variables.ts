@@ -50,10 +50,13 @@ export async function readContextVariables(
     'path',
   )
   const { db } = c.get('service').store
-  // A number no row can have is as unknown as another tenant's.
-  const isKnown = Number.isSafeInteger(id) && (await parentAgentsOf(db, bearer.tenantId).has(id))
-  if (!isKnown) throw new ApiError({ status: 404, type: 'not_found', message: 'parent agent not found' })
-  const groups = await contextGroupsOf(db, bearer.tenantId).ofAgent(id)
+  const { tenantId } = bearer
+  const groups = await c.get('turns').run(tenantId, async () => {
+    // A number no row can have is as unknown as another tenant's.
+    const isKnown = Number.isSafeInteger(id) && (await parentAgentsOf(db, tenantId).has(id))
+    if (!isKnown) throw new ApiError({ status: 404, type: 'not_found', message: 'parent agent not found' })
+    return contextGroupsOf(db, tenantId).ofAgent(id)
+  })
   return succeeded({ context_variables: groups.map(groupAnswer) })
 }
 

@@ -14,7 +14,7 @@ import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
 import type { ParentAgent } from './parent-agent-answer.ts'
 import { parentAgentAnswer } from './parent-agent-answer.ts'
-import { filledText, nameText } from './text.ts'
+import { descriptionText, nameText } from './text.ts'
 import { readBody } from './validation.ts'
 
 export interface CreateBody {
@@ -37,7 +37,7 @@ const oneTypeField = {
 export const createParentAgentBody: z.ZodType<CreateBody> = z
   .object({
     agent_name: nameText(),
-    description: filledText(),
+    description: descriptionText(),
     parent_agent_type: nameText().nullish(),
     parent_agent_type_key: nameText().nullish(),
     active: z.boolean().nullish(),
@@ -70,7 +70,8 @@ export async function createParentAgent(
   bearer: BearerRecord,
 ): Promise<Envelope<{ items: ParentAgent[] }>> {
   const body = await readBody(c.req.raw, createParentAgentBody)
-  const created = await insert(c, bearer.tenantId, body)
+  const { tenantId } = bearer
+  const created = await c.get('turns').run(tenantId, () => insert(c, tenantId, body))
   if (created === undefined) throw nameTaken(body.agent_name)
   return succeeded({ items: [parentAgentAnswer(created)] })
 }

@@ -19,6 +19,7 @@ export type ErrorType =
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'misdirected_request'
+  | 'too_many_requests'
   | 'server_error'
   | 'service_unavailable'
 

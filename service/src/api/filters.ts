@@ -1,5 +1,6 @@
 import type { Filter } from '../store/search.ts'
 import { isStorable } from './characters.ts'
+import { isTooLongToFind } from './text.ts'
 
 /** The columns a search may filter and sort by, and the type of their values (spec 4.2, 4.4). */
 export type ColumnTypes<Column extends string> = Readonly<Record<Column, 'integer' | 'text' | 'boolean'>>
@@ -57,7 +58,10 @@ export function parseFilters<Column extends string>(
     const column = node.get('column')
     if (!isColumn(column, columns)) return fault([...path, 'column'], allowed(columns), 'enum')
     if (node.get('operator') !== 'equals') return fault([...path, 'operator'], 'the operator is equals', 'enum')
-    const value = valueFor(columns[column], node.get('value'))
+    const given = node.get('value')
+    if (typeof given === 'string' && isTooLongToFind(given))
+      return fault([...path, 'value'], 'a shorter text', 'string_too_long')
+    const value = valueFor(columns[column], given)
     if (value === undefined)
       return fault([...path, 'value'], `a value of type ${columns[column]}`, `${columns[column]}_type`)
     return { kind: 'equals', column, value }

@@ -4,7 +4,7 @@ import type { ColumnTypes, Parsed } from './filters.ts'
 import { parseFilters } from './filters.ts'
 import { describeFilters, describeSort } from './search-description.ts'
 import { mostKeys, parseSort } from './sort.ts'
-import { storableText } from './text.ts'
+import { bounded, storableText } from './text.ts'
 
 /** The checked body of a search; `own` is the one member that only this search has. */
 export interface SearchBody<Column extends string, Own> {
@@ -49,12 +49,10 @@ function wholeNumber(least: number, most: number): z.ZodNumber {
 }
 
 function searchText(): z.ZodType<string> {
-  return storableText()
-    .refine((text) => [...text].length <= longestSearch, {
-      message: `at most ${longestSearch} characters`,
-      params: { type: 'string_too_long' },
-    })
-    .meta({ maxLength: longestSearch, description: 'Literal text, upper and lower case alike' })
+  return bounded(storableText(), longestSearch).meta({
+    maxLength: longestSearch,
+    description: 'Literal text, upper and lower case alike',
+  })
 }
 
 function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<Filter<Column>> {

@@ -9,7 +9,7 @@ import { succeeded } from './envelope.ts'
 import type { ColumnTypes } from './filters.ts'
 import type { SearchBody } from './search-body.ts'
 import { searchBody } from './search-body.ts'
-import { storableText } from './text.ts'
+import { comparedText } from './text.ts'
 import { readBody } from './validation.ts'
 
 /** An LLM model on the wire (spec 2.4). */
@@ -30,7 +30,7 @@ const columns: ColumnTypes<LlmModelColumn> = {
 /** The provider filter has no shown name; ours is `provider` (A-03). */
 export const llmModelSearchBody: z.ZodType<SearchBody<LlmModelColumn, string>> = searchBody(columns, {
   name: 'provider',
-  schema: storableText(),
+  schema: comparedText(),
 })
 
 /** POST /api/llm_models/search (spec 4.4). */
@@ -42,7 +42,8 @@ export async function searchLlmModels(
   const filters =
     provider === undefined ? [] : [{ kind: 'equals' as const, column: 'provider' as const, value: provider }]
   const models = llmModelsOf(c.get('service').store.db, bearer.tenantId)
-  const found = await models.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } })
+  const whole = { ...search, filter: { kind: 'all' as const, filters: [search.filter, ...filters] } }
+  const found = await c.get('turns').run(bearer.tenantId, () => models.search(whole))
   const items = found.rows.map(({ id, model_name, model_version, provider }) => ({
     id,
     model_name,

@@ -38,6 +38,7 @@ export async function searchParentAgents(
   const filters =
     active === undefined ? [] : [{ kind: 'equals' as const, column: 'active' as const, value: Number(active) }]
   const agents = parentAgentsOf(c.get('service').store.db, bearer.tenantId)
-  const found = await agents.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } })
+  const whole = { ...search, filter: { kind: 'all' as const, filters: [search.filter, ...filters] } }
+  const found = await c.get('turns').run(bearer.tenantId, () => agents.search(whole))
   return succeeded({ items: found.rows.map(parentAgentAnswer), count: found.count })
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { limits } from '../limits.ts'
 import { hasInvisible, isStorable } from './characters.ts'
 
 // A-17.
@@ -11,8 +12,36 @@ export function storableText(): z.ZodType<string, string> {
   })
 }
 
-export function filledText(): z.ZodType<string, string> {
+function filledText(): z.ZodType<string, string> {
   return z.string().min(1).pipe(storableText())
+}
+
+/** Bounded, because searches read every description (A-44). */
+export function descriptionText(): z.ZodType<string, string> {
+  return bounded(filledText(), limits.descriptionCharacters)
+}
+
+/** A value that a search compares with names: no longer one can be found. */
+export function comparedText(): z.ZodType<string, string> {
+  return bounded(storableText(), longestName)
+}
+
+/** Counts code points, so that an emoji is one character. */
+export function bounded(text: z.ZodType<string, string>, most: number): z.ZodType<string, string> {
+  return text
+    .refine((value) => !isLongerThan(value, most), {
+      message: `at most ${most} characters`,
+      params: { type: 'string_too_long' },
+    })
+    .meta({ maxLength: most })
+}
+
+export function isTooLongToFind(text: string): boolean {
+  return isLongerThan(text, longestName)
+}
+
+function isLongerThan(text: string, most: number): boolean {
+  return text.length > most && (text.length > 2 * most || [...text].length > most)
 }
 
 /** A name for people, as it was sent: counted in code points, nothing invisible in it (A-17, S-076, S-078). */
@@ -21,14 +50,11 @@ export function nameText(): z.ZodType<string, string> {
 }
 
 function visibleName(): z.ZodType<string, string> {
-  return z
-    .string()
-    .refine((text) => [...text].length <= longestName, {
-      message: `at most ${longestName} characters`,
-      params: { type: 'string_too_long' },
-    })
-    .refine((text) => !hasInvisible(text), {
+  return bounded(
+    z.string().refine((text) => !hasInvisible(text), {
       message: 'text may not hold control, bidi or zero-width characters; ZWNJ and ZWJ may join letters or emoji',
       params: { type: 'string_invisible' },
-    })
+    }),
+    longestName,
+  )
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { TenantTurns } from '../api/tenant-turns.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Loss } from './lost-answer.ts'
 
@@ -10,6 +11,8 @@ export interface HttpEnvironment {
   }
   Variables: {
     service: ServiceContext
+    /** On the API host: the turns of its tenants. */
+    turns: TenantTurns
     /** Set once a request is known to speak for one client: only that client's origins may read the answer (S-045). */
     clientId?: string
     /** Who a bearer token speaks for. */

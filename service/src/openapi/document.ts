@@ -73,6 +73,7 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
       ...(body === undefined ? {} : { '413': refused('The body is over 256 KiB') }),
       ...(body === undefined ? {} : { '415': refused('The body is not application/json') }),
       '422': { description: 'Validation error', content: json(validationError) },
+      '429': { ...refused('Too many calls of the tenant at once'), headers: retryAfter },
       '500': refused('Something unexpected happened'),
       '503': { ...refused('The database is not available; nothing has changed'), headers: retryAfter },
     },

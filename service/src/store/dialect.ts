@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder, Dialect, Driver, Kysely, RawBuilder } from 'kysely'
+import type { ColumnDefinitionBuilder, Dialect, DialectAdapter, Driver, Kysely, RawBuilder } from 'kysely'
 import type { Tables } from './schema.ts'
 
 /** Everything that differs between database engines. No file outside this folder may know which one is in use. */
@@ -16,13 +16,21 @@ export interface StoreDialect {
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
 }
 
+/** The engine's function that tells where in a text another one begins, from 1 on; 0 is nowhere. */
+export type TextPosition = 'instr' | 'strpos'
+
+/** It is kept with the adapter, the one object that a connection and its transactions share. */
+export function textPositionOf(db: Kysely<Tables>): TextPosition {
+  return (db.getExecutor().adapter as DialectAdapter & { textPosition: TextPosition }).textPosition
+}
+
 /**
  * After some failures (a full disk, a lost connection) the engine has rolled back already, and the rollback that
  * follows fails too. What is worth telling is the first failure, so the second is dropped.
  */
-export function keepingFirstFailure(dialect: Dialect): Dialect {
+export function keepingFirstFailure(dialect: Dialect, textPosition: TextPosition): Dialect {
   return {
-    createAdapter: () => dialect.createAdapter(),
+    createAdapter: () => Object.assign(dialect.createAdapter(), { textPosition }),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createDriver() {

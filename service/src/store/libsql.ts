@@ -11,7 +11,7 @@ const busyMs = 2_000
 
 export function libsqlDialect(dataFile: string | undefined): StoreDialect {
   return {
-    dialect: keepingFirstFailure(new SqliteDialect({ database: async () => openLibsql(dataFile) })),
+    dialect: keepingFirstFailure(new SqliteDialect({ database: async () => openLibsql(dataFile) }), 'instr'),
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),

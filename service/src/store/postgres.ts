@@ -17,7 +17,7 @@ const limits = {
 
 export function postgresDialect(databaseUrl: string): StoreDialect {
   return {
-    dialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) })),
+    dialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), 'strpos'),
     text: sql`text collate "C"`,
     rowId: 'bigint',
     autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),

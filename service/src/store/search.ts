@@ -32,11 +32,6 @@ export function searchTextOf(fields: string[]): string {
 }
 
 /** NFC in lower case; the sigma that ends a word is like any other, because a search may end where the word does not. */
-function foldCase(text: string): string {
+export function foldCase(text: string): string {
   return text.toLowerCase().normalize('NFC').replaceAll('ς', 'σ').replaceAll('\n', lineBreak)
-}
-
-/** A LIKE pattern in which the text stands for itself (S-069); goes with ESCAPE '\'. */
-export function containsPattern(text: string): string {
-  return `%${foldCase(text).replace(/[\\%_]/g, (character) => `\\${character}`)}%`
 }

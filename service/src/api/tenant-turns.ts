@@ -1,0 +1,93 @@
+import { limits } from '../limits.ts'
+import { ApiError } from './api-error.ts'
+
+type TurnLimits = {
+  readonly [Name in 'tenantCallsAtOnce' | 'tenantCallsWaiting' | 'tenantWaitMs' | 'tenantUnsentBytes']: number
+}
+
+/** Keeps the calls of one tenant from holding up those of others. */
+export interface TenantTurns {
+  /** Runs the task when it is the tenant's turn. Rejects with 429 if too many calls wait, or one waits too long. */
+  run<Value>(tenant: string, task: () => Promise<Value>): Promise<Value>
+  /** Counts the bytes of an answer until the returned function is called. */
+  holdBytes(tenant: string, bytes: number): () => void
+  /** How many tenants are remembered. */
+  readonly size: number
+}
+
+interface Load {
+  running: number
+  unsentBytes: number
+  /** Each lets one call run. */
+  waiting: Set<() => void>
+}
+
+const retryAfterSeconds = 1
+
+export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
+  const loads = new Map<string, Load>()
+
+  function loadOf(tenant: string): Load {
+    const load = loads.get(tenant) ?? { running: 0, unsentBytes: 0, waiting: new Set() }
+    loads.set(tenant, load)
+    return load
+  }
+  function hasRoom(load: Load): boolean {
+    return load.running < most.tenantCallsAtOnce && load.unsentBytes < most.tenantUnsentBytes
+  }
+  function settle(tenant: string, load: Load): void {
+    for (const admit of load.waiting) {
+      if (!hasRoom(load)) break
+      admit()
+    }
+    if (load.running === 0 && load.unsentBytes === 0 && load.waiting.size === 0) loads.delete(tenant)
+  }
+  function admission(load: Load): Promise<void> {
+    if (load.waiting.size >= most.tenantCallsWaiting) throw tooMany()
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        load.waiting.delete(admit)
+        reject(tooMany())
+      }, most.tenantWaitMs)
+      function admit(): void {
+        clearTimeout(timer)
+        load.waiting.delete(admit)
+        load.running += 1
+        resolve()
+      }
+      load.waiting.add(admit)
+    })
+  }
+  return {
+    async run(tenant, task) {
+      const load = loadOf(tenant)
+      if (hasRoom(load)) load.running += 1
+      else await admission(load)
+      try {
+        return await task()
+      } finally {
+        load.running -= 1
+        settle(tenant, load)
+      }
+    },
+    holdBytes(tenant, bytes) {
+      const load = loadOf(tenant)
+      let held = bytes
+      load.unsentBytes += held
+      return () => {
+        load.unsentBytes -= held
+        held = 0
+        settle(tenant, load)
+      }
+    },
+    get size() {
+      return loads.size
+    },
+  }
+}
+
+function tooMany(): ApiError {
+  const headers = { 'Retry-After': String(retryAfterSeconds) }
+  const message = 'too many calls of this tenant at once'
+  return new ApiError({ status: 429, type: 'too_many_requests', message, headers })
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import type { NewParentAgent } from '../src/store/parent-agents.ts'
+import { parentAgentsOf } from '../src/store/parent-agents.ts'
+import { agentSearch, callApi } from './login.ts'
+import { assemble, isOnPostgres } from './start.ts'
+
+// What one tenant keeps, asks for and does not read may not cost the others.
+
+const modelSearch = '/api/llm_models/search'
+
+let assembly: Assembly
+let ada: string
+let ola: string
+beforeAll(async () => {
+  assembly = await assemble()
+})
+beforeEach(async () => {
+  await assembly.service.dev.reset()
+  ada = await assembly.service.dev.mintSessionToken('ada@demo.example')
+  ola = await assembly.service.dev.mintSessionToken('ola@other.example')
+})
+afterAll(() => assembly.service.close())
+
+interface Answer {
+  status: number
+  headers: Headers
+  body: { data: { items: unknown[]; count: number }; detail: { loc: string[]; type: string }[]; error_type: string }
+}
+
+async function search(token: string, body: object, path = agentSearch): Promise<Answer> {
+  const answer = await callApi(assembly.service, { token, path, body })
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] }
+}
+
+/** Agents as an earlier version kept them, with descriptions of any length. */
+async function keepAgents(count: number, description: string): Promise<void> {
+  const { db } = assembly.context.store
+  const model = await db.selectFrom('llm_models').select('id').where('tenant_id', '=', 'demo').executeTakeFirstOrThrow()
+  const agents = Array.from({ length: count }, (_, index): NewParentAgent => {
+    const name = `Long ${index}`
+    return {
+      parent_agent_type: 'x',
+      parent_agent_type_key: 'long',
+      agent_key: name,
+      agent_name: name,
+      full_display_name: name,
+      display_name: name,
+      description,
+      configs: '{}',
+      llm_model: model.id,
+      active: 1,
+      state_function: '[]',
+      created_ms: 0,
+    }
+  })
+  for (let at = 0; at < agents.length; at += 50) {
+    await parentAgentsOf(db, 'demo').createAll(agents.slice(at, at + 50))
+  }
+}
+
+async function tookMs(run: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now()
+  await run()
+  return performance.now() - startMs
+}
+
+test('S-085 a text that repeats itself costs a search about as much as any other text', async () => {
+  await keepAgents(500, 'a'.repeat(4_000))
+  const searchFor = (search_value: string) => search(ada, { search_value, limit: 1 })
+  expect((await searchFor('Q'.repeat(256))).body.data.count).toBe(0)
+  const plainMs = await tookMs(() => searchFor('q'.repeat(256)))
+  const hits: number[] = []
+  const repeatedMs = await tookMs(async () => {
+    for (const text of [`${'a'.repeat(255)}b`, `b${'a'.repeat(255)}`, 'a'.repeat(256)]) {
+      hits.push((await searchFor(text)).body.data.count)
+    }
+  })
+  expect(hits).toEqual([0, 0, 500])
+  expect(repeatedMs, `${plainMs} ms for a plain text`).toBeLessThan(600 + 20 * plainMs)
+})
+
+test.each([
+  [agentSearch, { filters: [{ column: 'agent_name', operator: 'equals', value: 'x'.repeat(501) }] }, 'filters'],
+  [modelSearch, { filters: [{ column: 'provider', operator: 'equals', value: 'x'.repeat(501) }] }, 'filters'],
+  [modelSearch, { provider: 'x'.repeat(501) }, 'provider'],
+])('S-070 %s with a text of 501 characters is 422', async (path, body, member) => {
+  const { status, body: answer } = await search(ada, body, path)
+  expect([status, answer.detail[0]?.loc[1], answer.detail[0]?.type]).toEqual([422, member, 'string_too_long'])
+})
+
+test('S-085 A-46 a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given', async () => {
+  await keepAgents(40, 'a'.repeat(255 * 1_024))
+  const filters = [{ column: 'parent_agent_type_key', operator: 'equals', value: 'long' }]
+  const whole = await search(ada, { filters, limit: 40 })
+  expect([whole.status, whole.body.detail]).toEqual([
+    422,
+    [{ loc: ['body', 'limit'], msg: 'the answer is over 8 MiB; ask for fewer rows', type: 'less_than_equal' }],
+  ])
+  const part = await search(ada, { filters, limit: 20 })
+  expect([part.status, part.body.data.items.length, part.body.data.count]).toEqual([200, 20, 40])
+})
+
+test('S-085 A-45 a call of another tenant does not wait for every call of a busy one', async () => {
+  const done: string[] = []
+  const note = (name: string) => (answer: Answer) => {
+    done.push(`${name} ${answer.status}`)
+  }
+  // The tokens of all are looked up first, so that the searches themselves meet.
+  const busy = Array.from({ length: 100 }, () => search(ada, { search_value: 'a' }).then(note('busy')))
+  const other = search(ola, {}, modelSearch).then(note('other'))
+  await Promise.all([...busy, other])
+  expect(done.filter((entry) => entry === 'busy 200')).toHaveLength(100)
+  expect(done.indexOf('other 200')).toBeGreaterThanOrEqual(0)
+  expect(done.indexOf('other 200')).toBeLessThan(50)
+})
+
+test('S-085 A-45 calls beyond those that may wait are 429 with Retry-After, and the tenant goes on', async () => {
+  const answers = await Promise.all(Array.from({ length: 1_300 }, () => search(ada, { limit: 1 })))
+  const refused = answers.filter(({ status }) => status === 429)
+  const statuses = new Set(answers.map(({ status }) => status))
+  // Looking up so many tokens can take all of PostgreSQL's connections for longer than a request waits.
+  if (isOnPostgres()) statuses.delete(503)
+  expect(statuses).toEqual(new Set([200, 429]))
+  expect([refused[0]?.body.error_type, refused[0]?.headers.get('retry-after')]).toEqual(['too_many_requests', '1'])
+  expect((await search(ada, { limit: 1 })).status).toBe(200)
+}, 60_000)
