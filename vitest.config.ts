@@ -47,6 +47,7 @@ const databaseFree = [
   'assumptions',
   'basic',
   'cli',
+  'connections',
   'database-failure',
   'filters',
   'form',
@@ -58,8 +59,10 @@ const databaseFree = [
   'readme',
   'hash-line',
   'sign-in-flood',
+  'served-app',
   'slow-clients',
   'start',
+  'tenant-turns',
   'throttle',
   'timing',
 ].map((name) => `service/test/${name}.test.ts`)

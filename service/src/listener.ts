@@ -1,9 +1,12 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import type { ConnectionLimits } from './connections.ts'
+import { watchConnections } from './connections.ts'
 import type { HttpEnvironment, NodeBindings } from './http/environment.ts'
-import { loseOnSocket } from './http/lost-answer.ts'
+import { loseOnSocket, takenCareOf } from './http/lost-answer.ts'
 import { startingAnswer } from './http/starting.ts'
+import { limits } from './limits.ts'
 import type { ServedApp } from './served-app.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
@@ -11,13 +14,12 @@ const hostname = '127.0.0.1'
 // Leaves two seconds of the ten for closing the database (S-089, A-66).
 const drainMs = 8_000
 
-export interface ListenerLimits {
+export interface ListenerLimits extends ConnectionLimits {
   headersTimeoutMs: number
   requestTimeoutMs: number
   /** How often overdue connections are looked for. */
   checkMs: number
   mostHeaderBytes: number
-  mostConnections: number
 }
 
 /** Slow or many connections are cut off before they hold up others (S-085). */
@@ -26,7 +28,11 @@ export const usualLimits: ListenerLimits = {
   requestTimeoutMs: 30_000,
   checkMs: 2_000,
   mostHeaderBytes: 16 * 1_024,
-  mostConnections: 2_000,
+  mostConnections: limits.connections,
+  mostConnectionsPerAddress: limits.connectionsPerAddress,
+  mostPipelined: limits.pipelinedRequests,
+  stalledAnswerMs: limits.stalledAnswerMs,
+  answerMs: limits.answerMs,
 }
 
 type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']
@@ -53,21 +59,26 @@ export interface ListenOptions {
 /** Takes the port first, because the port is part of the origin that the service is built with. */
 export function listen(
   port: number,
-  { limits = usualLimits, process = 'theirs', origin = 'base' }: ListenOptions = {},
+  { limits: most = usualLimits, process = 'theirs', origin = 'base' }: ListenOptions = {},
 ): Promise<Listener> {
   let app: ServedApp | undefined
   const server = createAdaptorServer({
-    fetch: (request, env) =>
-      app === undefined ? startingAnswer(origin) : answer(app, request, env as NodeEnvironment),
+    fetch: (request, env) => answer(request, env as NodeEnvironment),
     overrideGlobalObjects: process === 'ours',
     serverOptions: {
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: limits.checkMs,
-      maxHeaderSize: limits.mostHeaderBytes,
+      headersTimeout: most.headersTimeoutMs,
+      requestTimeout: most.requestTimeoutMs,
+      connectionsCheckingInterval: most.checkMs,
+      maxHeaderSize: most.mostHeaderBytes,
     },
   }) as Server
-  server.maxConnections = limits.mostConnections
+  const connections = watchConnections(server, most)
+  async function answer(request: Request, env: NodeEnvironment): Promise<Response> {
+    if ((await connections.turn(env.outgoing)) === 'gone') return takenCareOf()
+    if (app === undefined) return startingAnswer(origin)
+    const answered = await app.fetch(request, env)
+    return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
+  }
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, hostname, () => {
@@ -84,11 +95,6 @@ export function listen(
   })
 }
 
-async function answer(app: ServedApp, request: Request, env: NodeEnvironment): Promise<Response> {
-  const answered = await app.fetch(request, env)
-  return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
-}
-
 /** Lets running requests finish, but not for longer than eight seconds. */
 export function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
@@ -97,6 +103,5 @@ export function stop(server: Server): Promise<void> {
       clearTimeout(deadline)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }

@@ -1,13 +1,15 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { serverUrl } from '../../test/support/servers-client.ts'
-import { exchangeBytes } from './raw-socket.ts'
+import { exchangeBytes, open, statusOf } from './raw-socket.ts'
 
 let command: string
 beforeAll(async () => {
@@ -82,6 +84,24 @@ test('issue: a truncated answer is half of ours and nothing else, and no failure
   expect(bodyOf(await ask())).toBe(whole.slice(0, whole.length / 2))
   child.kill('SIGTERM')
   expect(await exit).toMatchObject({ code: 0, stderr: '' })
+}, 20_000)
+
+test('F-36 the API answers also when file descriptors ran out before its first request', async () => {
+  const limited = ['-c', `ulimit -n 64; exec "$0" "$@"`, process.execPath, command, '--json', ...freePorts]
+  const child = spawn('bash', limited, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const { authUrl, baseUrl } = JSON.parse(String(line)) as { authUrl: string; baseUrl: string }
+  const get = `GET /openapi.json HTTP/1.1\r\nHost: ${new URL(baseUrl).host}\r\nConnection: close\r\n\r\n`
+  const first = open(baseUrl).on('error', () => {})
+  await setTimeout(1_500)
+  const crowd = Array.from({ length: 80 }, () => open(authUrl).on('error', () => {}))
+  await Promise.allSettled(crowd.map((socket) => once(socket, 'connect')))
+  await setTimeout(500)
+  first.write(get)
+  expect(statusOf(String((await once(first, 'data'))[0]))).toBe(200)
+  for (const socket of [...crowd, first]) socket.destroy()
+  child.kill('SIGTERM')
+  await once(child, 'exit')
 }, 20_000)
 
 test('the text shows people, clients and an .env', async () => {

@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/app.ts'
+import { listen, stop } from '../src/listener.ts'
 import type { NewParentAgent } from '../src/store/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/parent-agents.ts'
 import { agentSearch, callApi } from './login.ts'
+import { open, statusOf } from './raw-socket.ts'
 import { assemble, isOnPostgres } from './start.ts'
+import { observe } from './statements.ts'
 
 // What one tenant keeps, asks for and does not read may not cost the others.
 
@@ -114,6 +118,50 @@ test('S-085 A-45 a call of another tenant does not wait for every call of a busy
   expect(done.indexOf('other 200')).toBeGreaterThanOrEqual(0)
   expect(done.indexOf('other 200')).toBeLessThan(50)
 })
+
+test('S-085 A-45 of answers that nobody reads few are made, and other tenants go on', async () => {
+  await keepAgents(28, 'a'.repeat(255 * 1_024))
+  const listener = await listen(0)
+  listener.serve(assembly.apiApp)
+  onTestFinished(async () => {
+    listener.server.closeAllConnections()
+    await stop(listener.server)
+  })
+  let made = 0
+  observe(assembly, {
+    after({ sql }) {
+      if (sql.includes('as "llm_model_name"')) made += 1
+    },
+  })
+  const body = '{"limit":28,"filters":[{"column":"parent_agent_type_key","operator":"equals","value":"long"}]}'
+  const request = [
+    `POST ${agentSearch} HTTP/1.1`,
+    `Host: ${new URL(assembly.service.baseUrl).host}`,
+    `Authorization: Bearer ${ada}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
+  ].join('\r\n')
+  const unread = Array.from({ length: 30 }, () => {
+    const socket = open(listener.url)
+      .on('error', () => {})
+      .pause()
+    socket.write(request)
+    return socket
+  })
+  // Those that wait for the unread ones are told to come again.
+  await Promise.any(unread.slice(-10).map(refusedAs429))
+  // 32 MiB are four or five of these answers, and four more may be under way.
+  expect(made).toBeLessThanOrEqual(9)
+  expect((await search(ola, {}, modelSearch)).status).toBe(200)
+  for (const socket of unread) socket.destroy()
+}, 30_000)
+
+async function refusedAs429(socket: Socket): Promise<void> {
+  const first = await new Promise<Buffer>((resolve) => socket.once('data', resolve).resume())
+  expect(statusOf(String(first))).toBe(429)
+}
 
 test('S-085 A-45 calls beyond those that may wait are 429 with Retry-After, and the tenant goes on', async () => {
   const answers = await Promise.all(Array.from({ length: 1_300 }, () => search(ada, { limit: 1 })))

@@ -14,6 +14,11 @@ export async function loseOnSocket(answer: Response, loss: Loss, outgoing: Serve
     outgoing.writeHead(answer.status, { ...headers, 'content-length': bytes.byteLength })
     outgoing.write(halfOf(bytes), () => outgoing.destroy())
   }
+  return takenCareOf()
+}
+
+/** Tells the Node server that it has nothing to send. */
+export function takenCareOf(): Response {
   // A clone is a real Response also where the Node server's light one, which does not know this header, is the global.
   return new Response(null, { headers: { 'x-hono-already-sent': 'true' } }).clone()
 }

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { onFirstRequest } from '../src/served-app.ts'
+
+const request = new Request('http://127.0.0.1/')
+
+test('F-36 an app that could not be loaded is loaded again with the next request, and once', async () => {
+  let loads = 0
+  const app = onFirstRequest(async () => {
+    loads += 1
+    if (loads === 1) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+    return { fetch: () => new Response('here') }
+  })
+  await expect(app.fetch(request, {})).rejects.toMatchObject({ code: 'EMFILE' })
+  const answers = await Promise.all([app.fetch(request, {}), app.fetch(request, {}), app.load()])
+  expect([await answers[0].text(), loads]).toEqual(['here', 2])
+})
