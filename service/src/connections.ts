@@ -40,11 +40,12 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
       for (const go of connection.turns.splice(0)) go()
     })
   })
-  // Node's timer starts again with each byte that moves.
+  // Node's timer starts again with each byte that moves. It also fires while an answer is prepared or awaits a body.
   server.timeout = limits.stalledAnswerMs
   server.on('timeout', (socket: Socket) => {
-    const isPreparing = socket.writableLength === 0 && (open.get(socket)?.turns.length ?? 0) > 0
-    if (!isPreparing) socket.destroy()
+    const connection = open.get(socket)
+    const isWaitingForMore = connection?.turns.length === 0 && connection.bytesAtAnswer !== undefined
+    if (socket.writableLength > 0 || isWaitingForMore) socket.destroy()
   })
   // Called by close(). Node's own counts an answer as sent when it is handed over, and cuts it off.
   server.closeIdleConnections = () => {
