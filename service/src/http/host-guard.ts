@@ -1,13 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { HttpEnvironment } from './environment.ts'
-
-const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]']
-
-/** Whether only this machine can reach the origin. */
-export function isLoopback(origin: string): boolean {
-  const { hostname } = new URL(origin)
-  return loopbackHosts.includes(hostname) || /^127(?:\.\d{1,3}){3}$/.test(hostname)
-}
+import { loopbackHosts } from './loopback.ts'
 
 /** The values of Host that name this origin: itself and, on loopback, its other spellings (S-083). */
 export function ownHosts(origin: string): Set<string> {

@@ -1,0 +1,8 @@
+/** What a loopback server is called in Host. */
+export const loopbackHosts: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
+/** Whether only this machine can reach the origin. */
+export function isLoopback(origin: string): boolean {
+  const { hostname } = new URL(origin)
+  return loopbackHosts.includes(hostname) || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+}
