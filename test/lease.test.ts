@@ -104,6 +104,15 @@ describe('keeping a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
+  test('C-073 a turn that hangs does not keep the process alive', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
+    const table = { acquire: async () => true, renew: async () => true, release: async () => true }
+    const stop = keepLease(table, lease)
+    expect(timers()).toBe(before)
+    stop()
+  })
+
   test('C-073 stops when it was lost, without taking it back', async () => {
     const time = virtualTime()
     const table = leaseTable(time)

@@ -140,4 +140,35 @@ describe('a sign-in that could not be saved', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
     expect(await here.session.getAccessToken()).toBe(third.accessToken)
   })
+
+  test('F-32 a pending write that ends after the next sign-in leaves that one its way: it is saved without a read', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const writes: (() => void)[] = []
+    let fault: 'write' | 'read' | undefined = 'write'
+    const { session } = realm({
+      storage: records.handle({
+        async step(operation) {
+          if (operation === 'setItem' && fault === 'write') throw new Error('disk')
+          if (operation === 'getItem' && fault === 'read') throw new Error('disk')
+          if (operation === 'setItem') await new Promise<void>((resolve) => void writes.push(resolve))
+        },
+      }),
+    })
+    await session.signIn(service.issue())
+    fault = undefined
+    clock.advance(6_000)
+    await session.getAccessToken()
+    await flush()
+    expect(writes).toHaveLength(1)
+    const tokens = service.issue()
+    const signedIn = session.signIn(tokens)
+    fault = 'read'
+    for (let turn = 0; turn < 3; turn++) {
+      for (const go of writes.splice(0)) go()
+      await flush()
+    }
+    await signedIn
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+  })
 })

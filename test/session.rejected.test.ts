@@ -111,6 +111,36 @@ describe('a refused token', () => {
     expect(service.sent).toHaveLength(1)
   })
 
+  test('F065 a wait between two attempts for the person before does not fail a refresh of the next one', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    let reads: (() => void)[] | undefined
+    const { session } = realm({
+      storage: sharedRecords().handle({
+        step: (operation) =>
+          reads && operation === 'getItem' ? new Promise((resolve) => void reads?.push(resolve)) : Promise.resolve(),
+      }),
+    })
+    await session.signIn(service.issue())
+    await time.pass(hour)
+    service.answer(() => new Response(null, { status: 503 }))
+    const first = codeOf(session.getAccessToken())
+    await flush()
+    expect(service.sent).toHaveLength(1)
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    reads = []
+    // The wait ends, and whatever it begins hangs at its first look at the store.
+    await time.pass(600)
+    const second = codeOf(session.getAccessToken({ forceRefresh: true }))
+    await flush()
+    const held = reads
+    reads = undefined
+    for (const go of held) go()
+    expect(await second).toEqual({ resolved: expect.not.stringMatching(`^${tokens.accessToken}$`) })
+    expect(await first).toBe('session_changed')
+  })
+
   test('F065 nor does one whose refresh is refused while another realm signs somebody else in', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()

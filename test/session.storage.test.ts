@@ -108,6 +108,20 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
   })
 
+  test('C-065 I4 a sign-out elsewhere wins over an owed write also where only that write finds out', async () => {
+    const { service, session, failing, realm, records } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    await session.getAccessToken({ forceRefresh: true })
+    await flush()
+    failing.clear()
+    await realm({ storage: records.handle() }).session.signOut()
+    await codeOf(session.getAccessToken())
+    for (let turn = 0; turn < 10; turn++) await flush()
+    expect(records.items.size).toBe(0)
+    expect(session.state.status).toBe('signed-out')
+  })
+
   test('C-065 a sign-out elsewhere wins over an owed write', async () => {
     const { clock, service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())

@@ -34,6 +34,15 @@ describe('what the body must be', () => {
     }
   }
 
+  it('C-048 of another type is cancelled, so that its connection is free', async () => {
+    let cancelled = 0
+    const page = (): Response =>
+      new Response(new ReadableStream({ cancel: () => void cancelled++ }), { headers: { 'content-type': 'text/html' } })
+    const { exchange, refresh } = await refused(page)
+    expect([exchange.code, refresh.code]).toEqual(['exchange_interrupted', 'temporarily_unavailable'])
+    expect(cancelled).toBe(2)
+  })
+
   it.each([...ok, ...json2])('C-048 Content-Type %j is parsed', async (type) => {
     expect(await read(typed(type))).toMatchObject({ accessToken: 'x' })
   })

@@ -76,7 +76,7 @@ export function createRenewal(holder: SessionHolder, peers: Peers): Renewal {
   return {
     async renew(from, urgency, signal) {
       const startedMs = clock.monotonicMs()
-      if (failure && !flight && startedMs < retryAtMs) throw failure
+      if (failure && startedMs < retryAtMs) throw failure
       for (let sends = 1; ; sends++) {
         try {
           return await abortable(flight?.done ?? launch(from), signal)

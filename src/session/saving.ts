@@ -16,7 +16,6 @@ export async function saveHeld(holder: SessionHolder): Promise<void> {
   const { held, store } = holder
   if (!held) return
   const save = async (): Promise<void> => {
-    if (holder.held !== held) return
     if (holder.expected === 'any') return replace(holder, held)
     holder.adopt(await store.read())
     if (holder.held !== held || holder.saved || isLeftAlone(holder.expected)) return
