@@ -55,6 +55,10 @@ type Scene = () => Promise<() => Promise<Answered>>
 
 const read = async (answer: Response): Promise<Answered> => ({ status: answer.status, text: await answer.text() })
 const readPage = ({ status, html }: Page): Answered => ({ status, text: html })
+/** A redirect to the application is what success looks like here. */
+const readRedirect = (page: Page): Answered => {
+  return { ...readPage(page), status: page.next === undefined ? page.status : 200 }
+}
 const clientsPath = '/auth/v1/clients'
 
 async function atSignIn(): Promise<{ browser: Browser; page: Page; fields: Record<string, string> }> {
@@ -96,19 +100,18 @@ const scenes: Record<string, Scene> = {
   approve: async () => {
     const { browser, page, fields } = await atSignIn()
     const consent = await browser.submit(page, signInPath, fields)
-    return async () => readPage(await browser.submit(consent, consentPath, { decision: 'approve' }))
+    return async () => readRedirect(await browser.submit(consent, consentPath, { decision: 'approve' }))
   },
   deny: async () => {
     const { browser, page, fields } = await atSignIn()
     const consent = await browser.submit(page, signInPath, fields)
-    return async () => readPage(await browser.submit(consent, consentPath, { decision: 'deny' }))
+    return async () => readRedirect(await browser.submit(consent, consentPath, { decision: 'deny' }))
   },
   'approve at once': async () => async () => {
     service.dev.autoApprove('ada@demo.example')
     const page = await new Browser(service.fetch).get(authorizeUrl(service).url)
     service.dev.autoApprove(undefined)
-    // A redirect is what success looks like here.
-    return { ...readPage(page), status: page.status === 302 ? 200 : page.status }
+    return readRedirect(page)
   },
   'exchange, public': async () => {
     const callback = await authorize(service)
