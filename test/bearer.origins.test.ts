@@ -193,6 +193,29 @@ describe('relative URLs on a page', () => {
     )
   })
 
+  it('a few judged URLs are remembered, and no more the longer a process runs', async () => {
+    let parsed = 0
+    const Native = URL
+    vi.stubGlobal(
+      'URL',
+      class extends Native {
+        constructor(...of: ConstructorParameters<typeof Native>) {
+          super(...of)
+          parsed += 1
+        }
+      },
+    )
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: async () => new Response() })
+    const parsedFor = async (url: string): Promise<number> => {
+      const before = parsed
+      await call(`${vectorBase}/${url}`)
+      return parsed - before
+    }
+    expect([await parsedFor('first'), await parsedFor('first')]).toEqual([1, 0])
+    for (let index = 0; index < 1_000; index++) await parsedFor(String(index))
+    expect(await parsedFor('first')).toBe(1)
+  })
+
   it('C-090 count from the base of the document, as those of fetch do', async () => {
     vi.stubGlobal('document', { baseURI: 'https://app.example.com/base/' })
     vi.stubGlobal('location', { href: 'https://app.example.com/a/' })

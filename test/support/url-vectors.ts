@@ -139,6 +139,9 @@ const written: readonly UrlVector[] = [
     'https://api.example.com/v1%2fx',
     'https://api.example.com/v1%2f..%2fx',
     'https://api.example.com/v1/x%2f..%2f..%2fadmin',
+    'https://api.example.com/v1/x%2fy',
+    'https://api.example.com/v1/x%5Cy',
+    'https://api.example.com/v1/x%252fy',
     // what a server makes a way up of that decodes twice, or drops parameters of a segment
     'https://api.example.com/v1/..;/admin',
     'https://api.example.com/v1/..;a=b/admin',
