@@ -196,8 +196,9 @@ const intro = `# API responses
 What the API answers, endpoint by endpoint, and every kind of refusal. A test sends these requests to agent-service and compares
 each response with this page. \`GET /openapi.json\` at the API's origin describes all members.
 
-Every response of the API but a 422 is the envelope \`success\`, \`data\`, \`error_type\`, \`error_message\`. A 422 has one item in \`detail\` for each
-fault of the body. 421 (\`misdirected_request\`), 500 (\`server_error\`) and 503 (\`service_unavailable\`) are the envelope as well. A bearer fetch refreshes the token and repeats the request once after a 401, see [Bearer fetch](bearer.md).
+Every response of the API but a 422 is the envelope \`success\`, \`data\`, \`error_type\`, \`error_message\`, also 421
+(\`misdirected_request\`), 500 (\`server_error\`) and 503 (\`service_unavailable\`). A 422 has one item in \`detail\` for each fault of
+the body. After a 401 a bearer fetch refreshes the token and repeats the request once, see [Bearer fetch](bearer.md).
 `
 
 test('S-062 S-063 S-073 the page of API responses shows what the service answers', async () => {
