@@ -43,6 +43,7 @@ const internal = [
   'auth/failure-records.ts sweepFromSize',
   'auth/purge-now-and-then.ts pauseMs',
   'journal.ts block',
+  'server.ts loadAfterMs',
   'store/failures.ts busySnapshot',
   'store/migration-006-names-as-sent.ts mostAtOnce',
   'store/postgres.ts int8',

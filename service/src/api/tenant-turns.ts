@@ -22,6 +22,7 @@ interface Load {
   waiting: Set<() => void>
 }
 
+//
 const retryAfterSeconds = 1
 
 export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
