@@ -94,7 +94,7 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
   const saveOwed = owedSaving(holder)
   let leaving: Promise<unknown> = Promise.resolve()
   let wishes = 0
-  return {
+  const methods: Omit<Session, 'state'> = {
     async getAccessToken(options = {}) {
       const caller = holder.held?.record.id
       const looked = holder.look()
@@ -140,10 +140,21 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       }
       await holder.look('now')
     },
-    get state() {
-      return holder.state
-    },
-    subscribe: (listener) => holder.subscribe(listener),
+    subscribe: holder.subscribe,
+  }
+  return Object.assign(new StateOf(holder), methods)
+}
+
+/** All sessions share this getter: V8 gives each object with a getter of its own a hash table, and a backend has thousands. */
+class StateOf {
+  readonly #holder: SessionHolder
+
+  constructor(holder: SessionHolder) {
+    this.#holder = holder
+  }
+
+  get state(): SessionState {
+    return this.#holder.state
   }
 }
 

@@ -1,30 +1,38 @@
 import { sealData, unsealData } from 'iron-session'
-import { sealKeys } from '../../src/backend/secrets.ts'
-import { seal, unseal } from '../../src/storage/seal.ts'
+import { asShipped } from './as-shipped.ts'
+import type * as Measured from './measured.ts'
 import { line, quietest } from './rounds.ts'
 
-const target = 4
+const targets = { eachTime: 1, once: 4 }
 const times = 100
 const password = 'a-password-of-more-than-32-characters'
 
-/** Seal and unseal of a 2 KB session, against iron-session in the same run. */
+/**
+ * Seal and unseal of a 2 KB session, against iron-session in the same run. It derives its keys at each call: the
+ * ratio is of the same work. A backend derives its keys once in a process, which is the second ratio.
+ */
 export async function sealing(): Promise<boolean> {
+  const { seal, sealKeys, unseal } = await asShipped<typeof Measured>('bench/backend/measured.ts')
   const data = { accessToken: 'a'.repeat(1_000), refreshToken: 'r'.repeat(1_000) }
-  const keys = await sealKeys([password])()
-  const { ours, iron } = await quietest(
+  const derived = sealKeys([password])
+  const roundTrips = async (keysOf: () => ReturnType<typeof derived>): Promise<void> => {
+    for (let done = 0; done < times; done++)
+      JSON.parse(await unseal(await keysOf(), 'session', await seal(await keysOf(), 'session', JSON.stringify(data))))
+  }
+  const { ours, iron, once } = await quietest(
     {
-      async ours() {
-        for (let done = 0; done < times; done++)
-          JSON.parse(await unseal(keys, 'session', await seal(keys, 'session', JSON.stringify(data))))
-      },
+      ours: () => roundTrips(() => sealKeys([password])()),
       async iron() {
         for (let done = 0; done < times; done++) await unsealData(await sealData(data, { password }), { password })
       },
+      once: () => roundTrips(derived),
     },
     60,
   )
-  line('seal + unseal 2 KB', `${((ours * 1_000) / times).toFixed(0)} µs`)
-  line('  iron-session', `${((iron * 1_000) / times).toFixed(0)} µs`)
-  line('  ratio', `${(iron / ours).toFixed(1)} x (target: at least ${target} x)`)
-  return iron / ours >= target
+  const us = (ms: number): string => `${((ms * 1_000) / times).toFixed(0)} µs`
+  line('seal + unseal 2 KB', us(ours))
+  line('  iron-session', us(iron))
+  line('  ratio', `${(iron / ours).toFixed(1)} x (target: at least ${targets.eachTime} x)`)
+  line('  with keys derived once', `${us(once)}, ${(iron / once).toFixed(1)} x (target: at least ${targets.once} x)`)
+  return iron / ours >= targets.eachTime && iron / once >= targets.once
 }

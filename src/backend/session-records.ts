@@ -14,41 +14,47 @@ export interface SessionRecords {
 }
 
 export function sessionRecords(sessions: TokenStorage): SessionRecords {
-  let owed: string | undefined
-  let last: unknown
-  let isSettled = true
-  async function change(value: string | undefined, operation: () => unknown): Promise<void> {
-    owed = value
-    isSettled = false
+  return new Records(sessions)
+}
+
+/** A class, so that the thousands of these in a process share their functions. */
+class Records implements SessionRecords, TokenStorage {
+  readonly storage: TokenStorage = this
+  declare readonly withLock?: NonNullable<TokenStorage['withLock']>
+  owed: string | undefined
+  last: unknown
+  isSettled = true
+  readonly #sessions: TokenStorage
+
+  constructor(sessions: TokenStorage) {
+    this.#sessions = sessions
+    if (sessions.withLock) this.withLock = sessions.withLock
+  }
+
+  getItem(name: string): ReturnType<TokenStorage['getItem']> {
+    const read = this.#sessions.getItem(name)
+    return isPromise(read) ? read.then((value) => this.#noted(value)) : this.#noted(read)
+  }
+
+  setItem(name: string, value: string): Promise<void> {
+    return this.#change(value, () => this.#sessions.setItem(name, value))
+  }
+
+  removeItem(name: string): Promise<void> {
+    return this.#change(undefined, () => this.#sessions.removeItem(name))
+  }
+
+  async #change(value: string | undefined, operation: () => unknown): Promise<void> {
+    this.owed = value
+    this.isSettled = false
     await operation()
-    owed = undefined
-    last = value
-    isSettled = true
+    this.owed = undefined
+    this.last = value
+    this.isSettled = true
   }
-  const storage: TokenStorage = {
-    getItem(name) {
-      const read = sessions.getItem(name)
-      if (!isPromise(read)) return noted(read)
-      return read.then(noted)
-    },
-    setItem: (name, value) => change(value, () => sessions.setItem(name, value)),
-    removeItem: (name) => change(undefined, () => sessions.removeItem(name)),
-    ...(sessions.withLock && { withLock: sessions.withLock }),
-  }
-  function noted<T>(value: T): T {
-    last = value
+
+  #noted<T>(value: T): T {
+    this.last = value
     return value
-  }
-  return {
-    storage,
-    get owed() {
-      return owed
-    },
-    get last() {
-      return last
-    },
-    get isSettled() {
-      return isSettled
-    },
   }
 }

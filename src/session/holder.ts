@@ -4,7 +4,7 @@ import { isAgentAuthError } from '../errors.ts'
 import type { StorageProblem } from '../events.ts'
 import { present } from '../present.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
-import { type HeldTokens, holdTokens, identityOf } from './held-tokens.ts'
+import { holdTokens, identityOf } from './held-tokens.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
 import type { SessionEndReason, SessionHolder, SessionState } from './state.ts'
@@ -15,32 +15,52 @@ const lookEveryMs = 1_000
 
 const discardEveryMs = 5_000
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
 export function sessionHolder(config: AuthConfig, store: SessionStore): SessionHolder {
-  let held: HeldTokens | undefined
-  let state: SessionState = { status: 'loading' }
-  let saved = true
-  let expected = 'absent'
   /** Rises with every change here, so that a reading begun before one is dropped. */
   let epoch = 0
-  let told = state
   let followed: Stored | undefined
   // Not a number: never yet, so that no comparison holds.
   let discardAtMs = Number.NaN
   let lookedAtMs = Number.NaN
   let looking: Promise<void> | undefined
   /** Problems that were told and have not gone away. */
-  const reported = new Set<StorageProblem>()
-  const listeners = new Set<() => void>()
+  let reported: readonly StorageProblem[] = []
+  let listeners: readonly (() => void)[] = []
   const recent = recentSignIns()
   /** How many sign-outs have not yet removed what they found. */
   let leaving = 0
   const nowMs = (): number => config.clock.monotonicMs()
+  // Members and not getters: V8 gives each object with getters of its own a hash table, and a backend keeps thousands.
+  const holder: Mutable<SessionHolder> = {
+    config,
+    store,
+    held: undefined,
+    state: { status: 'loading' },
+    saved: true,
+    expected: 'absent',
+    saves: 0,
+    expect,
+    look,
+    adopt,
+    hold,
+    end,
+    ignoreUntil,
+    markOver: recent.end,
+    isOver: recent.isOver,
+    isFromAnotherSession,
+    report,
+    flush,
+    subscribe,
+  }
+  let told = holder.state
 
   function expect(identity: string): void {
-    expected = identity
+    holder.expected = identity
     epoch++
-    saved = held !== undefined && identity === identityOf(held.record)
-    if (saved) forgive('write_failed', 'remove_failed')
+    holder.saved = holder.held !== undefined && identity === identityOf(holder.held.record)
+    if (holder.saved) forgive('write_failed', 'remove_failed')
   }
 
   function look(when: 'due' | 'now' = 'due'): MaybePromise<void> {
@@ -48,7 +68,7 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
       const before = looking
       return when === 'due' ? before : attempted(() => before).then(() => look(when))
     }
-    if (when === 'due' && held && nowMs() - lookedAtMs < lookEveryMs) return
+    if (when === 'due' && holder.held && nowMs() - lookedAtMs < lookEveryMs) return
     try {
       const stored = store.read()
       if (!isPromise(stored)) return follow(stored)
@@ -75,14 +95,14 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
 
   function follow(stored: Stored): void {
     // The store gives the same object while nothing changed: the usual call stops here.
-    if (isRecord(stored) && stored === followed && saved) return
+    if (isRecord(stored) && stored === followed && holder.saved) return
     followed = stored
     adopt(stored)
     flush()
   }
 
   function unreadable(error: unknown): void {
-    if (!held || !isAgentAuthError(error)) throw error
+    if (!holder.held || !isAgentAuthError(error)) throw error
     followed = undefined
     lookedAtMs = nowMs()
     report('read_failed')
@@ -94,30 +114,31 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
     else {
       report(stored)
       if (stored === 'unreadable') discard((still) => still === stored)
-      if (held) expect(stored === 'unreadable' ? 'absent' : stored)
+      if (holder.held) expect(stored === 'unreadable' ? 'absent' : stored)
     }
-    if (!held && state.status === 'loading') state = { status: 'signed-out' }
+    if (!holder.held && holder.state.status === 'loading') holder.state = { status: 'signed-out' }
   }
 
   function adoptUsable(stored: SessionRecord | 'absent'): void {
     forgive('read_failed', 'unreadable', 'newer', 'foreign')
     const identity = identityOf(stored)
-    if (held && expected === identity) return
+    if (holder.held && holder.expected === identity) return
     // A write that was reported as failed has taken place: from now on its absence is the end of the session.
-    if (held && identity === identityOf(held.record)) {
+    if (holder.held && identity === identityOf(holder.held.record)) {
       expect(identity)
       return
     }
-    if (held && expected === 'any') return
+    if (holder.held && holder.expected === 'any') return
     if (!isRecord(stored)) {
-      if (held) end('store_lost')
+      if (holder.held) end('store_lost')
       return
     }
-    const current = held?.record
+    const current = holder.held?.record
     if (!recent.isOver(stored.id) && !(current?.id === stored.id && stored.rev < current.rev)) hold(stored)
     // What expired here may still live for a machine with another clock.
-    else if (!current && state.reason !== 'expired') discard((still) => isRecord(still) && recent.isOver(still.id))
-    if (held) expect(identity)
+    else if (!current && holder.state.reason !== 'expired')
+      discard((still) => isRecord(still) && recent.isOver(still.id))
+    if (holder.held) expect(identity)
   }
 
   /** Removes what should not be in the store, such as a write that landed after a sign-out, if it still stands there. */
@@ -133,21 +154,21 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   function hold(record: SessionRecord, maxAgeMs?: number): void {
     const { id, tokens } = record
     const { accessToken, expiresAtMs } = tokens
-    if (held && held.record.id !== id) recent.end(held.record.id)
-    held = holdTokens(config.clock, record, maxAgeMs)
-    saved = false
+    if (holder.held && holder.held.record.id !== id) recent.end(holder.held.record.id)
+    holder.held = holdTokens(config.clock, record, maxAgeMs)
+    holder.saved = false
     epoch++
     followed = undefined
     recent.noteToken(accessToken, id)
-    state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs })
+    holder.state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs })
   }
 
-  function end(reason: SessionEndReason, id: string | undefined = held?.record.id): void {
+  function end(reason: SessionEndReason, id: string | undefined = holder.held?.record.id): void {
     if (id) recent.end(id)
-    const ended = held
-    held = undefined
+    const ended = holder.held
+    holder.held = undefined
     epoch++
-    if (state.status !== 'signed-out') state = { status: 'signed-out', reason }
+    if (holder.state.status !== 'signed-out') holder.state = { status: 'signed-out', reason }
     if (ended) config.emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
   }
 
@@ -162,19 +183,19 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   }
 
   function report(reason: StorageProblem): void {
-    if (reported.has(reason)) return
-    reported.add(reason)
+    if (reported.includes(reason)) return
+    reported = [...reported, reason]
     config.emit({ type: 'storage_degraded', reason })
   }
 
   function forgive(...reasons: StorageProblem[]): void {
-    for (const reason of reasons) reported.delete(reason)
+    reported = reported.filter((reason) => !reasons.includes(reason))
   }
 
   function flush(): void {
-    if (told === state) return
-    told = state
-    for (const listener of [...listeners]) {
+    if (told === holder.state) return
+    told = holder.state
+    for (const listener of listeners) {
       try {
         listener()
       } catch {
@@ -183,43 +204,19 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
     }
   }
 
-  return {
-    config,
-    store,
-    saves: 0,
-    get held() {
-      return held
-    },
-    get state() {
-      return state
-    },
-    get saved() {
-      return saved
-    },
-    get expected() {
-      return expected
-    },
-    expect,
-    look,
-    adopt,
-    hold,
-    end,
-    ignoreUntil,
-    markOver: recent.end,
-    isOver: recent.isOver,
-    isFromAnotherSession: (accessToken) => {
-      const id = held?.record.id
-      return (recent.ofToken(accessToken) ?? id) !== id
-    },
-    report,
-    flush,
-    subscribe(listener) {
-      // The same function may listen twice, and each of the two stops by itself.
-      const own = (): void => listener()
-      listeners.add(own)
-      return () => {
-        listeners.delete(own)
-      }
-    },
+  function isFromAnotherSession(accessToken: string | undefined): boolean {
+    const id = holder.held?.record.id
+    return (recent.ofToken(accessToken) ?? id) !== id
   }
+
+  function subscribe(listener: () => void): () => void {
+    // The same function may listen twice, and each of the two stops by itself.
+    const own = (): void => listener()
+    listeners = [...listeners, own]
+    return () => {
+      listeners = listeners.filter((one) => one !== own)
+    }
+  }
+
+  return holder
 }

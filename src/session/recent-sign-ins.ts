@@ -12,23 +12,20 @@ export interface RecentSignIns {
   ofToken(accessToken: string | undefined): string | undefined
 }
 
+/** Arrays, because most sessions have one token and no sign-in before: a Set and a Map would take more than what they hold. */
 export function recentSignIns(): RecentSignIns {
-  const over = new Set<string>()
-  const tokens = new Map<string | undefined, string>()
+  let over: readonly string[] = []
+  /** The newest first. */
+  let tokens: readonly (readonly [accessToken: string, id: string])[] = []
+  const isOver = (id: string): boolean => over.includes(id)
   return {
     end(id) {
-      over.add(id)
-      dropOldest(over, maxOver)
+      if (!isOver(id)) over = [...over, id].slice(-maxOver)
     },
-    isOver: (id) => over.has(id),
+    isOver,
     noteToken(accessToken, id) {
-      tokens.set(accessToken, id)
-      dropOldest(tokens, maxTokens)
+      tokens = [[accessToken, id] as const, ...tokens].slice(0, maxTokens)
     },
-    ofToken: (accessToken) => tokens.get(accessToken),
+    ofToken: (accessToken) => tokens.find(([token]) => token === accessToken)?.[1],
   }
-}
-
-function dropOldest<K>(kept: { size: number; keys(): Iterable<K>; delete(key: K): boolean }, max: number): void {
-  for (const oldest of kept.keys()) if (kept.size > max) kept.delete(oldest)
 }
