@@ -280,6 +280,14 @@ describe('the login cookie', () => {
     expect(browser.cookies.size).toBe(1)
   })
 
+  test('C-115 F091 what is named like a login and has no state in its name is not removed', async () => {
+    const browser = (await rigOf()).browser()
+    for (const name of ['x', 'login-'.concat('s'.repeat(43)), 's'.repeat(42)])
+      browser.setCookie(`__Host-agent-auth-login-${name}`, 'v'.repeat(3_000), 'Lax')
+    await browser.goToCallback()
+    expect(browser.lines).toHaveLength(1)
+  })
+
   test('C-115 F006 at most eight are kept, the newest', async () => {
     const browser = (await rigOf()).browser()
     const states: (string | null)[] = []

@@ -76,6 +76,6 @@ function kindOf({ loginCookie: { prefix, suffix, ...kind } }: BackendContext, st
 /** The state in the name of a login cookie of this app; undefined for the names of all other cookies. */
 function stateOf({ loginCookie: { prefix, suffix } }: BackendContext, name: string): string | undefined {
   if (!name.startsWith(prefix) || !name.endsWith(suffix)) return undefined
-  const [state] = /^[\w.~-]+$/.exec(name.slice(prefix.length, name.length - suffix.length)) ?? []
+  const [state] = /^[\w-]{43}$/.exec(name.slice(prefix.length, name.length - suffix.length)) ?? []
   return state
 }
