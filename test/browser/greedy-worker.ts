@@ -22,8 +22,8 @@ interface Worker extends EventTarget {
 
 const worker = globalThis as unknown as Worker
 const { config } = worker
-const { authUrl } = config
-const auth = createBrowserAuth(config)
+const { authUrl, baseUrl, clientId, redirectUri } = config
+const auth = createBrowserAuth({ authUrl, baseUrl, clientId, redirectUri })
 
 worker.addEventListener('install', () => void worker.skipWaiting())
 worker.addEventListener('activate', () => void worker.clients.claim())
