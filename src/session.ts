@@ -125,7 +125,8 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       wishes++
       renewal.cancel()
       const { forgotten, done } = signOut(holder)
-      leaving = Promise.all([leaving, forgotten])
+      // Without its values, which would hold those of every sign-out before.
+      leaving = Promise.all([leaving, forgotten]).then(() => {})
       return done
     },
     async ready() {

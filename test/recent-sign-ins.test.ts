@@ -1,5 +1,9 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createSession } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { recentSignIns } from '../src/session/recent-sign-ins.ts'
+import { configWith } from './support/token-flow.ts'
 
 test('a session object that is used for years remembers the newest 256 ended sign-ins and 16 tokens, no more', () => {
   const recent = recentSignIns()
@@ -9,4 +13,26 @@ test('a session object that is used for years remembers the newest 256 ended sig
   }
   expect([743, 744, 999].map((turn) => recent.isOver(`id-${turn}`))).toEqual([false, true, true])
   expect([983, 984, 999].map((turn) => recent.ofToken(`token-${turn}`))).toEqual([undefined, 'id-984', 'id-999'])
+})
+
+test('a session object that is used for years keeps nothing of each sign-in and sign-out', {
+  timeout: 60_000,
+}, async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heap = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const session = createSession(configWith())
+  const signInAndOut = async (times: number): Promise<void> => {
+    for (let turn = 0; turn < times; turn++) {
+      await session.signIn({ accessToken: 'token', obtainedAtMs: 0 })
+      await session.signOut()
+    }
+  }
+  await signInAndOut(3_000)
+  const before = heap()
+  await signInAndOut(10_000)
+  expect(heap() - before).toBeLessThan(300_000)
 })
