@@ -25,6 +25,11 @@ describe('README', () => {
     },
   )
 
+  it('the page on React shows the apps that the browser tests run', () => {
+    const files = ['door.tsx', 'agents.ts', 'react-router.tsx', 'browser-router.tsx', 'tanstack-router.tsx']
+    expect(blocks('docs/react.md')).toEqual(files.map((file) => snippet(`routers/${file}`)))
+  })
+
   it('links every guide in docs', () => {
     const links = [...read('README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => path)
     expect(guides.filter((page) => !links.includes(`docs/${page}`))).toEqual([])

@@ -31,7 +31,7 @@ export function browserRig(options: ServiceOptions = {}, launch: () => Promise<B
   beforeAll(async () => {
     rig.app = await serveApp(() => rig.service)
     rig.origin = rig.app.origin
-    const redirectUris = kinds.map((kind) => `${rig.origin}/${kind}/callback`)
+    const redirectUris = [...kinds.map((kind) => `/${kind}`), ''].map((folder) => `${rig.origin}${folder}/callback`)
     rig.service = await startService({ dev: 'on', redirectUris, ...options })
     rig.browser = await launch()
   })

@@ -1,0 +1,86 @@
+import { type ComponentType, createElement, type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { invalid } from '../config/invalid.ts'
+import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
+import { useAuth } from './auth-provider.ts'
+
+/** What a `RequireSession` gives to its `fallback`. */
+export interface SessionFallbackProps {
+  /**
+   * `loading`: it is not known yet whether the user is signed in, or the page leaves for the login. `signed-out`: the session
+   * ended on this page, or the user came back from the login. `failed`: see `error`.
+   */
+  readonly status: 'loading' | 'signed-out' | 'failed'
+  /** Why the login could not start or finish, or the storage could not be read; otherwise undefined. */
+  readonly error: unknown
+  /** Starts a login. For a click handler. */
+  readonly signIn: () => void
+}
+
+export interface RequireSessionProps {
+  /** Shown if the user is signed in. */
+  readonly children?: ReactNode
+  /** The component that is shown otherwise. */
+  readonly fallback: ComponentType<SessionFallbackProps>
+  /** Where the user goes after the login. Default: this page, or the one the user asked for when the last login failed. */
+  readonly returnTo?: string | undefined
+}
+
+const propKinds: OptionKinds<Omit<RequireSessionProps, 'children'>> = { fallback: checkedElsewhere, returnTo: 'string' }
+
+/**
+ * Shows its children to a signed-in user and `fallback` to others. If nobody is signed in when the page starts, it starts a
+ * login by redirect; after a sign-out, a failure or an ended session it waits for a click. Throws `config_invalid`.
+ */
+export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {
+  checkOptions('RequireSession', props, propKinds)
+  const { fallback, returnTo } = props
+  if (!fallback) invalid('RequireSession needs a component as fallback')
+  const { state, error } = useAuth()
+  const { attempt, signIn } = useLogin(returnTo)
+  const isLeaving = attempt.phase === 'leaving'
+  const failure = isLeaving ? undefined : (attempt.error ?? error)
+  const hasEnded = state.reason !== undefined || attempt.phase === 'stopped'
+  const wantsLogin = state.status === 'signed-out' && failure === undefined && !hasEnded && !isLeaving
+  useEffect(() => {
+    if (wantsLogin) signIn()
+  }, [wantsLogin, signIn])
+
+  if (state.status === 'signed-in') return children
+  const status = failure !== undefined ? 'failed' : hasEnded && !isLeaving ? 'signed-out' : 'loading'
+  return createElement(fallback, { status, error: failure, signIn })
+}
+
+interface Attempt {
+  readonly phase: 'none' | 'leaving' | 'stopped'
+  readonly error?: unknown
+}
+
+/** A login by redirect, started at most once at a time. */
+function useLogin(returnTo: string | undefined): { attempt: Attempt; signIn: () => void } {
+  const { state, signIn: redirect } = useAuth()
+  const [attempt, setAttempt] = useState<Attempt>({ phase: 'none' })
+  // Beside the state, because in development React runs an effect twice before it shows the state that the first run set.
+  const isLeaving = useRef(false)
+  const show = useCallback((next: Attempt): void => {
+    isLeaving.current = next.phase === 'leaving'
+    setAttempt(next)
+  }, [])
+  const signIn = useCallback((): void => {
+    if (isLeaving.current) return
+    show({ phase: 'leaving' })
+    redirect({ returnTo }).catch((error: unknown) => show({ phase: 'stopped', error }))
+  }, [redirect, returnTo, show])
+  const isSignedIn = state.status === 'signed-in'
+  useEffect(() => {
+    if (isSignedIn) show({ phase: 'none' })
+  }, [isSignedIn, show])
+  useEffect(() => {
+    // The user went back from the login to a page that the browser had kept. To leave at once would shut them out of it.
+    const onReturn = ({ persisted }: PageTransitionEvent): void => {
+      if (persisted && isLeaving.current) show({ phase: 'stopped' })
+    }
+    addEventListener('pageshow', onReturn)
+    return () => removeEventListener('pageshow', onReturn)
+  }, [show])
+  return { attempt, signIn }
+}
