@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'

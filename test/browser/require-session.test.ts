@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reactAlias, reactMajors } from '../support/react-versions.ts'

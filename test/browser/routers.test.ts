@@ -1,3 +1,5 @@
+// @module-tag chromium
+
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { buildScript } from './built-app.ts'
