@@ -5,6 +5,8 @@ export interface ServiceClock {
   freeze(): void
   unfreeze(): void
   state(): ClockState
+  /** The time up to which data may be removed: tests move the clock of one process, and others share the data. */
+  purgeMs(): number
 }
 
 export type ClockState = 'running' | 'frozen'
@@ -37,6 +39,7 @@ export function createClock(wallMs: () => number = Date.now): ServiceClock {
       offsetMs = frozenMs - wallMs()
       frozenMs = undefined
     },
+    purgeMs: () => Math.min(nowMs(), wallMs()),
     state: () => (frozenMs === undefined ? 'running' : 'frozen'),
   }
 }

@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { linkTarget } from './store/private-file.ts'
 
 const header = 'SQLite format 3\0'
 
@@ -11,9 +12,10 @@ export function refuseDataFile(dataFile: string): string | undefined {
   const named = (problem: string): string => `the data file ${JSON.stringify(dataFile)} ${problem}`
   const file = statSync(dataFile, { throwIfNoEntry: false })
   if (file === undefined) {
-    const folder = statSync(dirname(resolve(dataFile)), { throwIfNoEntry: false })
-    if (folder?.isDirectory() !== true) return named('cannot be made: its folder does not exist')
-    return isAllowed(dirname(resolve(dataFile))) ? undefined : named('cannot be made: its folder is not writable')
+    const folder = dirname(resolve(linkTarget(dataFile)))
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+      return named('cannot be made: its folder does not exist')
+    return isAllowed(folder) ? undefined : named('cannot be made: its folder is not writable')
   }
   if (!file.isFile()) return named('is not a file')
   if (!isAllowed(dataFile)) return named('may not be read and written by this user')

@@ -11,6 +11,8 @@ export const limits = {
   tenantUnsentBytes: 33_554_432,
   /** 8 MiB: a page of 250 rows of ordinary text fits in. */
   answerBytes: 8_388_608,
+  /** Authorization requests of one sign-in session. Before a sign-in the page carries its request. */
+  requestsPerSession: 20,
   /** Open at once on each of the two hosts (S-085, A-47). */
   connections: 2_000,
   /** Half of them, so that one address leaves room for the others. */

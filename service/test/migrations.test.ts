@@ -19,6 +19,7 @@ const names = [
   '004-search-indexes',
   '005-search-text',
   '006-names-as-sent',
+  '007-requests-by-session',
 ]
 
 let location: { dataFile: string | undefined; databaseUrl: string | undefined }
@@ -81,7 +82,7 @@ test('issue: data of an earlier version is brought up to date', async () => {
     await sql`drop table registry_events`.execute(db)
     await sql`delete from kysely_migration where name >= '003'`.execute(db)
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
-    for (const name of searchIndexes) await db.schema.dropIndex(name).execute()
+    for (const name of [...searchIndexes, 'requests_by_session']) await db.schema.dropIndex(name).execute()
   })
   expect(await done()).toEqual(names)
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
@@ -97,6 +98,7 @@ test('A-23 what earlier versions wrote is found like what this one writes', asyn
     await sql`update llm_models set search_text = ${'ας\n1\nασα'}`.execute(db)
     await sql`update parent_agents set search_text = ${'ας\nας\nας\none\ntwo'}`.execute(db)
     await sql`delete from kysely_migration where name >= '005'`.execute(db)
+    await db.schema.dropIndex('requests_by_session').execute()
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     return now
   })
@@ -112,6 +114,7 @@ test('A-17 names of earlier versions are returned as they were, and their text i
     await parentAgentsOf(db, 't').createAll([{ ...agent, llm_model, description: 'cafe\u0301' }])
     await sql`update parent_agents set search_text = ${'ας\nας\nας\ncafe\u0301'}`.execute(db)
     await sql`delete from kysely_migration where name >= '006'`.execute(db)
+    await db.schema.dropIndex('requests_by_session').execute()
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
   })
   const search = {

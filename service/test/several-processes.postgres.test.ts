@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
@@ -91,3 +92,75 @@ test('of 12 parallel creates of one agent_key over three processes exactly one s
   )
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 11 }, () => 422)])
 })
+
+interface Chains {
+  /** When each pair of tokens came. */
+  got: { atMs: number; accessToken: string }[]
+  /** Successful refreshes that were begun after this moment. */
+  successesAfter(atMs: number): number
+  end(): Promise<void>
+}
+
+/** Families that refresh without a pause, over all processes. */
+async function refreshWithoutPause(families: number): Promise<Chains> {
+  const client = clientOf(cluster, 'Demo public')
+  const first = await Promise.all(Array.from({ length: families }, () => login(cluster)))
+  const begun: number[] = []
+  const got: Chains['got'] = []
+  let state: 'running' | 'ended' = 'running'
+  async function run(token: string): Promise<void> {
+    for (let next = token; state === 'running'; ) {
+      const beginMs = performance.now()
+      const answer = await refresh(cluster, client, next)
+      if (answer.status !== 200) return
+      const tokens = (await answer.json()) as TokenAnswer
+      begun.push(beginMs)
+      got.push({ atMs: performance.now(), accessToken: tokens.access_token })
+      next = tokens.refresh_token
+    }
+  }
+  const running = first.map(({ refresh_token }) => run(refresh_token))
+  return {
+    got,
+    successesAfter: (atMs) => begun.filter((beginMs) => beginMs > atMs).length,
+    async end() {
+      state = 'ended'
+      await Promise.all(running)
+    },
+  }
+}
+
+async function control(name: 'revoke' | 'expire'): Promise<number> {
+  const answer = await cluster.fetch(`${cluster.authUrl}/_dev/${name}`, { method: 'POST' })
+  expect(answer.status).toBe(200)
+  return performance.now()
+}
+
+test('S-050 after /_dev/revoke no family of tokens goes on, also of those that refresh meanwhile elsewhere', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const chains = await refreshWithoutPause(8)
+    await pause(150)
+    const revokedMs = await control('revoke')
+    await pause(300)
+    await chains.end()
+    expect(chains.successesAfter(revokedMs)).toBe(0)
+  }
+}, 60_000)
+
+test('S-054 after /_dev/expire no access token works that was there before, also of those issued meanwhile', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const chains = await refreshWithoutPause(8)
+    await pause(150)
+    const expiredMs = await control('expire')
+    await chains.end()
+    const before = chains.got.filter(({ atMs }) => atMs < expiredMs)
+    expect(before.length).toBeGreaterThan(8)
+    const statuses = await Promise.all(
+      before.map(
+        async ({ accessToken: token }) => (await callApi(cluster, { token, path: agentSearch, body: {} })).status,
+      ),
+    )
+    // One may have been issued between the change and its answer.
+    expect(statuses.filter((status) => status === 200)).toEqual([])
+  }
+}, 60_000)

@@ -257,7 +257,7 @@ test('S-024 a sign-in form counts only in the browser that asked for it, and sen
 })
 
 test.each([
-  ['S-035 a body over 16 KiB', 'application/x-www-form-urlencoded', `email=${'a'.repeat(17_000)}`, 413],
+  ['A-54 a body over 32 KiB', 'application/x-www-form-urlencoded', `email=${'a'.repeat(33_000)}`, 413],
   ['S-035 another type', 'application/json', '{}', 415],
   ['S-036 a repeated field', 'application/x-www-form-urlencoded', 'email=a&email=b', 400],
 ])('%s is no sign-in form', async (_, type, body, status) => {

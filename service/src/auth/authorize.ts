@@ -2,7 +2,6 @@ import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { showError } from '../pages/error.tsx'
 import { showSignIn } from '../pages/sign-in.tsx'
-import type { AuthorizationRequest } from '../store/authorization-requests.ts'
 import { requestLifeMs, saveRequest } from '../store/authorization-requests.ts'
 import { clientRegistryOf } from '../store/client-registry.ts'
 import type { ClientRecord } from '../store/clients.ts'
@@ -18,6 +17,8 @@ import { hashToken, randomSecret } from './secrets.ts'
 import { sendBack } from './send-back.ts'
 import { readSignedIn } from './sign-in-session.ts'
 import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
+import type { WaitingRequest } from './waiting-request.ts'
+import { encryptRequest, storedFrom } from './waiting-request.ts'
 
 const unknownClient = 'The application that sent you here is not known (client_id).'
 const newIds = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
@@ -49,34 +50,29 @@ async function begin(c: Context<HttpEnvironment>, client: ClientRecord, asked: A
   if (signedIn !== undefined && asked.refusal !== null) {
     return sendBack(c, callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state))
   }
-  const { id, request } = await keepRequest(c, client.id, asked)
-  if (signedIn === undefined) return showSignIn(c, { request: id, status: 200 })
-  return askConsent(c, { id, request, signedIn, client })
+  const waiting = waitingRequest(c, client.id, asked)
+  if (signedIn === undefined) {
+    const request = encryptRequest(c.get('service').keys, waiting)
+    return showSignIn(c, { request, status: 200 })
+  }
+  const request = storedFrom(waiting)
+  await saveRequest(c.get('service').store.db, request)
+  return askConsent(c, { id: waiting.id, request, signedIn, client })
 }
 
-async function keepRequest(
-  c: Context<HttpEnvironment>,
-  clientId: string,
-  asked: AskedFor,
-): Promise<{ id: string; request: AuthorizationRequest }> {
-  const { store, clock } = c.get('service')
-  const id = randomSecret()
-  const request: AuthorizationRequest = {
-    id_hash: hashToken(id),
-    browser_hash: hashToken(ensureBrowser(c)),
-    client_id: clientId,
-    redirect_uri: asked.redirectUri,
-    scope: asked.scope,
-    state: asked.state,
-    code_challenge: asked.codeChallenge,
-    refusal: asked.refusal,
-    session_hash: null,
-    consent_hash: null,
-    expires_ms: clock.nowMs() + requestLifeMs,
-    decided_ms: null,
+function waitingRequest(c: Context<HttpEnvironment>, clientId: string, asked: AskedFor): WaitingRequest {
+  const { redirectUri, scope, state, codeChallenge, refusal } = asked
+  return {
+    id: randomSecret(),
+    browserHash: hashToken(ensureBrowser(c)),
+    clientId,
+    redirectUri,
+    scope,
+    state,
+    codeChallenge,
+    refusal,
+    expiresMs: c.get('service').clock.nowMs() + requestLifeMs,
   }
-  await saveRequest(store.db, request)
-  return { id, request }
 }
 
 export function notAllowed(c: Context<HttpEnvironment>): Promise<Response> {

@@ -5,14 +5,14 @@ import { showContinue } from '../pages/continue.tsx'
 import { showError } from '../pages/error.tsx'
 import { showSignIn } from '../pages/sign-in.tsx'
 import type { AuthorizationRequest } from '../store/authorization-requests.ts'
-import { bindConsent, closeRequest, decideRequest } from '../store/authorization-requests.ts'
+import { bindConsent, closeRequest, decideRequest, dropOldRequests } from '../store/authorization-requests.ts'
 import type { ClientRecord } from '../store/clients.ts'
 import { findClient, isApproved } from '../store/clients.ts'
 import { saveCode } from '../store/codes.ts'
 import type { Db } from '../store/store.ts'
 import { transact } from '../store/transact.ts'
-import type { FormPost } from './form-post.ts'
-import { readFormPost } from './form-post.ts'
+import type { StoredFormPost } from './form-post.ts'
+import { readFormPost, storeRequest } from './form-post.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { hashToken, randomSecret, randomToken } from './secrets.ts'
 import { sendBack } from './send-back.ts'
@@ -48,15 +48,18 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
     sessionHash: signedIn.sessionHash,
     consentHash: hashToken(token),
   })
+  await dropOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.id_hash })
   return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirect_uri })
 }
 
 /** POST /auth/v1/consent, field decision. */
 export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
-  const post = await readFormPost(c)
-  if (post instanceof Response) return post
+  const sent = await readFormPost(c)
+  if (sent instanceof Response) return sent
   const signedIn = await readSignedIn(c)
-  if (signedIn === undefined) return showSignIn(c, { request: post.id, status: 200 })
+  if (signedIn === undefined) return showSignIn(c, { request: sent.id, status: 200 })
+  const post = await storeRequest(c, sent)
+  if (post instanceof Response) return post
   // Somebody else signed in since the page was shown: ask the person who is there now (S-015).
   if (post.request.session_hash !== signedIn.sessionHash) return askConsent(c, { ...post, signedIn })
   const decision = post.get('decision')
@@ -64,7 +67,7 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
   return decision === 'approve' ? approve(c, post, signedIn) : deny(c, post, signedIn)
 }
 
-async function approve(c: Context<HttpEnvironment>, post: FormPost, signedIn: SignedIn): Promise<Response> {
+async function approve(c: Context<HttpEnvironment>, post: StoredFormPost, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const { person } = signedIn
   if (!(await isApproved(store.db, post.request.client_id, person.tenantId)))
@@ -80,7 +83,7 @@ async function approve(c: Context<HttpEnvironment>, post: FormPost, signedIn: Si
   return sendBack(c, callbackUrl(post.request.redirect_uri, { code }, post.request.state))
 }
 
-async function deny(c: Context<HttpEnvironment>, post: FormPost, signedIn: SignedIn): Promise<Response> {
+async function deny(c: Context<HttpEnvironment>, post: StoredFormPost, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const result = await transact(store.db, (tx) => decide(c, { tx, post, signedIn }))
   if (result === 'refused') return usedUp(c)
@@ -91,7 +94,7 @@ async function deny(c: Context<HttpEnvironment>, post: FormPost, signedIn: Signe
 
 function decide(
   c: Context<HttpEnvironment>,
-  { tx, post, signedIn }: { tx: Db; post: FormPost; signedIn: SignedIn },
+  { tx, post, signedIn }: { tx: Db; post: StoredFormPost; signedIn: SignedIn },
 ): Promise<'decided' | 'refused'> {
   return decideRequest(tx, {
     idHash: post.request.id_hash,

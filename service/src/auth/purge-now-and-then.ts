@@ -13,12 +13,13 @@ export function purgeNowAndThen({ store, clock }: ServiceContext): MiddlewareHan
     if (clock.nowMs() >= nextMs) {
       nextMs = clock.nowMs() + pauseMs
       // A database that cannot be written may still answer this request.
-      await purge(store.db, clock.nowMs()).catch(ignoreUnavailable)
+      const rows = await purge(store.db, clock.purgeMs()).catch(ignoreUnavailable)
+      if (rows === 'more') nextMs = clock.nowMs()
     }
     return next()
   }
 }
 
-function ignoreUnavailable(error: unknown): void {
+function ignoreUnavailable(error: unknown): undefined {
   if (failureOf(error) === 'other') throw error
 }

@@ -4,7 +4,7 @@ import { showError } from '../pages/error.tsx'
 import { showSignIn } from '../pages/sign-in.tsx'
 import { attemptSignIn, refusalOf } from './attempt-sign-in.ts'
 import { askConsent } from './consent.ts'
-import { readFormPost } from './form-post.ts'
+import { readFormPost, storeRequest } from './form-post.ts'
 import { endSignedIn, readSignedIn, startSignedIn } from './sign-in-session.ts'
 
 /** POST /auth/v1/sign-in, fields email and password. */
@@ -14,7 +14,9 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   const attempt = await attemptSignIn(c, { email: post.get('email') ?? '', password: post.get('password') ?? '' })
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long.')
   if (attempt.kind !== 'person') return showSignIn(c, { request: post.id, ...refusalOf(c, attempt) })
-  return askConsent(c, { ...post, signedIn: await startSignedIn(c, attempt.person), from: 'sign-in form' })
+  const stored = await storeRequest(c, post)
+  if (stored instanceof Response) return stored
+  return askConsent(c, { ...stored, signedIn: await startSignedIn(c, attempt.person), from: 'sign-in form' })
 }
 
 /** POST /auth/v1/sign-out: ends the session and asks again who is there. */

@@ -4,6 +4,8 @@ import type { DevControls } from '../service.ts'
 import { expireEveryAccessToken, saveSessionToken } from '../store/access-tokens.ts'
 import { revokeEveryRefreshToken } from '../store/grants.ts'
 import { findPersonByEmail } from '../store/people.ts'
+import type { Db } from '../store/store.ts'
+import { transact } from '../store/transact.ts'
 import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { seed } from './seed.ts'
@@ -14,14 +16,21 @@ const sessionTokenLifeMs = 12 * 60 * 60_000
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
+  /** An update does not see what a refresh inserts meanwhile; each refresh holds its grant. */
+  function onEveryGrant(change: (tx: Db) => Promise<void>): Promise<void> {
+    return transact(store.db, async (tx) => {
+      await store.lockGrants(tx)
+      await change(tx)
+    })
+  }
   return {
     nowMs: () => clock.nowMs(),
     advance: (ms) => clock.advance(ms),
     freeze: () => clock.freeze(),
     unfreeze: () => clock.unfreeze(),
     clockState: () => clock.state(),
-    expireAccessTokens: () => expireEveryAccessToken(store.db, clock.nowMs()),
-    revokeRefreshTokens: () => revokeEveryRefreshToken(store.db, clock.nowMs()),
+    expireAccessTokens: () => onEveryGrant((tx) => expireEveryAccessToken(tx, clock.nowMs())),
+    revokeRefreshTokens: () => onEveryGrant((tx) => revokeEveryRefreshToken(tx, clock.nowMs())),
     async mintSessionToken(email) {
       const person = await findPersonByEmail(store.db, email)
       if (person === undefined) throw new Error('nobody has this email address')

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { limits } from '../limits.ts'
 import type { Slots } from './prepare.ts'
 import { prepare } from './prepare.ts'
 import type { AuthorizationRequestTable } from './schema.ts'
@@ -8,26 +9,57 @@ export type AuthorizationRequest = Selectable<AuthorizationRequestTable>
 
 /** A request that nobody finishes is dropped after ten minutes. */
 export const requestLifeMs: number = 10 * 60_000
+const mostDroppedAtOnce = 1_000
 
 const insertRequest = prepare((db, request: Slots<AuthorizationRequest>) =>
-  db.insertInto('authorization_requests').values({
-    id_hash: request.id_hash,
-    browser_hash: request.browser_hash,
-    client_id: request.client_id,
-    redirect_uri: request.redirect_uri,
-    scope: request.scope,
-    state: request.state,
-    code_challenge: request.code_challenge,
-    refusal: request.refusal,
-    session_hash: request.session_hash,
-    consent_hash: request.consent_hash,
-    expires_ms: request.expires_ms,
-    decided_ms: request.decided_ms,
-  }),
+  db
+    .insertInto('authorization_requests')
+    .values({
+      id_hash: request.id_hash,
+      browser_hash: request.browser_hash,
+      client_id: request.client_id,
+      redirect_uri: request.redirect_uri,
+      scope: request.scope,
+      state: request.state,
+      code_challenge: request.code_challenge,
+      refusal: request.refusal,
+      session_hash: request.session_hash,
+      consent_hash: request.consent_hash,
+      expires_ms: request.expires_ms,
+      decided_ms: request.decided_ms,
+    })
+    // A sign-in page can be sent twice; what was decided meanwhile stays decided.
+    .onConflict((conflict) => conflict.column('id_hash').doNothing()),
 )
 
 export async function saveRequest(db: Db, request: AuthorizationRequest): Promise<void> {
   await insertRequest.run(db, request)
+}
+
+interface OldRequests {
+  sessionHash: string
+  keptIdHash: string
+}
+
+const dropOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
+  db
+    .deleteFrom('authorization_requests')
+    .where('session_hash', '=', sessionHash)
+    .where('id_hash', '!=', keptIdHash)
+    .where('id_hash', 'in', (old) =>
+      old
+        .selectFrom('authorization_requests')
+        .select('id_hash')
+        .where('session_hash', '=', sessionHash)
+        .orderBy('expires_ms', 'desc')
+        .limit(mostDroppedAtOnce)
+        .offset(limits.requestsPerSession),
+    ),
+)
+
+/** Keeps the newest requests of one sign-in session, this one among them. */
+export async function dropOldRequests(db: Db, old: OldRequests): Promise<void> {
+  await dropOld.run(db, old)
 }
 
 interface Asked {

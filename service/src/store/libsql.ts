@@ -1,9 +1,9 @@
-import { closeSync, openSync } from 'node:fs'
 import type { Kysely, SqliteDatabase } from 'kysely'
 import { SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import type { StoreDialect } from './dialect.ts'
 import { keepingFirstFailure } from './dialect.ts'
+import { makePrivate } from './private-file.ts'
 import { cachingStatements } from './statement-cache.ts'
 
 /** Another process that writes holds the file for milliseconds (A-41); waiting blocks every request of this one. */
@@ -30,7 +30,7 @@ function openLibsql(dataFile: string | undefined): SqliteDatabase {
 
 function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
-  createPrivately(dataFile)
+  makePrivate(dataFile)
   const database = new Database(dataFile)
   database.pragma(`busy_timeout = ${busyMs}`)
   database.pragma('journal_mode = WAL')
@@ -73,15 +73,6 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
       }
     },
     close: () => statements.close(),
-  }
-}
-
-/** Leaves a file that is there alone: closing it would give up the locks of another database on it in this process. */
-function createPrivately(dataFile: string): void {
-  try {
-    closeSync(openSync(dataFile, 'ax', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

@@ -7,6 +7,7 @@ import { createRegistryEvents } from './migration-003-registry-events.ts'
 import { addSearchIndexes } from './migration-004-search-indexes.ts'
 import { foldSearchText } from './migration-005-search-text.ts'
 import { keepNamesAsSent } from './migration-006-names-as-sent.ts'
+import { indexRequestsBySession } from './migration-007-requests-by-session.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -22,5 +23,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
     '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, dialect) },
     '005-search-text': { up: foldSearchText },
     '006-names-as-sent': { up: keepNamesAsSent },
+    '007-requests-by-session': { up: indexRequestsBySession },
   }
 }

@@ -12,6 +12,8 @@ export interface Store {
   readonly db: Db
   /** Until the transaction ends nothing is added that belongs to a tenant, a person, a client or a grant of now. */
   lockEverything(tx: Db): Promise<void>
+  /** Waits for every transaction on a grant, and lets none begin until this one ends. */
+  lockGrants(tx: Db): Promise<void>
   close(): Promise<void>
 }
 
@@ -27,7 +29,12 @@ export async function openStore(location: StoreLocation): Promise<Store> {
       throw new Error('the database could not be brought up to date', { cause: error })
     }
   }
-  return { db, lockEverything: (tx) => lockEverything(tx, dialect), close: () => db.destroy() }
+  return {
+    db,
+    lockEverything: (tx) => lockEverything(tx, dialect),
+    lockGrants: (tx) => dialect.lockRows(tx, 'grants'),
+    close: () => db.destroy(),
+  }
 }
 
 /** In the order in which everybody else locks rows, or two transactions would wait for each other. */

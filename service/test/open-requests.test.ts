@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import type { Service } from '../src/index.ts'
+import type { Page } from './login.ts'
+import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
+import { assemble } from './start.ts'
+
+let assembly: Assembly
+let service: Service
+beforeEach(async () => {
+  assembly = await assemble()
+  service = assembly.service
+})
+afterEach(() => service.close())
+
+async function rows(): Promise<number> {
+  return (await assembly.context.store.db.selectFrom('authorization_requests').select('id_hash').execute()).length
+}
+
+const ask = (browser: Browser, state?: string): Promise<Page> =>
+  browser.get(authorizeUrl(service, state === undefined ? {} : { state }).url)
+
+function signIn(browser: Browser, page: Page, name = 'ada'): Promise<Page> {
+  const { email, password } = personOf(service, name)
+  return browser.submit(page, signInPath, { email, password })
+}
+
+const approve = (browser: Browser, page: Page): Promise<Page> =>
+  browser.submit(page, consentPath, { decision: 'approve' })
+
+test('S-085 A-48 requests of strangers leave nothing behind, and each of them can still sign in', async () => {
+  const browsers = Array.from({ length: 50 }, () => new Browser(service.fetch))
+  const pages = await Promise.all(browsers.map((browser, index) => ask(browser, `state-${index}`)))
+  expect(await rows()).toBe(0)
+  const [browser, page] = [browsers[7] as Browser, pages[7] as Page]
+  // A wrong password changes nothing, and keeps nothing.
+  const refused = await browser.submit(page, signInPath, { email: 'ada@demo.example', password: 'wrong' })
+  expect([refused.status, await rows()]).toEqual([403, 0])
+  const done = await approve(browser, await signIn(browser, refused))
+  expect(new URL(done.next ?? '').searchParams.get('state')).toBe('state-7')
+  expect(await rows()).toBe(1)
+})
+
+test('S-014 S-024 A-48 a request that the page carries works in its browser, in its time, and to its end once', async () => {
+  const browser = new Browser(service.fetch)
+  const page = await ask(browser)
+  const carried = page.hidden(signInPath).request ?? ''
+  expect((await signIn(new Browser(service.fetch), page)).status).toBe(400)
+  const changed = carried.replace(/^(.{60})./, (_, start: string) => start + (carried[60] === 'A' ? 'B' : 'A'))
+  const { email, password } = personOf(service, 'ada')
+  expect((await browser.submit(page, signInPath, { email, password, request: changed })).status).toBe(400)
+  const first = await signIn(browser, page)
+  // Going back and signing in again goes on with the same request.
+  const second = await signIn(browser, page)
+  expect([first.status, second.status, await rows()]).toEqual([200, 200, 1])
+  expect(new URL((await approve(browser, second)).next ?? '').searchParams.get('code')).not.toBeNull()
+  expect((await signIn(browser, page)).status).toBe(400)
+  expect((await approve(browser, first)).status).toBe(400)
+  const late = await ask(browser)
+  service.dev.advance(10 * 60_000)
+  expect([(await signIn(browser, late)).status, await rows()]).toEqual([400, 1])
+})
+
+test('S-024 A-48 the page shows nothing of the request that it carries, and a request of 2 KiB of state fits', async () => {
+  const browser = new Browser(service.fetch)
+  const state = 'ä'.repeat(1_024)
+  const page = await ask(browser, state)
+  const carried = page.hidden(signInPath).request ?? ''
+  expect(Buffer.from(carried, 'base64url').toString('latin1')).not.toMatch(/redirect|callback|state/i)
+  const { email } = personOf(service, 'ada')
+  const refused = await browser.submit(page, signInPath, { email, password: 'ä'.repeat(1_024) })
+  expect(refused.status).toBe(403)
+  const done = await approve(browser, await signIn(browser, refused))
+  expect(new URL(done.next ?? '').searchParams.get('state')).toBe(state)
+})
+
+test('S-085 A-48 of one session the newest 20 requests stay open, and those of others are left alone', async () => {
+  const other = new Browser(service.fetch)
+  const pending = await signIn(other, await ask(other), 'rui')
+  const browser = new Browser(service.fetch)
+  const first = await signIn(browser, await ask(browser))
+  let last = first
+  for (let request = 0; request < 40; request += 1) {
+    service.dev.advance(1)
+    last = await ask(browser)
+  }
+  expect(await rows()).toBeLessThanOrEqual(1 + 21)
+  expect((await approve(browser, first)).status).toBe(400)
+  expect((await approve(browser, last)).next).toContain('code=')
+  expect((await approve(other, pending)).next).toContain('code=')
+})

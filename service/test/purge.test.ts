@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/app.ts'
+import { purge } from '../src/store/purge.ts'
+import type { Db } from '../src/store/store.ts'
+import { authorizeUrl, Browser, clientOf, login, refresh } from './login.ts'
+import { assemble, isOnPostgres } from './start.ts'
+
+let assembly: Assembly
+let db: Db
+beforeEach(async () => {
+  assembly = await assemble()
+  db = assembly.context.store.db
+})
+afterEach(() => assembly.service.close())
+
+async function count(table: 'sign_in_sessions' | 'refresh_tokens' | 'access_tokens' | 'grants'): Promise<number> {
+  const { rows } = await db
+    .selectFrom(table)
+    .select((select) => select.fn.countAll<number | string | bigint>().as('rows'))
+    .executeTakeFirstOrThrow()
+  return Number(rows)
+}
+
+test('S-052 data beyond one statement is removed in several, and what is left is said', async () => {
+  const { id } = await db.selectFrom('people').select('id').limit(1).executeTakeFirstOrThrow()
+  const session = (index: number) => ({ id_hash: `old-${index}`, person_id: id, created_ms: 0, seen_ms: 0 })
+  for (let at = 0; at < 42_000; at += 1_000) {
+    const rows = Array.from({ length: 1_000 }, (_, index) => session(at + index))
+    await db.insertInto('sign_in_sessions').values(rows).execute()
+  }
+  expect(await purge(db, Date.now())).toBe('more')
+  const left = await count('sign_in_sessions')
+  expect([left > 0, left < 42_000]).toEqual([true, true])
+  expect(await purge(db, Date.now())).toBe('done')
+  expect(await count('sign_in_sessions')).toBe(0)
+})
+
+test('S-052 an expired grant goes with all of its tokens, and others stay', async () => {
+  const client = clientOf(assembly.service, 'Demo public')
+  await login(assembly.service)
+  const { id } = await db.selectFrom('grants').select('id').executeTakeFirstOrThrow()
+  for (let at = 0; at < 2_500; at += 500) {
+    const rows = Array.from({ length: 500 }, (_, index) => ({
+      hash: `old-${at + index}`,
+      grant_id: id,
+      idle_expires_ms: 0,
+      used_ms: 0,
+      revoked_ms: null,
+      successor_hash: null,
+      successor_sealed: null,
+    }))
+    await db.insertInto('refresh_tokens').values(rows).execute()
+  }
+  await db.updateTable('grants').set({ expires_ms: 1 }).where('id', '=', id).execute()
+  const { refresh_token } = await login(assembly.service)
+  expect(await purge(db, Date.now())).toBe('done')
+  expect([await count('grants'), await count('refresh_tokens'), await count('access_tokens')]).toEqual([1, 1, 1])
+  expect((await refresh(assembly.service, client, refresh_token)).status).toBe(200)
+})
+
+test('S-057 A-42 a clock that a test moves ahead removes nothing that another process may still use', async () => {
+  await login(assembly.service)
+  assembly.service.dev.advance(31 * 24 * 60 * 60_000)
+  await new Browser(assembly.service.fetch).get(authorizeUrl(assembly.service).url)
+  expect([await count('grants'), await count('refresh_tokens'), await count('access_tokens')]).toEqual([1, 1, 1])
+})
+
+test('S-057 a clock that a test stopped keeps what has not expired by it', () => {
+  const { clock } = assembly.context
+  clock.freeze()
+  expect(clock.purgeMs()).toBeLessThanOrEqual(clock.nowMs())
+  clock.advance(60_000)
+  expect(clock.purgeMs()).toBeLessThanOrEqual(Date.now())
+})
+
+test.runIf(isOnPostgres())(
+  'S-052 F-36 rows that take longer to remove than a statement may are removed nevertheless',
+  async () => {
+    await sql`create function slowly() returns trigger language plpgsql as
+      'begin perform pg_sleep(0.003); return old; end'`.execute(db)
+    await sql`create trigger slowly before delete on sign_in_sessions for each row execute function slowly()`.execute(
+      db,
+    )
+    const { id } = await db.selectFrom('people').select('id').limit(1).executeTakeFirstOrThrow()
+    await sql`insert into sign_in_sessions (id_hash, person_id, created_ms, seen_ms)
+      select 'old-' || n, ${id}, 0, 0 from generate_series(1, 4000) n`.execute(db)
+    expect(await purge(db, Date.now())).toBe('done')
+    expect(await count('sign_in_sessions')).toBe(0)
+    await sql`drop function slowly cascade`.execute(db)
+  },
+  90_000,
+)
