@@ -56,9 +56,10 @@ test('S-014 S-024 A-48 a request that the page carries works in its browser, in 
   expect(new URL((await approve(browser, second)).next ?? '').searchParams.get('code')).not.toBeNull()
   expect((await signIn(browser, page)).status).toBe(400)
   expect((await approve(browser, first)).status).toBe(400)
-  const late = await ask(browser)
+  const stranger = new Browser(service.fetch)
+  const late = await ask(stranger)
   service.dev.advance(10 * 60_000)
-  expect([(await signIn(browser, late)).status, await rows()]).toEqual([400, 1])
+  expect([(await signIn(stranger, late)).status, await rows()]).toEqual([400, 1])
 })
 
 test('S-024 A-48 the page shows nothing of the request that it carries, and a request of 2 KiB of state fits', async () => {
