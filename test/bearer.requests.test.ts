@@ -17,6 +17,8 @@ const classes: Record<string, RequestClass> = {
   native: Request,
   'node-fetch': nodeFetch.Request as unknown as RequestClass,
   undici: undici.Request as unknown as RequestClass,
+  // Such as the one that servers put into the place of the platform's.
+  'a class that extends the platform’s': class extends Request {},
 }
 
 beforeAll(async () => {
@@ -30,7 +32,7 @@ beforeAll(async () => {
 
 afterEach(() => vi.unstubAllGlobals())
 
-describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici'])(
+describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that extends the platform’s'])(
   'with the Request of %s as the global one',
   (name) => {
     const make = (url: string, init?: RequestInit): Request => {
@@ -98,14 +100,38 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici'])(
 
     it('C-090 I6 a Request of another class than the global one is not judged', async () => {
       vi.unstubAllGlobals()
-      for (const [other, RequestClass] of Object.entries(classes)) {
-        if (other === name) continue
-        vi.stubGlobal('Request', classes[name])
+      for (const RequestClass of Object.values(classes)) {
+        const global = classes[name] as RequestClass
+        if (RequestClass === global || RequestClass.prototype instanceof global) continue
+        vi.stubGlobal('Request', global)
         expect(await sent(new RequestClass(api), 'reject')).toBe('origin_forbidden')
       }
     })
   },
 )
+
+describe('a global Request class that extends the platform’s', () => {
+  it('C-090 the Request itself is sent, so that its body is read once and no copy of it stays behind', async () => {
+    const Extended = class extends Request {}
+    vi.stubGlobal('Request', Extended)
+    const request = new Extended(api, { method: 'POST', body: 'text' })
+    const stub = apiStub(async ({ input, init }) => new Response(await new Request(input, init).text()))
+    const call = createBearerFetch('token', { baseUrl, fetch: stub.fetch })
+    expect(await (await call(request)).text()).toBe('text')
+    expect(stub.calls[0]?.input).toBe(request)
+    expect(request.bodyUsed).toBe(true)
+  })
+
+  it('C-090 I6 a getter of such a class does not stand for the URL that fetch goes by', async () => {
+    class Lying extends Request {
+      override get url(): string {
+        return api
+      }
+    }
+    vi.stubGlobal('Request', Lying)
+    expect(await sent(new Lying(elsewhere), 'reject')).toBe('origin_forbidden')
+  })
+})
 
 describe('what is neither text, URL nor Request', () => {
   const changing = (): { toString(): string } => ({ toString: alternating() })

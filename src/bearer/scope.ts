@@ -89,9 +89,18 @@ function textOf(input: FetchInput): string | undefined {
   })
 }
 
-/** What `fetch` goes by. Undefined where the URL is a property that can be set, as on React Native. */
+/**
+ * What `fetch` goes by: the innermost getter, since a server may put a class that extends the platform's into its place.
+ * Undefined where the URL is a property that can be set, as on React Native.
+ */
 function urlGetter(): (() => unknown) | undefined {
-  return Object.getOwnPropertyDescriptor(Request.prototype, 'url')?.get
+  let getter: (() => unknown) | undefined
+  let level: object | null = Request.prototype
+  while (level) {
+    getter = Object.getOwnPropertyDescriptor(level, 'url')?.get ?? getter
+    level = Object.getPrototypeOf(level)
+  }
+  return getter
 }
 
 /** A Request whose URL nobody can change while the token is waited for. */
