@@ -103,6 +103,34 @@ describe('sign-out in another realm', () => {
     expect(await there.session.getAccessToken()).toBe(next.accessToken)
   })
 
+  test('C-074 I5 a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const writes: (() => void)[] = []
+    let isBroken = false
+    const slow = async (operation: string): Promise<void> => {
+      if (operation === 'setItem') await new Promise<void>((resolve) => void writes.push(resolve))
+    }
+    const broken = async (operation: string): Promise<void> => {
+      if (isBroken && operation === 'getItem') throw new Error('no answer')
+    }
+    const here = realm({ storage: records.handle({ step: broken }) })
+    const there = realm({ storage: records.handle({ step: slow }) })
+    await here.session.signIn(service.issue())
+    const next = service.issue()
+    const signedIn = there.session.signIn(next)
+    await flush()
+    const out = here.session.signOut()
+    await flush()
+    expect(records.items.size).toBe(0)
+    isBroken = true
+    writes[0]?.()
+    await Promise.all([signedIn, out])
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
+    clock.advance(1_000)
+    expect(await there.session.getAccessToken()).toBe(next.accessToken)
+  })
+
   test('C-067 I4 a look during a sign-out takes up nothing that outlasts it', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()

@@ -42,7 +42,8 @@ async function leave(holder: SessionHolder, forgotten: Promise<boolean>): Promis
   // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
   const second = await attempted(() =>
     store.locked(async () => {
-      const stood = await sweep(store, (stored) => !isRecord(stored) || holder.isOver(stored.id))
+      // What cannot be read now may be the record of a later sign-in, unless the first removal failed.
+      const stood = await sweep(store, (stored) => (isRecord(stored) ? holder.isOver(stored.id) : !first))
       // A call may have taken up, meanwhile, what somebody else then removed.
       if (stood === 'absent') holder.adopt(stood)
     }),
