@@ -1,0 +1,122 @@
+import {
+  type BrowserAuth,
+  type BrowserAuthOptions,
+  createBrowserAuth,
+  indexedDbStorage,
+  webStorage,
+} from 'agent-auth/browser'
+import { AuthProvider, RequireSession, type SessionFallbackProps, useAuth } from 'agent-auth/react'
+import { act, createElement, type ReactElement, StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
+import { tokenService } from './token-service.ts'
+
+/** An `auth` whose service is in this process. */
+function authWith(options: Partial<BrowserAuthOptions> = {}): BrowserAuth {
+  const service = tokenService()
+  const auth = createBrowserAuth({
+    authUrl: 'https://auth.example.com',
+    baseUrl: 'https://api.example.com',
+    clientId: 'app',
+    redirectUri: `${location.origin}/callback`,
+    async fetch(input) {
+      if (!String(input).includes('/auth/v1/token')) return Response.json({ count: 12 })
+      const { accessToken, refreshToken } = service.issue()
+      return Response.json({ access_token: accessToken, refresh_token: refreshToken, expires_in: 3_600 })
+    },
+    ...options,
+  })
+  onTestFinished(() => auth.close())
+  return auth
+}
+
+const tokens = (accessToken: string) => ({ accessToken, obtainedAtMs: Date.now(), expiresAtMs: Date.now() + 3_600_000 })
+
+function Fallback({ status, error }: SessionFallbackProps): ReactElement {
+  return createElement('p', null, `${status} ${(error as { code?: string } | undefined)?.code ?? ''}`.trim())
+}
+
+function Protected(): ReactElement {
+  const { signOut } = useAuth()
+  return createElement('button', { type: 'button', onClick: () => void signOut() }, 'protected')
+}
+
+/** Renders a protected page in StrictMode; returns the element that shows it. */
+async function render(auth: BrowserAuth): Promise<HTMLElement> {
+  const element = document.body.appendChild(document.createElement('main'))
+  const root = createRoot(element)
+  const page = createElement(RequireSession, { fallback: Fallback }, createElement(Protected))
+  await act(async () => root.render(createElement(StrictMode, null, createElement(AuthProvider, { auth }, page))))
+  onTestFinished(async () => {
+    await act(async () => root.unmount())
+    element.remove()
+  })
+  return element
+}
+
+const shows = (element: HTMLElement, text: string): Promise<void> =>
+  vi.waitFor(async () => {
+    await act(async () => {})
+    expect(element.textContent).toBe(text)
+  })
+
+/** The browser and React entries, in an environment for unit tests that has a document and no navigation. */
+export function reactInDom(): void {
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true })
+  // These environments report a navigation instead of leaving the page.
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  afterEach(() => {
+    sessionStorage.clear()
+    localStorage.clear()
+    history.replaceState(null, '', '/')
+  })
+
+  it('shows a protected page to a signed-in user, and the fallback after the sign-out', async () => {
+    const auth = authWith()
+    await auth.session.signIn(tokens('of-ada'))
+    const element = await render(auth)
+    await shows(element, 'protected')
+    await act(async () => element.querySelector('button')?.click())
+    await shows(element, 'signed-out')
+  })
+
+  it('C-109 starts one login for a signed-out user, and finishes it at the callback', async () => {
+    history.replaceState(null, '', '/agents?page=2')
+    await shows(await render(authWith()), 'loading')
+    await vi.waitFor(() => expect(pendingStates()).toHaveLength(1))
+    history.replaceState(null, '', `/callback?code=a-code-of-this-test&state=${pendingStates()[0]}`)
+    const auth = authWith()
+    await shows(await render(auth), 'protected')
+    expect(location.pathname + location.search).toBe('/agents?page=2')
+    expect(await (await auth.fetch('/api/agents')).json()).toEqual({ count: 12 })
+  })
+
+  it('shows a login that the user declined', async () => {
+    await authWith().signIn()
+    history.replaceState(null, '', `/callback?error=access_denied&state=${pendingStates()[0]}`)
+    await shows(await render(authWith()), 'failed login_denied')
+  })
+
+  it('C-108 keeps two instances over localStorage in step', async () => {
+    const storage = webStorage(() => localStorage)
+    const [here, there] = [authWith({ storage }), authWith({ storage })]
+    await here.session.signIn(tokens('of-ada'))
+    await vi.waitFor(() => expect(there.session.state.status).toBe('signed-in'))
+    await there.signOut()
+    await vi.waitFor(() => expect(here.session.state.status).toBe('signed-out'))
+  })
+
+  it('F070 without IndexedDB the login lives in memory', async () => {
+    const events: string[] = []
+    const auth = authWith({ storage: indexedDbStorage(), onEvent: ({ type }) => events.push(type) })
+    expect((await auth.ready()).status).toBe('signed-out')
+    await auth.session.signIn(tokens('of-ada'))
+    await shows(await render(auth), 'protected')
+    expect(events).toEqual(['storage_degraded'])
+  })
+}
+
+function pendingStates(): string[] {
+  const index = JSON.parse(sessionStorage.getItem('agent-auth:login') ?? '[]') as [string, number, string][]
+  return index.map(([state]) => state)
+}
