@@ -5,6 +5,7 @@ import { baseUrl } from './support/signed-in.ts'
 import { respond, startWire, type Wire } from './support/wire.ts'
 
 const url = `${baseUrl}/agents`
+const ownProto = '{"__proto__":{"method":"DELETE","headers":{"x-own":"hidden"}}}'
 
 describe('settings that are not plain objects', () => {
   let wire: Wire
@@ -40,6 +41,7 @@ describe('settings that are not plain objects', () => {
       'PUT',
       'far',
     ],
+    ['members of an own __proto__, as JSON has them', () => JSON.parse(ownProto), 'GET', ''],
     [
       'headers of a prototype',
       () => Object.create({ method: 'POST', body: 'x', headers: { 'x-own': 'inherited' } }),

@@ -305,6 +305,9 @@ describe('platform errors that quote a secret', () => {
       `ftp://me:${made}@files.example.com/x`,
       `https://me:${made}@[no-address]/x`,
       `https://me:${made}@api.example.com:99999/x`,
+      `https://me:${made}#1@api.example.com/v1/x`,
+      `https://me:x/${made}?@api.example.com/v1/x`,
+      `https:/me:${made}@api.example.com:99999/x`,
       { toString: () => `https://me:${made}@api.example.com/v1/x` } as URL,
     ]) {
       const error: unknown = await call(target).catch((reason: unknown) => reason)

@@ -67,7 +67,10 @@ function remembered(judgeText: Judged): Judged {
 export function hasUserInfo(input: FetchInput): boolean {
   const text = textOf(input) ?? ''
   const url = parse(text, pageUrl())
-  return url ? `${url.username}${url.password}` !== '' : /^[^?#]*[/\\]{2}[^/\\?#]*@/.test(text)
+  if (url) return `${url.username}${url.password}` !== ''
+  // Where the text is no URL, a password may hold any character.
+  const [start] = /^(\s*[a-z][\w+.-]*:|[^?#]*?[/\\]{2})/i.exec(text) ?? []
+  return start !== undefined && text.includes('@', start.length)
 }
 
 function pageUrl(): string | undefined {

@@ -6,7 +6,8 @@ const taken = ['referrer', 'referrerPolicy', 'targetAddressSpace']
  * undefined ones do not. Web IDL, dictionary types; Fetch, the Request constructor.
  */
 export function settingsOf(init: RequestInit | null | undefined, request: Request | undefined): RequestInit {
-  const settings: Record<string, unknown> = {}
+  // Without a prototype, so that a member named __proto__ is one like any other.
+  const settings: Record<string, unknown> = Object.create(null)
   const add = (from: object, names: readonly string[]): void => {
     for (const name of names) {
       const value: unknown = Reflect.get(from, name)
