@@ -142,3 +142,38 @@ test('S-021 more keys than a hundred thousand are not kept: the one that failed 
   expect([throttle.waitMs('key 1'), throttle.waitMs('key 0')]).toEqual([minuteMs, 0])
   if (open.kind === 'go') open.settle('undecided')
 })
+
+test('S-021 attempts that are not compared push out no key that failed', async () => {
+  use({ stop: { failures: 2, delayMs: 24 * hourMs } })
+  expect(await attemptInTurn(2)).toEqual([0, 0])
+  for (let index = 0; index < 100_000; index += 1) {
+    const admission = await throttle.admit(`invented ${index}`)
+    if (admission.kind === 'go') admission.settle('undecided')
+  }
+  expect(throttle.waitMs('key')).toBe(24 * hourMs)
+})
+
+test('S-021 only a key that failed is remembered', async () => {
+  expect(await attempt('success')).toBe(0)
+  expect(throttle.waitMs('asked about')).toBe(0)
+  throttle.settle('not admitted', 'success')
+  expect(throttle.size).toBe(0)
+  expect(await attempt('failure')).toBe(0)
+  expect(throttle.size).toBe(1)
+  expect(await attempt('success')).toBe(0)
+  expect(throttle.size).toBe(0)
+})
+
+test('S-021 a success forgets failures, but no delay that a failure beside it brought', async () => {
+  use({ freeFailures: 2 })
+  const [first, second] = [await throttle.admit('key'), await throttle.admit('key')]
+  throttle.settle('key', 'failure')
+  throttle.settle('key', 'failure')
+  for (const [admission, result] of [
+    [first, 'failure'],
+    [second, 'success'],
+  ] as const) {
+    if (admission.kind === 'go') admission.settle(result)
+  }
+  expect([throttle.waitMs('key'), throttle.size]).toEqual([minuteMs, 1])
+})

@@ -13,6 +13,9 @@ export interface FailureRecord {
 export interface FailureRecords {
   /** The record of a key, a new one if there is none or it is over. */
   of(key: string): FailureRecord
+  /** The record of a key, if there is one that is not over. */
+  known(key: string): FailureRecord | undefined
+  forget(key: string): void
   /** Makes this key the last one that would make room for another. */
   renew(key: string): void
   clear(): void
@@ -33,18 +36,26 @@ export function createFailureRecords(clock: ServiceClock, rememberMs: number): F
     // Where nothing could go, looking again at each new key would take longer and longer.
     sweepAtSize = Math.max(sweepFromSize, 2 * records.size)
   }
+  function known(id: string): FailureRecord | undefined {
+    const record = records.get(id)
+    return record === undefined || isOver(record, clock.nowMs()) ? undefined : record
+  }
   return {
     of(key) {
       const nowMs = clock.nowMs()
       const id = idOf(key)
-      const known = records.get(id)
-      if (known !== undefined && !isOver(known, nowMs)) return known
+      const record = known(id)
+      if (record !== undefined) return record
       records.delete(id)
       if (records.size >= sweepAtSize) sweep(nowMs)
       if (records.size >= mostFailureRecords) records.delete(oldestIdle(records) ?? '')
       const fresh = { failures: 0, underWay: 0, waiting: [], blockedUntilMs: 0, forgetAtMs: nowMs + rememberMs }
       records.set(id, fresh)
       return fresh
+    },
+    known: (key) => known(idOf(key)),
+    forget(key) {
+      records.delete(idOf(key))
     },
     renew(key) {
       const record = records.get(idOf(key))

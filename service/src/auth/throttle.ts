@@ -49,11 +49,18 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
 
   function count(key: string, record: FailureRecord, result: AttemptResult): void {
     if (result === 'success' && policy.afterSuccess === 'forget') record.failures = 0
-    if (result !== 'failure') return
+    if (result !== 'failure') {
+      forgetUnlessNeeded(key, record)
+      return
+    }
     record.failures += 1
     record.blockedUntilMs = clock.nowMs() + delayAfter(record.failures, policy)
     record.forgetAtMs = record.blockedUntilMs + policy.rememberMs
     records.renew(key)
+  }
+  /** Keys cost a stranger nothing, so only a failure, which costs a hash, may push out another key. */
+  function forgetUnlessNeeded(key: string, { failures, underWay, blockedUntilMs }: FailureRecord): void {
+    if (failures === 0 && underWay === 0 && blockedUntilMs <= clock.nowMs()) records.forget(key)
   }
   function leave(key: string, record: FailureRecord, result: AttemptResult): void {
     record.underWay -= 1
@@ -76,7 +83,7 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
         await new Promise<void>((resolve) => record.waiting.push(resolve))
       }
     },
-    waitMs: (key) => Math.max(0, records.of(key).blockedUntilMs - clock.nowMs()),
+    waitMs: (key) => Math.max(0, (records.known(key)?.blockedUntilMs ?? 0) - clock.nowMs()),
     settle: (key, result) => count(key, records.of(key), result),
     clear: () => records.clear(),
     get size() {
