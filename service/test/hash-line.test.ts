@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import type { AttemptLane, Passwords } from '../src/auth/passwords.ts'
+import type { AttemptPlace } from '../src/auth/hash-line.ts'
+import type { Passwords } from '../src/auth/passwords.ts'
 import { createPasswords } from '../src/auth/passwords.ts'
 
 /** Hashes that end when the test says so, in the order in which they began. */
@@ -32,8 +33,12 @@ async function endOne(): Promise<void> {
   await setImmediate()
 }
 
-function attempts(count: number, lane: AttemptLane = 'stranger'): Promise<string>[] {
-  return Array.from({ length: count }, (_, index) => passwords.verify(`${lane} ${index}`, undefined, lane))
+/** One attempt at each of so many accounts. */
+function attempts(count: number, lane: AttemptPlace['lane'] = 'stranger'): Promise<string>[] {
+  return Array.from({ length: count }, (_, index) => {
+    const password = `${lane} ${index}`
+    return passwords.verify(password, undefined, { lane, account: password })
+  })
 }
 
 test('S-021 two slow hashes run at once, thirty-two attempts wait, and the next are busy without a hash', async () => {
@@ -49,14 +54,14 @@ test('S-021 two slow hashes run at once, thirty-two attempts wait, and the next 
   }
   expect(new Set(await Promise.all(all.slice(0, 34)))).toEqual(new Set(['mismatch']))
   expect(begun).toHaveLength(34)
-  const again = passwords.verify('right-password', stored, 'stranger')
+  const again = passwords.verify('right-password', stored, { lane: 'stranger', account: 'the last' })
   await endOne()
   expect(await again).toBe('match')
 })
 
 test('S-020 an account that exists waits in the same line as one that does not', async () => {
   const all = attempts(34)
-  const known = passwords.verify('wrong-password', stored, 'stranger')
+  const known = passwords.verify('wrong-password', stored, { lane: 'stranger', account: 'the last' })
   expect([await known, begun.length]).toEqual(['busy', 2])
   while (running.length > 0) await endOne()
   await Promise.all(all)
@@ -78,7 +83,7 @@ test('S-089 what waits is dropped at the end, and nothing waits any more', async
   await setImmediate()
   passwords.dropWaiting()
   expect(new Set(await Promise.all(all.slice(2)))).toEqual(new Set(['busy']))
-  expect(await passwords.verify('late', undefined, 'device')).toBe('busy')
+  expect(await passwords.verify('late', undefined, { lane: 'device', account: 'late' })).toBe('busy')
   while (running.length > 0) await endOne()
   expect(new Set(await Promise.all(all.slice(0, 2)))).toEqual(new Set(['mismatch']))
   expect(begun).toHaveLength(2)
@@ -94,6 +99,41 @@ test('S-021 a hash that fails gives its turn on', async () => {
       throw new Error('out of memory')
     },
   })
-  const results = await Promise.allSettled(Array.from({ length: 6 }, () => failing.verify('a', undefined, 'stranger')))
+  const results = await Promise.allSettled(
+    ['a', 'b', 'c', 'd', 'e', 'e'].map((account) => failing.verify('a', undefined, { lane: 'stranger', account })),
+  )
   expect([failures, ...new Set(results.map(({ status }) => status))]).toEqual([6, 'rejected'])
+})
+
+test.each(['device', 'stranger'] as const)(
+  'S-021 of one account one %s attempt is hashed at a time and four wait, so that others get their turn beside it',
+  async (lane) => {
+    const same = Array.from({ length: 40 }, (_, index) =>
+      passwords.verify(`same ${index}`, undefined, { lane, account: 'same' }),
+    )
+    await setImmediate()
+    expect(begun).toEqual(['same 0'])
+    expect(new Set(await Promise.all(same.slice(5)))).toEqual(new Set(['busy']))
+    const others = [...attempts(1, 'stranger'), ...attempts(1, 'device')]
+    await setImmediate()
+    expect(begun).toEqual(['same 0', 'stranger 0'])
+    while (running.length > 0) await endOne()
+    expect(new Set(await Promise.all([...same.slice(0, 5), ...others]))).toEqual(new Set(['mismatch']))
+    expect(begun.filter((password) => password.startsWith('same'))).toEqual([0, 1, 2, 3, 4].map((n) => `same ${n}`))
+  },
+)
+
+test('S-021 strangers who try an account keep none of its own browsers waiting', async () => {
+  const stranger = passwords.verify('of a stranger', undefined, { lane: 'stranger', account: 'same' })
+  const own = passwords.verify('of the owner', undefined, { lane: 'device', account: 'same' })
+  await setImmediate()
+  expect(begun).toEqual(['of a stranger', 'of the owner'])
+  while (running.length > 0) await endOne()
+  await Promise.all([stranger, own])
+})
+
+test('S-089 once the line is dropped, no attempt begins a hash although none runs', async () => {
+  passwords.dropWaiting()
+  expect(await passwords.verify('late', undefined, { lane: 'device', account: 'late' })).toBe('busy')
+  expect(begun).toEqual([])
 })

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { mostDeviceAccounts } from '../src/auth/device.ts'
 import { mostFailureRecords } from '../src/auth/failure-records.ts'
-import { hashRetryMs, mostHashesAtOnce, mostHashesWaiting } from '../src/auth/hash-line.ts'
+import { hashRetryMs, mostHashesAtOnce, mostHashesWaiting, mostHashesWaitingPerAccount } from '../src/auth/hash-line.ts'
 import { throttlePolicies } from '../src/auth/throttles.ts'
 import { helpText } from '../src/cli-text.ts'
 
@@ -15,7 +15,7 @@ async function assumption(id: string): Promise<string> {
 }
 
 test('S-021 the limits of hashing are those that ASSUMPTIONS.md and --help name', async () => {
-  expect([mostHashesAtOnce, mostHashesWaiting, hashRetryMs]).toEqual([2, 32, 5_000])
+  expect([mostHashesAtOnce, mostHashesWaiting, mostHashesWaitingPerAccount, hashRetryMs]).toEqual([2, 32, 4, 5_000])
   const row = await assumption('A-70')
   for (const text of ['2 slow hashes run at once', '32 attempts', '`Retry-After: 5`']) expect(row).toContain(text)
   expect(helpText).toContain('2 passwords are hashed at once and 32 attempts wait; the next gets 503')

@@ -34,8 +34,8 @@ test('S-019 passwords are scrypt with N=2^17, r=8, p=1 and a salt, and taken as 
   const long = ` ${'p'.repeat(1_022)} `
   const stored = await passwords.hash(long)
   expect(stored).toMatch(/^scrypt\$131072\$8\$1\$[A-Za-z0-9_-]{22}\$[A-Za-z0-9_-]{43}$/)
-  expect(await passwords.verify(long, stored, 'stranger')).toBe('match')
-  expect(await passwords.verify(long.trim(), stored, 'stranger')).toBe('mismatch')
+  expect(await passwords.verify(long, stored, { lane: 'stranger', account: 'a@x.example' })).toBe('match')
+  expect(await passwords.verify(long.trim(), stored, { lane: 'stranger', account: 'a@x.example' })).toBe('mismatch')
   expect(stored).not.toBe(await passwords.hash(long))
 })
 
@@ -67,9 +67,9 @@ test('S-019 a hash with weaker parameters is renewed at the next sign-in', async
 test('S-019 1,024 characters are taken, 1,025 are refused without hashing', async () => {
   const lengths: number[] = []
   const { verify, ...others } = assembly.context.passwords
-  const counting: typeof verify = (password, stored, lane) => {
+  const counting: typeof verify = (password, stored, place) => {
     lengths.push(password.length)
-    return verify(password, stored, lane)
+    return verify(password, stored, place)
   }
   Object.assign(assembly.context, { passwords: { ...others, verify: counting } })
   expect((await trySignIn(personOf(service, 'ada').email, 'p'.repeat(1_024))).status).toBe(403)
@@ -78,19 +78,24 @@ test('S-019 1,024 characters are taken, 1,025 are refused without hashing', asyn
 })
 
 test('S-021 a browser that signed in before waits for its hash before strangers', async () => {
-  const lanes: string[] = []
+  const places: string[][] = []
   const { verify, ...others } = assembly.context.passwords
-  const noting: typeof verify = (password, stored, lane) => {
-    lanes.push(lane)
-    return verify(password, stored, lane)
+  const noting: typeof verify = (password, stored, place) => {
+    places.push([place.lane, place.account])
+    return verify(password, stored, place)
   }
   Object.assign(assembly.context, { passwords: { ...others, verify: noting } })
   await signIn()
   browser.forget('session')
   await signIn()
   browser.forget('session')
-  await trySignIn(personOf(service, 'rui').email, 'wrong-password')
-  expect(lanes).toEqual(['stranger', 'device', 'stranger'])
+  await trySignIn(` ${personOf(service, 'rui').email.toUpperCase()}`, 'wrong-password')
+  const [ada, rui] = [personOf(service, 'ada').email, personOf(service, 'rui').email]
+  expect(places).toEqual([
+    ['stranger', ada],
+    ['device', ada],
+    ['stranger', rui],
+  ])
 })
 
 test('S-020 an unknown person and a wrong password get the same answer', async () => {

@@ -2,11 +2,11 @@ import type { Context } from 'hono'
 import { clientAddressOf, nearestAddressOf } from '../http/client-address.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { readDevice } from './device.ts'
-import type { AttemptLane } from './passwords.ts'
+import type { AttemptPlace } from './hash-line.ts'
 import type { Admitted, Throttle, TooSoon } from './throttle.ts'
 
 export interface AdmittedSignIn extends Admitted {
-  lane: AttemptLane
+  lane: AttemptPlace['lane']
 }
 
 /**
@@ -27,7 +27,7 @@ export async function admitSignIn(c: Context<HttpEnvironment>, email: string): P
 }
 
 /** Always in this order, so that no two attempts wait for each other. */
-async function admitBy(gates: [Throttle, string][], lane: AttemptLane): Promise<AdmittedSignIn | TooSoon> {
+async function admitBy(gates: [Throttle, string][], lane: AttemptPlace['lane']): Promise<AdmittedSignIn | TooSoon> {
   const passed: Admitted[] = []
   for (const [throttle, key] of gates) {
     const admission = await throttle.admit(key)

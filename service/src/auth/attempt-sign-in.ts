@@ -3,8 +3,8 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import type { PersonRecord } from '../store/people.ts'
 import { findPersonByEmail, savePasswordHash } from '../store/people.ts'
 import { admitSignIn } from './admit-sign-in.ts'
+import type { AttemptPlace } from './hash-line.ts'
 import { hashRetryMs } from './hash-line.ts'
-import type { AttemptLane } from './passwords.ts'
 import type { AttemptResult } from './throttle.ts'
 
 /** What came of an email address and a password; written to the journal already. */
@@ -63,11 +63,11 @@ function waitText(seconds: number): string {
 
 async function checkPassword(
   c: Context<HttpEnvironment>,
-  { email, password, lane }: { email: string; password: string; lane: AttemptLane },
+  { email, password, lane }: { email: string; password: string; lane: AttemptPlace['lane'] },
 ): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' | 'busy' }> {
   const { store, passwords } = c.get('service')
   const person = await findPersonByEmail(store.db, email)
-  const result = await passwords.verify(password, person?.passwordHash, lane)
+  const result = await passwords.verify(password, person?.passwordHash, { lane, account: email })
   if (result === 'busy') return { person, proof: 'busy' }
   if (person === undefined || result === 'mismatch' || !person.active) return { person, proof: 'wrong' }
   if (!passwords.isCurrent(person.passwordHash)) {

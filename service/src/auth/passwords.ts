@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto'
-import type { HashLane } from './hash-line.ts'
+import type { AttemptPlace } from './hash-line.ts'
 import { createHashLine } from './hash-line.ts'
 import { keyedHash, randomSecret, sameText } from './secrets.ts'
 
@@ -15,13 +15,11 @@ export interface Passwords {
    * Compares a password with a stored hash. Without one it does the same work and says no, so that time does not tell
    * who exists (S-020). `busy` means that too many others wait for a slow hash: nothing was compared (A-70).
    */
-  verify(password: string, stored: string | undefined, lane: AttemptLane): Promise<'match' | 'mismatch' | 'busy'>
+  verify(password: string, stored: string | undefined, place: AttemptPlace): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean
   /** Answers `busy` to every attempt that waits. */
   dropWaiting(): void
 }
-
-export type AttemptLane = Exclude<HashLane, 'own'>
 
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
 const scryptPrefix = `scrypt$${cost.N}$${cost.r}$${cost.p}$`
@@ -49,23 +47,23 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
   const line = createHashLine()
   const dummy = scheme === 'scrypt' ? `${scryptPrefix}${randomSalt()}$${randomSecret()}` : keyedPrefix + randomSecret()
 
-  async function matches(password: string, stored: string, lane: AttemptLane): Promise<boolean | 'busy'> {
+  async function matches(password: string, stored: string, place: AttemptPlace): Promise<boolean | 'busy'> {
     if (stored.startsWith(keyedPrefix)) return sameText(keyedPrefix + keyedHash(key, password), stored)
     const [name, n, r, p, salt] = stored.split('$')
     if (name !== 'scrypt' || salt === undefined) return false
     const stretch = { N: Number(n), r: Number(r), p: Number(p) }
-    const derived = await line.run(lane, () => derive(password, salt, stretch))
+    const derived = await line.run(place, () => derive(password, salt, stretch))
     return derived === 'busy' ? 'busy' : sameText(`scrypt$${n}$${r}$${p}$${salt}$${derived}`, stored)
   }
   return {
     async hash(password) {
       if (scheme === 'keyed' && generated.test(password)) return keyedPrefix + keyedHash(key, password)
       const salt = randomSalt()
-      return `${scryptPrefix}${salt}$${await line.run('own', () => derive(password, salt, cost))}`
+      return `${scryptPrefix}${salt}$${await line.run({ lane: 'own' }, () => derive(password, salt, cost))}`
     },
-    async verify(password, stored, lane) {
+    async verify(password, stored, place) {
       if (password.length > longest) return 'mismatch'
-      const isMatch = await matches(password, stored ?? dummy, lane)
+      const isMatch = await matches(password, stored ?? dummy, place)
       if (isMatch === 'busy') return 'busy'
       return isMatch && stored !== undefined && password.length >= shortest ? 'match' : 'mismatch'
     },
