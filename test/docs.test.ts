@@ -49,6 +49,23 @@ test('every relative link and picture of every page leads to a file, and its anc
   expect(pages.flatMap(({ text }) => linksOf(text)).length).toBeGreaterThan(50)
 })
 
+/** Returns the table rows of a page that have another number of cells than the head of their table. */
+function raggedRowsOf(text: string): string[] {
+  const tables = text.replace(/```[\s\S]*?```/g, '').match(/(?:^\|.*\n)+/gm) ?? []
+  const cells = (row: string): number => row.replaceAll('\\|', '').split('|').length
+  return tables.flatMap((table) => {
+    const rows = table.trim().split('\n')
+    return rows.filter((row) => cells(row) !== cells(rows[0] ?? ''))
+  })
+}
+
+test('every row of every table has as many cells as the head of the table', () => {
+  const table = '| a | b |\n|---|---|\n| c | `d\\|e` |\n| f | g | h |\n| i |\n'
+  expect(raggedRowsOf(table)).toEqual(['| f | g | h |', '| i |'])
+  const ragged = pages.flatMap(({ path, text }) => raggedRowsOf(text).map((row) => `${relative(root, path)}: ${row}`))
+  expect(ragged).toEqual([])
+})
+
 test('every command that a page names is there', () => {
   const named = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/\bnpm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name = '']) => ({
