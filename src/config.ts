@@ -155,7 +155,7 @@ function checkValues({ clientId, clientSecret, issuer, issuerParameter, scope, t
   if (issuer === '' || (issuer === undefined && issuerParameter === 'required'))
     invalid('issuer must be text, and there for issuerParameter: required')
   if (clientSecret === undefined) return
-  if (!clientSecret) invalid('clientSecret must be text')
+  if (!clientSecret) invalid('clientSecret is empty. Set it, or leave it out')
   if ('document' in globalThis || 'importScripts' in globalThis)
     invalid('a browser cannot keep a clientSecret: use a public client or a backend')
 }

@@ -42,7 +42,9 @@ describe('the options of a backend', () => {
 
   test.each<[string, object, string]>([
     ['proxy', { proxy: 'GET /api/x' }, 'proxy must be a list'],
-    ['proxy', { proxy: [/x/] }, 'proxy must be a list of METHOD /path/:param'],
+    ['proxy', { proxy: [/x/] }, 'proxy[0] must be METHOD /path/:param'],
+    ['proxy', { proxy: ['GET /api/x', 'get /api/y'] }, 'proxy[1] must be METHOD /path/:param'],
+    ['proxy', { proxy: ['GET /api/x', 'POST /api/x/{id}'] }, 'such as GET /api/agents/:id'],
     ['proxyHeaders', { proxyHeaders: ['x-tenant-id'] }, 'proxyHeaders needs an object'],
     ['proxyHeaders', { proxyHeaders: { requests: ['x-a'] } }, 'requests is not an option of proxyHeaders. Use request'],
     ['proxyHeaders', { proxyHeaders: { request: 'x-a' } }, 'proxyHeaders.request must be a list'],

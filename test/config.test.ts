@@ -188,6 +188,11 @@ describe('other options', () => {
     },
   )
 
+  it('C-007 an empty clientSecret is called empty', async () => {
+    const message = 'Configuration: clientSecret is empty. Set it, or leave it out.'
+    expect(await failure(() => configWith({ clientSecret: '' }))).toMatchObject({ ...invalid, message })
+  })
+
   it.each([1_000, 10_000, 60_000])('C-037 timeoutMs %d is within bounds', (timeoutMs) => {
     expect(configWith({ timeoutMs }).timeoutMs).toBe(timeoutMs)
   })

@@ -2,7 +2,7 @@ import { isAgentAuthError } from '../errors.ts'
 import { failed, failedWith } from './answers.ts'
 import { callback, type Logins } from './callback.ts'
 import { causeOf } from './error-cause.ts'
-import { type BackendSession, getSession, type SessionSource } from './get-session.ts'
+import { type BackendSession, getSession, requestProblem, type SessionSource } from './get-session.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
 import { type BackendContext, type BackendOptions, backendContext } from './options.ts'
@@ -16,7 +16,8 @@ export interface Backend {
   handle(request: Request): Promise<Response | null>
   /**
    * Whose request this is, for server code, or the session of a `key` that was kept for work without a request. Sends
-   * nothing and sets no cookie, so that it may be used where only reading is allowed. Rejects with `storage_failed`.
+   * nothing and sets no cookie, so that it may be used where only reading is allowed. Rejects with `storage_failed`, and with
+   * `config_invalid` for the request objects of Node, Express and Fastify.
    */
   getSession(source: SessionSource): Promise<BackendSession>
 }
@@ -37,6 +38,8 @@ export function createBackend(options: BackendOptions): Backend {
   ])
   return Object.freeze<Backend>({
     async handle(request) {
+      const problem = requestProblem('handle', request)
+      if (problem) return failed(500, { code: 'config_invalid', message: `Configuration: ${problem}.` })
       let route = request.method
       try {
         const found = findRoute(context, own, request)

@@ -1,4 +1,5 @@
 import { createBearerFetch } from '../bearer.ts'
+import { invalid } from '../config/invalid.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../session.ts'
 import type { BackendContext } from './options.ts'
 import { findSession } from './session-cookie.ts'
@@ -29,6 +30,10 @@ export interface SignedInSession extends AccessTokenSource {
 export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
+  if (!isObject(source) || !('key' in source)) {
+    const problem = requestProblem('getSession', source)
+    if (problem) invalid(problem)
+  }
   const key = 'key' in source ? source.key : (await findSession(context, source)).key
   const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
   if (key === undefined || state?.status !== 'signed-in') return { status: 'signed-out' }
@@ -46,6 +51,17 @@ export async function getSession(context: BackendContext, source: SessionSource)
     ...tokens,
     signOut: () => context.live.use(key, ({ session }) => session.signOut()),
   }
+}
+
+/** Returns what is wrong with a request object of Node, Express or Fastify, whose headers are a plain object. */
+export function requestProblem(name: string, source: unknown): string | undefined {
+  const headers = isObject(source) && 'headers' in source ? source.headers : undefined
+  if (isObject(headers) && 'get' in headers) return undefined
+  return `${name} needs a Request of the Fetch API. For node:http, Express or Fastify, see docs/backend.md`
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function tokensOf({ live }: BackendContext, key: string): AccessTokenSource {

@@ -59,6 +59,11 @@ function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnviron
 
 /** A caller that may not use the API does not learn what it has (A-52). */
 async function noEndpoint(c: Context<HttpEnvironment>): Promise<never> {
+  const { authUrl, dev } = c.get('service').config
+  if (dev === 'on' && /\/auth\/v1\/(authorize|token)$/.test(c.req.path)) {
+    const message = `this is the API: set authUrl to the authorization server, ${authUrl}`
+    throw new ApiError({ status: 404, type: 'not_found', message })
+  }
   checkAccess(await authenticate(c))
   throw new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })
 }

@@ -40,9 +40,17 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())
-  app.notFound((c) => showError(c, 404, 'There is nothing at this address.'))
+  app.notFound((c) => showError(c, 404, 'There is nothing at this address.', addressFixes(c.req.path, service.config)))
   app.onError((error, c) => fail(c, error))
   return app
+}
+
+/** Says which of the two addresses of the configuration is wrong, where the path shows it. */
+function addressFixes(path: string, { authUrl, baseUrl, dev }: ServiceContext['config']): readonly string[] {
+  if (dev === 'off') return []
+  if (/.\/auth\/v1\/(authorize|token)$/.test(path)) return [`Set authUrl to ${authUrl}, without a path.`]
+  if (path.startsWith('/api/')) return [`This is the authorization server. Set baseUrl to the API, ${baseUrl}.`]
+  return []
 }
 
 function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {

@@ -1,4 +1,4 @@
-import { AgentAuthError } from '../../errors.ts'
+import { invalid } from '../../config/invalid.ts'
 
 /** One thing that may be called through the backend. */
 export interface ProxyRoute {
@@ -12,12 +12,11 @@ const template = /^(GET|HEAD|POST|PUT|PATCH|DELETE) ((?:\/(?::\w+|[\w~-][\w.~-]*
 
 /** Checks the list; throws `config_invalid`. */
 export function proxyRoutes(templates: readonly string[], basePath: string): readonly ProxyRoute[] {
-  return templates.map((text) => {
+  return templates.map((text, at) => {
     const [, method, path] = template.exec(text) ?? []
     if (!method || !path || `${path}/`.startsWith(`${basePath}/`))
-      throw new AgentAuthError(
-        'config_invalid',
-        'proxy must be a list of METHOD /path/:param, of plain segments and outside basePath.',
+      invalid(
+        `proxy[${at}] must be METHOD /path/:param, such as GET /api/agents/:id: capitals, plain segments, not under basePath`,
       )
     return { template: text, method, segments: path.split('/') }
   })
