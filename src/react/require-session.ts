@@ -3,7 +3,7 @@ import { invalid } from '../config/invalid.ts'
 import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
 import { useAuth } from './auth-provider.ts'
 
-/** What a `RequireSession` gives to its `fallback`. */
+/** What `RequireSession` passes to its `fallback`. */
 export interface SessionFallbackProps {
   /**
    * `loading`: it is not known yet whether the user is signed in, or the page leaves for the login. `signed-out`: the session
@@ -16,6 +16,7 @@ export interface SessionFallbackProps {
   readonly signIn: () => void
 }
 
+/** What `RequireSession` takes. */
 export interface RequireSessionProps {
   /** Shown if the user is signed in. */
   readonly children?: ReactNode
@@ -28,8 +29,8 @@ export interface RequireSessionProps {
 const propKinds: OptionKinds<Omit<RequireSessionProps, 'children'>> = { fallback: checkedElsewhere, returnTo: 'string' }
 
 /**
- * Shows its children to a signed-in user and `fallback` to others. If nobody is signed in when the page starts, it starts a
- * login by redirect; after a sign-out, a failure or an ended session it waits for a click. Throws `config_invalid`.
+ * Shows its children to a signed-in user and `fallback` to others. If the user is signed out when the page starts, it starts
+ * a login by redirect; after a sign-out, a failure or an ended session it waits for a click. Throws `config_invalid`.
  */
 export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {
   checkOptions('RequireSession', props, propKinds)
