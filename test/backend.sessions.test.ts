@@ -225,6 +225,48 @@ describe('a store that fails', () => {
     expect(refreshes(rig)).toBe(1)
   })
 
+  test.each([0, 1, 2, 3, 4])(
+    'C-056 I4 a write that lands although it failed, then %i reads that fail: a login that succeeded ends with a logout elsewhere',
+    async (fails) => {
+      let isLossy = false
+      let failing = 0
+      const inner = memoryStorage()
+      const sessions = steppedStorage(
+        (operation) => {
+          if (operation === 'getItem' && failing-- > 0) throw new Error('ETIMEDOUT')
+        },
+        {
+          ...inner,
+          async setItem(name, value) {
+            await inner.setItem(name, value)
+            if (!isLossy) return
+            isLossy = false
+            failing = fails
+            throw new Error('ETIMEDOUT')
+          },
+        },
+      )
+      const { clock, later } = together()
+      const rig = await rigOf({ backend: { sessions, clock } })
+      const here = rig.browser()
+      isLossy = true
+      const { status } = await here.logIn()
+      failing = 0
+      expect(status).toBe(fails < 2 ? 200 : 503)
+      if (status !== 200) {
+        expect([...here.cookies]).toEqual([])
+        return
+      }
+      const cookie = here.session()
+      const there = rig.browser(rig.another())
+      there.setCookie(...cookie)
+      expect((await there.logOut()).status).toBe(200)
+      here.setCookie(...cookie)
+      later(rig, 10_000)
+      expect([(await here.call()).status, (await here.call()).status]).toEqual([401, 401])
+    },
+  )
+
   test('C-067 F097 down at logout: the browser is signed out, and told that the record may be left', async () => {
     let down = false
     const sessions = steppedStorage(() => {

@@ -3,8 +3,7 @@ import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
 import { present } from '../present.ts'
-import { isRecord, sessionName } from '../session/record.ts'
-import { readOr } from '../session/saving.ts'
+import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
 import { sessionStore } from '../session/store.ts'
 import { answer, statusOf } from './answers.ts'
 import { cookieLine } from './cookies.ts'
@@ -67,7 +66,7 @@ async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Gra
   const name = sessionName(config, key)
   // Not the lock of the record, which the sign-in itself takes.
   await sessionStore(sessions, `${name}:login`).locked(() =>
-    live.use(key, async ({ session }) => {
+    live.use(key, async ({ session, records }) => {
       // Also finds out, before the code is spent, whether the store answers.
       const { status, reason } = await session.ready()
       if (status === 'signed-in' || reason === 'expired') return
@@ -75,8 +74,9 @@ async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Gra
       await session.signIn(tokens)
       // A write reported as failed may have taken effect: the session must know, or it would undo a logout elsewhere.
       await session.resume()
-      // Where it cannot be read either, the code is spent all the same: this must not look like a store that failed before.
-      if (isRecord(await readOr(sessionStore(sessions, name), 'absent'))) return
+      // So only what it has written or read itself counts. Where it could not read, the code is spent all the same: this must
+      // not look like a store that failed before.
+      if (isRecord(decodeRecord(name, records.last))) return
       await session.signOut().catch(ignoreOwn)
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
     }),
