@@ -65,9 +65,9 @@ function parameter(raw: string): string | undefined {
 }
 
 /**
- * Whether no server can read text as more than one segment, as none or as another one. Refused are dots alone, separators,
- * path parameters, percent signs and control characters.
+ * Whether no server can read text as more than one segment, as none or as another one. Refused are dots and blanks alone,
+ * separators, path parameters, percent signs and control characters.
  */
 function isPlain(text: string): boolean {
-  return !/^\.+$|[/\\;%?#\p{C}]/u.test(text)
+  return !/^[.\s]+$|[/\\;%?#\p{C}]/u.test(text)
 }
