@@ -90,3 +90,16 @@ test('S-085 A-48 of one session the newest 20 requests stay open, and those of o
   expect((await approve(browser, last)).next).toContain('code=')
   expect((await approve(other, pending)).next).toContain('code=')
 })
+
+test('S-014 A-48 a request that was decided stays decided, however many requests of its session follow', async () => {
+  const browser = new Browser(service.fetch)
+  const page = await ask(browser)
+  const consentPage = await signIn(browser, page)
+  expect((await approve(browser, consentPage)).next).toContain('code=')
+  for (let request = 0; request < 25; request += 1) {
+    service.dev.advance(1)
+    await ask(browser)
+  }
+  expect((await signIn(browser, page)).status).toBe(400)
+  expect((await approve(browser, consentPage)).status).toBe(400)
+})

@@ -51,13 +51,17 @@ const dropOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
         .selectFrom('authorization_requests')
         .select('id_hash')
         .where('session_hash', '=', sessionHash)
+        .where('decided_ms', 'is', null)
         .orderBy('expires_ms', 'desc')
         .limit(mostDroppedAtOnce)
         .offset(limits.requestsPerSession),
     ),
 )
 
-/** Keeps the newest requests of one sign-in session, this one among them. */
+/**
+ * Keeps the newest requests of one sign-in session, this one among them, and those that were decided: the sign-in page
+ * still carries such a request, and it would be stored and decided again.
+ */
 export async function dropOldRequests(db: Db, old: OldRequests): Promise<void> {
   await dropOld.run(db, old)
 }
