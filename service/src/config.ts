@@ -114,8 +114,10 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     accessTokenLifeMs: inRange('accessTokenLifeMs', options.accessTokenLifeMs ?? 10 * minuteMs, 1_000, 60 * minuteMs),
     codeLifeMs: inRange('codeLifeMs', options.codeLifeMs ?? minuteMs, 1_000, 10 * minuteMs),
     tokenResponse: oneOf('tokenResponse', options.tokenResponse ?? 'full', 'full', 'minimal'),
-    redirectUris: Object.freeze([...(options.redirectUris ?? [])]),
-    allowedOrigins: Object.freeze((options.allowedOrigins ?? []).map((origin) => originOf('allowedOrigins', origin))),
+    redirectUris: Object.freeze([...listOf('redirectUris', options.redirectUris)]),
+    allowedOrigins: Object.freeze(
+      listOf('allowedOrigins', options.allowedOrigins).map((origin) => originOf('allowedOrigins', origin)),
+    ),
     access: readAccessChange(options.access ?? {}),
     trustedProxies: inRange('trustedProxies', options.trustedProxies ?? 0, 0, 10),
   })
@@ -133,6 +135,12 @@ export function refuseDev({ authUrl, baseUrl }: Pick<ServiceOptions, 'authUrl' |
 function oneOf<Value extends string>(name: string, value: Value, one: Value, other: Value): Value {
   if (value === one || value === other) return value
   throw new TypeError(`${name} must be '${one}' or '${other}'`)
+}
+
+function listOf(name: string, value: unknown): readonly string[] {
+  if (value === undefined) return []
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
+  throw new TypeError(`${name} must be a list of strings`)
 }
 
 function inRange(name: string, value: number, least: number, most: number): number {

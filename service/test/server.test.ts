@@ -280,6 +280,8 @@ test.each([
   [{ dev: 'on', authUrl: 'https://auth.example' }, 'the dev controls need loopback origins'],
   [{ dev: 'on', baseUrl: 'http://192.0.2.7:4002' }, 'the dev controls need loopback origins'],
   [{ dev: 'on', baseUrl: 'http://127.0.0.1.example' }, 'the dev controls need loopback origins'],
+  [{ redirectUris: 'http://127.0.0.1:8080/callback' }, 'redirectUris must be a list of strings'],
+  [{ allowedOrigins: 'http://127.0.0.1:8080' }, 'allowedOrigins must be a list of strings'],
   [{ foo: 1 }, 'there is no option "foo"'],
 ])('%o is refused at start', async (options, message) => {
   await expect(createService(options as ServiceOptions)).rejects.toThrow(message)
