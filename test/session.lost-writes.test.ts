@@ -8,12 +8,12 @@ const hour = 3_600_000
 /** What becomes of a write: it fails, or takes place and is reported as failed all the same. */
 type Fate = 'good' | 'fails' | 'unanswered'
 
-/** Two realms over one store; `fates` are those of the first realm's writes in turn, and `unreadable` makes its reads fail. */
+/** Two realms over one store; `fates` are those of the first realm's writes in turn, `unreadable` makes its reads fail and `unremovable` its removals. */
 function lossy(...fates: Fate[]) {
   const rig = sessionRig()
   const records = sharedRecords()
   const { withLock, ...inner } = records.handle()
-  const state = { unreadable: false }
+  const state = { unreadable: false, unremovable: false }
   const storage = {
     async getItem(key: string) {
       if (state.unreadable) throw new Error('Command timed out')
@@ -24,7 +24,10 @@ function lossy(...fates: Fate[]) {
       if (fate !== 'fails') await inner.setItem(key, value)
       if (fate !== 'good') throw new Error('Command timed out')
     },
-    removeItem: async (key: string) => inner.removeItem(key),
+    async removeItem(key: string) {
+      if (state.unremovable) throw new Error('Command timed out')
+      await inner.removeItem(key)
+    },
     ...(withLock && { withLock }),
   }
   return { ...rig, records, state, here: rig.realm({ storage }), there: rig.realm({ storage: records.handle() }) }
@@ -115,9 +118,10 @@ describe('a write that takes place and is reported as failed', () => {
 
 describe('a sign-in that could not be saved', () => {
   test('C-074 F-32 over a record that this realm had not read: the refresh of the person before does not undo it', async () => {
-    const { clock, service, records, here, there } = lossy('fails')
+    const { clock, service, records, state, here, there } = lossy('fails')
     await there.session.signIn(service.issue())
     const tokens = service.issue()
+    state.unremovable = true
     await here.session.signIn(tokens)
     await there.session.getAccessToken({ forceRefresh: true })
     clock.advance(1_100)

@@ -1,3 +1,4 @@
+import type { TokenStorage } from 'agent-auth'
 import { describe, expect, it } from 'vitest'
 import { codeOf, type Realm, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
@@ -107,5 +108,58 @@ describe('resume after a sign-out elsewhere', () => {
     freeSpace()
     await laterCall(there)
     expect(records.items.size).toBe(1)
+  })
+})
+
+describe('a sign-in that cannot be saved', () => {
+  it('F023 leaves no record of the user before for the next start', async () => {
+    const { here, there, service, records, freeSpace, laterCall } = unsavedThere()
+    await here.session.signIn(service.issue())
+    const next = service.issue()
+    await there.session.signIn(next)
+    expect(records.items.size).toBe(0)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    expect(await codeOf(there.session.getAccessToken())).toEqual({ resolved: next.accessToken })
+    freeSpace()
+    await laterCall(there)
+    expect(records.record()?.accessToken).toBe(next.accessToken)
+    expect(there.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+  })
+
+  it('F023 leaves the record of a sign-in that was saved elsewhere while this one failed', async () => {
+    const rig = sessionRig()
+    const records = sharedRecords()
+    const [here, third] = [rig.realm({ storage: records.handle({ lock: false }) }), rig.service.issue()]
+    const failing: TokenStorage = {
+      ...records.handle(),
+      async setItem() {
+        await here.session.signIn(third)
+        throw new Error('full')
+      },
+    }
+    await here.session.signIn(rig.service.issue())
+    const there = rig.realm({ storage: failing })
+    await there.session.signIn(rig.service.issue())
+    expect(records.record()?.accessToken).toBe(third.accessToken)
+  })
+
+  it('F023 goes on if that record cannot be removed either, and replaces it later', async () => {
+    const rig = sessionRig()
+    const records = sharedRecords()
+    let isBroken = true
+    const fault = (operation: string): void => {
+      if (isBroken && operation !== 'getItem') throw new Error('read only')
+    }
+    const here = rig.realm({ storage: records.handle() })
+    const there = rig.realm({ storage: records.handle({ fault }) })
+    await here.session.signIn(rig.service.issue())
+    const next = rig.service.issue()
+    await there.session.signIn(next)
+    expect(await codeOf(there.session.getAccessToken())).toEqual({ resolved: next.accessToken })
+    isBroken = false
+    rig.clock.advance(6_000)
+    await there.session.getAccessToken()
+    await flush()
+    expect(records.record()?.accessToken).toBe(next.accessToken)
   })
 })

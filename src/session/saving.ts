@@ -52,9 +52,25 @@ async function replace(holder: SessionHolder, held: HeldTokens): Promise<void> {
   if (stood && isLeftAlone(stood)) return holder.adopt(stood)
   if (stood && isRecord(stood)) holder.markOver(stood.id)
   const written = await attempted(() => store.write(held.record))
-  const expected = written ? held.record : stood
+  const removed = !written && (await removeReplaced(store, stood))
+  const expected = written ? held.record : removed ? 'absent' : stood
   if (holder.held === held && expected) holder.expect(identityOf(expected))
   if (!written) holder.report('write_failed')
+}
+
+/**
+ * Removes the record of an earlier sign-in that could not be written over, because the next start would show it; a full disk
+ * still allows that. Returns whether it did: another record that stands there by now is left.
+ */
+async function removeReplaced(store: SessionStore, replaced: Stored | undefined): Promise<boolean> {
+  let isRemoved = false
+  await attempted(async () => {
+    const stands = await store.read()
+    if (!replaced || !isRecord(stands) || identityOf(stands) !== identityOf(replaced)) return
+    await store.remove()
+    isRemoved = true
+  })
+  return isRemoved
 }
 
 /** Repeats an owed write at most every five seconds, whenever a token is asked for. */
