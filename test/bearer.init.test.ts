@@ -77,6 +77,12 @@ describe('settings that are not plain objects', () => {
     expect(wire.requests[0]?.header('authorization')).toBe('Basic own')
   })
 
+  it('C-102 an injected fetch gets the members of the caller and the headers, and nothing of every object', async () => {
+    const api = apiStub(() => new Response())
+    await createBearerFetch('token', { baseUrl, fetch: api.fetch })(url, { method: 'DELETE' })
+    expect(Object.getOwnPropertyNames(api.calls[0]?.init)).toEqual(['method', 'headers'])
+  })
+
   it('C-102 null is no settings at all', async () => {
     const init = null as unknown as RequestInit
     expect((await createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)).status).toBe(200)
