@@ -12,7 +12,10 @@ const maxReturnTo = 1_024
 export async function login(context: BackendContext, request: Request): Promise<Response> {
   if (isPrefetch(request)) return notNow()
   if (!isNavigation(request))
-    return failed(403, { code: 'origin_forbidden', message: 'Go to this address with the whole window.' })
+    return failed(403, {
+      code: 'origin_forbidden',
+      message: 'Login must be a page navigation, not fetch or a frame. Link to this URL.',
+    })
   const { url, pending } = await startLogin(context.config, { returnTo: returnTo(context, request) })
   const { key: replaces } = await findSession(context, request)
   const cookie = await loginCookie(context, { pending, id: newSessionId(context), replaces })
