@@ -52,6 +52,8 @@ const databaseFree = [
   'filters',
   'form',
   'journal',
+  'caller-limits',
+  'package',
   'json',
   'limits',
   'pages.browser',

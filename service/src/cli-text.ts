@@ -3,6 +3,7 @@ import { mostHashesAtOnce, mostHashesWaiting } from './auth/hash-line.ts'
 import type { ThrottlePolicy } from './auth/throttle.ts'
 import { throttlePolicies } from './auth/throttles.ts'
 import type { ServiceOptions } from './config.ts'
+import { inMebibytes, limits } from './limits.ts'
 import type { Client, Service } from './service.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
@@ -41,6 +42,16 @@ Limits of failed attempts; beyond them the answer is 429 with Retry-After
   client and address     ${limitText(throttlePolicies.client)}; a right secret passes
   Each kind remembers the last ${mostFailureRecords} keys.
   ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After.
+
+Other limits
+  descriptions           ${limits.descriptionCharacters} characters; a longer one is 422
+  responses of the API   ${inMebibytes(limits.answerBytes)}; a larger page is 422, ask for fewer rows
+  calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait up to ${limits.tenantWaitMs / 1_000} s, also while clients have not taken
+                         ${inMebibytes(limits.tenantUnsentBytes)} of its responses; the next gets 429 with Retry-After
+  authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one drops the oldest
+  connections of a host  ${limits.connections}, of one address ${limits.connectionsPerAddress} (all, where proxies are trusted); the oldest without a
+                         request gives way; ${limits.pipelinedRequests} requests of one connection may wait
+  taking a response      closed after ${limits.stalledAnswerMs / 1_000} s without progress, or ${limits.answerMs / 1_000} s after the request
 `
 
 function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): string {

@@ -1,8 +1,8 @@
 import type { Assembly } from './app.ts'
 import { assemble } from './app.ts'
 import type { ServiceOptions } from './config.ts'
-import type { Listener, ListenOptions, ProcessOwner } from './listener.ts'
-import { listen, stop } from './listener.ts'
+import type { Listener, ListenerLimits, ListenOptions, ProcessOwner } from './listener.ts'
+import { listen, stop, usualLimits } from './listener.ts'
 import { portFailureText } from './port-failure.ts'
 import type { Service } from './service.ts'
 
@@ -20,11 +20,12 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
  * Node remembers an import that failed, for want of file descriptors for instance, until the process ends. So the API is
  * loaded before a crowd can take them all, but after the start.
  */
-const loadAfterMs = 250
+const loadAfterMs = 50
 
 async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
-  const auth = await listenOn(options.authPort, { origin: 'auth', process })
-  const base = await listenOn(options.basePort, { origin: 'base', process }).catch(async (error: unknown) => {
+  const limits = limitsBehind(options.trustedProxies ?? 0)
+  const auth = await listenOn(options.authPort, { origin: 'auth', process, limits })
+  const base = await listenOn(options.basePort, { origin: 'base', process, limits }).catch(async (error: unknown) => {
     await stop(auth.server)
     throw error
   })
@@ -50,6 +51,12 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
     return closing
   }
   return service
+}
+
+/** Behind a proxy every connection has its address. */
+function limitsBehind(trustedProxies: number): ListenerLimits {
+  const { mostConnections } = usualLimits
+  return trustedProxies === 0 ? usualLimits : { ...usualLimits, mostConnectionsPerAddress: mostConnections }
 }
 
 /** A failure keeps its code and port and says what to do. */

@@ -46,7 +46,7 @@ function trickle(origin: string, bytes: string, gapMs: number): SlowClient {
   return client
 }
 
-function connected({ socket }: SlowClient): Promise<unknown> {
+function connected({ socket }: Pick<SlowClient, 'socket'>): Promise<unknown> {
   return new Promise((resolve) => {
     if (socket.connecting) socket.once('connect', resolve).once('close', resolve)
     else resolve(undefined)
@@ -163,6 +163,29 @@ test('S-085 the limits of a started service are those of the requirement, and it
   })
   const { server } = await echo()
   expect([server.headersTimeout, server.requestTimeout, server.timeout]).toEqual([10_000, 30_000, 20_000])
+})
+
+test.each([
+  [0, 1_000],
+  [1, 1_050],
+])('A-47 S-090 with %i trusted proxies one address may have %i of 1,050 connections', async (trustedProxies, most) => {
+  const service = await startService({ trustedProxies })
+  cleanups.push(() => service.close())
+  const sockets = Array.from({ length: 1_050 }, () =>
+    open(service.authUrl)
+      .on('error', () => {})
+      .resume(),
+  )
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  await Promise.all(sockets.map((socket) => connected({ socket })))
+  const request = ['GET /nothing HTTP/1.1', `Host: ${new URL(service.authUrl).host}`]
+  expect(statusOf(await exchangeBytes(service.authUrl, request))).toBe(404)
+  // Connecting and closing go by beside the answer, which took the place of one more.
+  await pause(300)
+  const left = sockets.filter(({ destroyed }) => !destroyed).length
+  expect([most - left >= 0, most - left <= 1]).toEqual([true, true])
 })
 
 test('S-085 a started service cuts off unended headers after 10 s', async () => {
