@@ -14,6 +14,8 @@ const config: Options | Options[] | ((override: Options) => unknown) = defineCon
   entry: ['src/index.ts', 'src/cli.ts'],
   format: ['esm'],
   target: 'node20',
+  // The API is loaded with its first request. If that opened a file while no descriptor is free, Node would remember the failure.
+  splitting: false,
   noExternal: bundled.map((name) => new RegExp(`^${name}(/|$)`)),
   external: ['libsql'],
   dts: fast ? false : { compilerOptions: { ignoreDeprecations: '6.0' } },

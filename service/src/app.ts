@@ -17,7 +17,7 @@ import { createEndpointBilling } from './endpoint-billing.ts'
 import { createFaults } from './faults.ts'
 import { createInProcessFetch } from './in-process-fetch.ts'
 import { createJournal } from './journal.ts'
-import type { LazyApp, ServedApp } from './served-app.ts'
+import type { ServedApp } from './served-app.ts'
 import { onFirstRequest } from './served-app.ts'
 import type { DevControls, Service } from './service.ts'
 import { openStore } from './store/store.ts'
@@ -27,7 +27,7 @@ export interface Assembly {
   service: Service
   context: ServiceContext
   authApp: ServedApp
-  apiApp: LazyApp
+  apiApp: ServedApp
 }
 
 /** The whole service in process, without a port. */

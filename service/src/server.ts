@@ -16,12 +16,6 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
   return start(options, 'ours')
 }
 
-/**
- * Node remembers an import that failed, for want of file descriptors for instance, until the process ends. So the API is
- * loaded before a crowd can take them all, but after the start.
- */
-const loadAfterMs = 50
-
 async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
   const limits = limitsBehind(options.trustedProxies ?? 0)
   const auth = await listenOn(options.authPort, { origin: 'auth', process, limits })
@@ -39,12 +33,9 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
   )
   auth.serve(authApp)
   base.serve(apiApp)
-  // A request that has to load it reports what fails.
-  const loading = setTimeout(() => apiApp.load().catch(() => undefined), loadAfterMs).unref()
   const closeStore = service.close
   let closing: Promise<void> | undefined
   service.close = () => {
-    clearTimeout(loading)
     // First, because the servers wait for what they are answering.
     context.passwords.dropWaiting()
     closing ??= Promise.all(servers.map(stop)).then(() => closeStore())

@@ -43,7 +43,6 @@ const internal = [
   'auth/failure-records.ts sweepFromSize',
   'auth/purge-now-and-then.ts pauseMs',
   'journal.ts block',
-  'server.ts loadAfterMs',
   'store/authorization-requests.ts mostDroppedAtOnce',
   'store/failures.ts busySnapshot',
   'store/migration-006-names-as-sent.ts mostAtOnce',

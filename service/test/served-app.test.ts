@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { onFirstRequest } from '../src/served-app.ts'
+import packaging from '../tsup.config.ts'
 
 const request = new Request('http://127.0.0.1/')
 
@@ -11,6 +12,11 @@ test('F-36 an app that could not be loaded is loaded again with the next request
     return { fetch: () => new Response('here') }
   })
   await expect(app.fetch(request, {})).rejects.toMatchObject({ code: 'EMFILE' })
-  const answers = await Promise.all([app.fetch(request, {}), app.fetch(request, {}), app.load()])
+  const answers = await Promise.all([app.fetch(request, {}), app.fetch(request, {})])
   expect([await answers[0].text(), loads]).toEqual(['here', 2])
+})
+
+// Node keeps a failed import of a file until the process ends, so no retry of ours could load the API then.
+test('F-36 the package as built has the API in the file that is running, so that loading it opens no other', () => {
+  expect(packaging).toMatchObject({ splitting: false })
 })
