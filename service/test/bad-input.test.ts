@@ -272,7 +272,7 @@ test('S-090 forwarded headers change neither the origin that pages and redirects
     const line = `GET /auth/v1/authorize?${query} HTTP/1.1`
     return exchangeBytes(service.authUrl, [line, `Host: ${hostOf(service.authUrl)}`, ...headers])
   }
-  const comparable = (answer: string) => answer.replace(/[\w-]{43}/g, '#').replace(/\r\ndate: [^\r]+/i, '')
+  const comparable = (answer: string) => answer.replace(/[\w-]{43,}/g, '#').replace(/\r\ndate: [^\r]+/i, '')
   const plain = await get([])
   const spoofed = await get([
     'X-Forwarded-Host: evil.example',
