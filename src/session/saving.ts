@@ -63,10 +63,10 @@ async function replace(holder: SessionHolder, held: HeldTokens): Promise<void> {
  * still allows that. Returns whether it did: another record that stands there by now is left.
  */
 async function removeReplaced(store: SessionStore, replaced: Stored | undefined): Promise<boolean> {
+  if (!replaced || !isRecord(replaced)) return false
   let isRemoved = false
   await attempted(async () => {
-    const stands = await store.read()
-    if (!replaced || !isRecord(stands) || identityOf(stands) !== identityOf(replaced)) return
+    if (identityOf(await store.read()) !== identityOf(replaced)) return
     await store.remove()
     isRemoved = true
   })
