@@ -36,7 +36,7 @@ export async function bundleCommand(): Promise<{ file: string; remove(): Promise
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    splitting: true,
+    splitting: false,
     format: 'esm',
     platform: 'node',
     target: 'node20',
