@@ -115,6 +115,8 @@ function project(
       setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts'],
       // A test waits for sockets and deadlines of at most 15 s, on a machine that may have other things to do.
       testTimeout: 60_000,
+      // A second, the default, is too short while four workers share two cores.
+      expect: { poll: { timeout: 10_000 } },
       hookTimeout: 60_000,
     },
   }

@@ -10,7 +10,7 @@ const templates = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'GET 
 const routes = proxyRoutes(templates, '/auth')
 const api = 'https://api.example.com'
 /** What may not be in a parameter, decoded: it could be read as another number of segments, or as another one. */
-const unplain = /^\.*$|[/\\;%?#]|\p{C}/u
+const unplain = /^[.\s]*$|[/\\;%?#]|\p{C}/u
 /** As the API may read it: as it is, or normalised. */
 const readings = (text: string): string[] => [text, text.normalize('NFKC')]
 
