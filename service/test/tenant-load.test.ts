@@ -74,13 +74,19 @@ test('S-085 a text that repeats itself costs a search about as much as any other
   const searchFor = (search_value: string) => search(ada, { search_value, limit: 1 })
   expect((await searchFor('Q'.repeat(256))).body.data.count).toBe(0)
   const plainMs = await tookMs(() => searchFor('q'.repeat(256)))
-  const hits: number[] = []
-  const repeatedMs = await tookMs(async () => {
-    for (const text of [`${'a'.repeat(255)}b`, `b${'a'.repeat(255)}`, 'a'.repeat(256)]) {
-      hits.push((await searchFor(text)).body.data.count)
-    }
-  })
-  expect(hits).toEqual([0, 0, 500])
+  const roundsMs: number[] = []
+  for (let round = 0; round < 3; round += 1) {
+    const hits: number[] = []
+    const roundMs = await tookMs(async () => {
+      for (const text of [`${'a'.repeat(255)}b`, `b${'a'.repeat(255)}`, 'a'.repeat(256)]) {
+        hits.push((await searchFor(text)).body.data.count)
+      }
+    })
+    expect(hits).toEqual([0, 0, 500])
+    roundsMs.push(roundMs)
+  }
+  // The quickest, because the machine may be busy with something else in one of them.
+  const repeatedMs = Math.min(...roundsMs)
   expect(repeatedMs, `${plainMs} ms for a plain text`).toBeLessThan(600 + 20 * plainMs)
 })
 
