@@ -11,7 +11,7 @@ const bundled = ['@hono/node-server', 'hono', 'kysely', 'zod']
 const fast = process.argv.includes('--no-dts')
 
 const config: Options | Options[] | ((override: Options) => unknown) = defineConfig({
-  entry: ['src/index.ts', 'src/cli.ts'],
+  entry: { index: 'src/index.ts', cli: 'src/cli/cli.ts' },
   format: ['esm'],
   target: 'node20',
   // The API is loaded with its first request. If that opened a file while no descriptor is free, Node would remember the failure.

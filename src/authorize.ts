@@ -1,11 +1,11 @@
-import { attempt } from './attempt.ts'
-import { base64url, randomText } from './base64url.ts'
 import { invalid } from './config/invalid.ts'
 import { checkedElsewhere, checkOptions, type OptionKinds } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { present } from './present.ts'
-import { redacted } from './redacted.ts'
+import { attempt } from './internal/attempt.ts'
+import { base64url, randomText } from './internal/base64url.ts'
+import { present } from './internal/present.ts'
+import { redacted } from './internal/redacted.ts'
 
 /** One login on its way: plain and serialisable, to be kept where only this person's browser or session can read it. */
 export interface PendingLogin {

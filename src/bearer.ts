@@ -1,11 +1,11 @@
 import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
-import { allowedTargets, type BearerScope, hasUserInfo } from './bearer/scope.ts'
 import { settingsOf } from './bearer/settings.ts'
+import { allowedTargets, type BearerScope, hasUserInfo } from './bearer/targets.ts'
 import { invalid } from './config/invalid.ts'
 import { checkArgument, checkOptions, type OptionKinds } from './config/options.ts'
-import { discardBody } from './discard-body.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import { discardBody } from './internal/discard-body.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
 

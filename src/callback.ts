@@ -1,10 +1,10 @@
-import { attempt } from './attempt.ts'
 import type { PendingLogin } from './authorize.ts'
-import { systemClock } from './clock.ts'
 import { checkOptions, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { type Grant, sealGrant } from './grant.ts'
-import { present } from './present.ts'
+import { attempt } from './internal/attempt.ts'
+import { systemClock } from './internal/clock.ts'
+import { present } from './internal/present.ts'
 import { remedyFor } from './refusals.ts'
 
 /** How long a login may take, from `startLogin` to the callback. */

@@ -1,9 +1,9 @@
-import { type Clock, systemClock } from './clock.ts'
 import { basicCredentials } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
 import { checkOptions, clockKind, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
+import { type Clock, systemClock } from './internal/clock.ts'
 
 /** The options of `createAuthConfig`. */
 export interface AuthConfigOptions {

@@ -1,4 +1,4 @@
-import { present } from './present.ts'
+import { present } from './internal/present.ts'
 
 /** Every way a call can fail. The code is the contract; messages may improve. docs/errors.md has a paragraph for each. */
 export type AgentAuthErrorCode =

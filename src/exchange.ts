@@ -1,9 +1,9 @@
-import { backoffMs } from './backoff.ts'
 import { checkOptions, signalKind } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
-import { abortable, sleep } from './deadline.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, openGrant } from './grant.ts'
+import { backoffMs } from './internal/backoff.ts'
+import { abortable, sleep } from './internal/timeouts.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 

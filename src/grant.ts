@@ -1,6 +1,6 @@
 import type { PendingLogin } from './authorize.ts'
-import { present } from './present.ts'
-import { redacted } from './redacted.ts'
+import { present } from './internal/present.ts'
+import { redacted } from './internal/redacted.ts'
 import type { Tokens } from './tokens.ts'
 
 declare const brand: unique symbol

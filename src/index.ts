@@ -1,8 +1,7 @@
 export { type PendingLogin, type StartLoginOptions, startLogin } from './authorize.ts'
-export type { BearerScope } from './bearer/scope.ts'
+export type { BearerScope } from './bearer/targets.ts'
 export { type BearerFetchOptions, createBearerFetch } from './bearer.ts'
 export { type ReadCallbackOptions, readCallback } from './callback.ts'
-export type { Clock } from './clock.ts'
 export { type AuthConfig, type AuthConfigOptions, createAuthConfig } from './config.ts'
 export {
   AgentAuthError,
@@ -14,6 +13,8 @@ export {
 export type { AuthEvent, StorageProblem } from './events.ts'
 export { exchangeCode } from './exchange.ts'
 export type { Grant } from './grant.ts'
+export type { Clock } from './internal/clock.ts'
+export { type PendingLogins, pendingLogins } from './pending-logins.ts'
 export { refreshTokens } from './refresh.ts'
 export type { SessionEndReason, SessionState } from './session/state.ts'
 export {
@@ -26,6 +27,5 @@ export {
 } from './session.ts'
 export { type EncryptedStorageOptions, type EncryptionKey, encryptedStorage } from './storage/encrypted.ts'
 export { memoryStorage } from './storage/memory.ts'
-export { type PendingLogins, pendingLogins } from './storage/pending-logins.ts'
 export type { MaybePromise, TokenStorage } from './storage/token-storage.ts'
 export type { Tokens } from './tokens.ts'

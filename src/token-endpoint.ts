@@ -1,10 +1,10 @@
 import type { AuthConfig } from './config.ts'
-import { withDeadline } from './deadline.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
-import { present } from './present.ts'
-import { readTokenAnswer, type TokenAnswer } from './token-endpoint/answer.ts'
+import { present } from './internal/present.ts'
+import { withDeadline } from './internal/timeouts.ts'
 import { classify, type Failure, type GrantType, type Outcome, outcomeError } from './token-endpoint/outcome.ts'
+import { readTokenAnswer, type TokenAnswer } from './token-endpoint/response.ts'
 import { overNetwork, TransportFailure } from './token-endpoint/transport.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
 

@@ -1,7 +1,7 @@
-import { attempt } from './attempt.ts'
 import { AgentAuthError } from './errors.ts'
-import { present } from './present.ts'
-import { redacted } from './redacted.ts'
+import { attempt } from './internal/attempt.ts'
+import { present } from './internal/present.ts'
+import { redacted } from './internal/redacted.ts'
 
 /** What the token endpoint granted: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
 export interface Tokens {

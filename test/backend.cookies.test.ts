@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { afterEach, describe, expect, test } from 'vitest'
-import { crowdedOut, removeLogin } from '../src/backend/login-cookie.ts'
+import { crowdedOut, removeLogin } from '../src/backend/cookies/pending-login-cookie.ts'
 import { backendContext } from '../src/backend/options.ts'
-import { unseal } from '../src/storage/seal.ts'
+import { unseal } from '../src/storage/encrypt.ts'
 import { type BackendRig, backendRig, guard, type RigOptions } from './support/backend-rig.ts'
 
 const rigs: BackendRig[] = []

@@ -1,8 +1,8 @@
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
-import { liveSessions } from '../src/backend/live-sessions.ts'
+import { newSessionId, sessionKey } from '../src/backend/cookies/session-cookie.ts'
 import { backendContext } from '../src/backend/options.ts'
-import { newSessionId, sessionKey } from '../src/backend/session-cookie.ts'
+import { liveSessions } from '../src/backend/sessions/live-sessions.ts'
 import { backendRig } from './support/backend-rig.ts'
 import { optionsWith } from './support/token-flow.ts'
 

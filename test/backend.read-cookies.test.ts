@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readCookies } from '../src/backend/cookies.ts'
+import { readCookies } from '../src/backend/cookies/cookies.ts'
 import { leastMs } from './support/least-ms.ts'
 import { runs } from './support/runs.ts'
 

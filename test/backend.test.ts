@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { statusOf } from '../src/backend/answers.ts'
+import { statusOf } from '../src/backend/responses.ts'
 import { type BackendRig, backendRig, guard, type RigOptions, searchPath } from './support/backend-rig.ts'
 
 const rigs: BackendRig[] = []

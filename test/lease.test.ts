@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { keepLease, type Lease, type LeaseTable, takeLease } from '../src/storage/lease.ts'
-import { leasedStorage } from '../src/storage/leased-storage.ts'
+import { keepLease, type Lease, type LeaseTable, takeLease } from '../src/storage/shared/lease.ts'
+import { leasedStorage } from '../src/storage/shared/leased-storage.ts'
 import { codeOf } from './support/session-rig.ts'
 import { flush, type VirtualTime, virtualTime } from './support/virtual-time.ts'
 

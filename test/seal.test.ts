@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { base64url } from 'jose'
 import { beforeAll, expect, test } from 'vitest'
-import { type SealKeys, seal, unseal } from '../src/storage/seal.ts'
+import { type SealKeys, seal, unseal } from '../src/storage/encrypt.ts'
 import { anyText } from './support/any-text.ts'
 import { leastMs } from './support/least-ms.ts'
 import { runs } from './support/runs.ts'

@@ -1,10 +1,11 @@
 // What the benches of the backend measure, in one bundle.
-export { apiFetch } from '../../src/backend/get-session.ts'
+
+export { newSessionId, sessionKey } from '../../src/backend/cookies/session-cookie.ts'
 export { createBackend } from '../../src/backend/index.ts'
 export { type BackendOptions, backendContext } from '../../src/backend/options.ts'
 export { sealKeys } from '../../src/backend/secrets.ts'
-export { newSessionId, sessionKey } from '../../src/backend/session-cookie.ts'
+export { apiFetch } from '../../src/backend/sessions/get-session.ts'
 export { createAuthConfig, createSession, memoryStorage, type TokenStorage } from '../../src/index.ts'
 export { redisStorage } from '../../src/redis/index.ts'
 export { sessionName } from '../../src/session/record.ts'
-export { seal, unseal } from '../../src/storage/seal.ts'
+export { seal, unseal } from '../../src/storage/encrypt.ts'

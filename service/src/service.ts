@@ -1,7 +1,7 @@
 import type { AccessChange } from './access.ts'
 import type { ClockState } from './clock.ts'
-import type { FaultRule } from './faults.ts'
-import type { JournalEntry } from './journal.ts'
+import type { FaultRule } from './http/faults.ts'
+import type { JournalEntry } from './http/journal.ts'
 
 /** A demo user. */
 export interface Person {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
-import { contextGroupsOf } from '../src/store/context-groups.ts'
-import { llmModelsOf } from '../src/store/llm-models.ts'
-import { parentAgentsOf } from '../src/store/parent-agents.ts'
+import type { Assembly } from '../src/server/assemble.ts'
+import { contextGroupsOf } from '../src/store/tables/context-groups.ts'
+import { llmModelsOf } from '../src/store/tables/llm-models.ts'
+import { parentAgentsOf } from '../src/store/tables/parent-agents.ts'
 import { agentSearch, callApi } from './login.ts'
 import { assemble } from './start.ts'
 

@@ -40,21 +40,21 @@ test('every assumption is cited by the code it names, and the code cites no othe
 
 /** What no caller can see, and numbers that are not ours. */
 const internal = [
-  'auth/failure-records.ts sweepFromSize',
-  'auth/purge-now-and-then.ts pauseMs',
-  'journal.ts block',
-  'store/authorization-requests.ts mostDroppedAtOnce',
-  'store/failures.ts busySnapshot',
-  'store/migration-006-names-as-sent.ts mostAtOnce',
-  'store/postgres.ts int8',
-  'store/postgres.ts mostConnections',
-  'store/private-file.ts mostLinks',
-  'store/private-file.ts othersBits',
-  'store/private-file.ts ownerOnly',
-  'store/purge.ts mostStatements',
-  'store/purge.ts rowsAtOnce',
-  'store/statement-cache.ts mostStatements',
-  'store/transact.ts mostAttempts',
+  'sign-in/failure-records.ts sweepFromSize',
+  'server/purge.ts pauseMs',
+  'http/journal.ts block',
+  'store/tables/authorization-requests.ts mostDroppedAtOnce',
+  'store/engine/failures.ts busySnapshot',
+  'store/migrations/006-names-as-sent.ts mostAtOnce',
+  'store/engine/postgres.ts int8',
+  'store/engine/postgres.ts mostConnections',
+  'store/engine/private-file.ts mostLinks',
+  'store/engine/private-file.ts othersBits',
+  'store/engine/private-file.ts ownerOnly',
+  'store/tables/purge.ts mostStatements',
+  'store/tables/purge.ts rowsAtOnce',
+  'store/engine/statement-cache.ts mostStatements',
+  'store/engine/transact.ts mostAttempts',
 ]
 const isUnit = (name: string): boolean => /^(second|minute|quarterHour|hour|day)Ms$|^yearS$|^mebibyte$/.test(name)
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
-import { parseBasic } from '../src/auth/basic.ts'
+import { parseBasic } from '../src/token/basic.ts'
 
 const { numRuns, options } = runs(500, 1_000_000)
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import type { Page } from './login.ts'
 import {
   agentSearch,

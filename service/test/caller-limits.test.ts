@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { helpText } from '../src/cli-text.ts'
+import { helpText } from '../src/cli/texts.ts'
 import { inMebibytes, limits } from '../src/limits.ts'
 
 const service = fileURLToPath(new URL('..', import.meta.url))

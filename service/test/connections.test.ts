@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { afterEach, expect, test } from 'vitest'
 import type { HttpEnvironment } from '../src/http/environment.ts'
-import type { Listener, ListenerLimits } from '../src/listener.ts'
-import { listen, stop, usualLimits } from '../src/listener.ts'
+import type { Listener, ListenerLimits } from '../src/server/listener.ts'
+import { listen, stop, usualLimits } from '../src/server/listener.ts'
 import { exchangeBytes, open, statusOf } from './raw-socket.ts'
 
 const cleanups: (() => Promise<unknown> | unknown)[] = []

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { refuseDataFile } from '../src/data-file.ts'
+import { refuseDataFile } from '../src/cli/data-file.ts'
 import { createService } from './start.ts'
 
 let folder: string

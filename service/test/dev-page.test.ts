@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import { hashOf } from '../src/pages/style.ts'
+import { hashOf } from '../src/ui/style.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, clientOf, login, refresh } from './login.ts'
 import { createService, startService } from './start.ts'
 

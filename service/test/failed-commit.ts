@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Assembly } from '../src/app.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import { isOnPostgres } from './start.ts'
 
 /** The tables that transactions of the service write to, and in which none may leave a trace when its commit fails. */

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import type { AttemptPlace } from '../src/auth/hash-line.ts'
-import type { Passwords } from '../src/auth/passwords.ts'
-import { createPasswords } from '../src/auth/passwords.ts'
+import type { AttemptPlace } from '../src/credentials/hash-line.ts'
+import type { Passwords } from '../src/credentials/passwords.ts'
+import { createPasswords } from '../src/credentials/passwords.ts'
 
 /** Hashes that end when the test says so, in the order in which they began. */
 let running: { password: string; end(): void }[]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
 import type { Client, Person, Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import { injectionCorpus } from './injection-corpus.ts'
 import type { Callback, Page } from './login.ts'
 import {

@@ -1,11 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { mostDeviceAccounts } from '../src/auth/device.ts'
-import { mostFailureRecords } from '../src/auth/failure-records.ts'
-import { hashRetryMs, mostHashesAtOnce, mostHashesWaiting, mostHashesWaitingPerAccount } from '../src/auth/hash-line.ts'
-import { throttlePolicies } from '../src/auth/throttles.ts'
-import { helpText } from '../src/cli-text.ts'
+import { helpText } from '../src/cli/texts.ts'
+import {
+  hashRetryMs,
+  mostHashesAtOnce,
+  mostHashesWaiting,
+  mostHashesWaitingPerAccount,
+} from '../src/credentials/hash-line.ts'
+import { mostDeviceAccounts } from '../src/sign-in/device.ts'
+import { mostFailureRecords } from '../src/sign-in/failure-records.ts'
+import { throttlePolicies } from '../src/sign-in/throttles.ts'
 
 const minuteMs = 60_000
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
 import type { Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import type { Page } from './login.ts'
 import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
 import { assemble } from './start.ts'

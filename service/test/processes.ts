@@ -32,7 +32,7 @@ export async function bundleCommand(): Promise<{ file: string; remove(): Promise
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'agent-service-'))
   await build({
-    entryPoints: [join(root, 'service/src/cli.ts')],
+    entryPoints: [join(root, 'service/src/cli/cli.ts')],
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
-import { purge } from '../src/store/purge.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import type { Db } from '../src/store/store.ts'
+import { purge } from '../src/store/tables/purge.ts'
 import { authorizeUrl, Browser, clientOf, login, refresh } from './login.ts'
 import { assemble, isOnPostgres } from './start.ts'
 

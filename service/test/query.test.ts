@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
-import { parseQuery } from '../src/auth/query.ts'
+import { parseQuery } from '../src/http/query.ts'
 import { formOracle } from './form-oracle.ts'
 
 const { numRuns, options } = runs(500, 1_000_000)

@@ -9,7 +9,7 @@ import {
   matchesRegistered,
   refuseRedirectUri,
   refuseRegistration,
-} from '../src/auth/redirect-uris.ts'
+} from '../src/authorize/redirect-uris.ts'
 import { authorizeUrl, Browser, clientOf } from './login.ts'
 import { createService } from './start.ts'
 

@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
 import type { Client, Service, ServiceOptions } from '../src/index.ts'
-import { purge } from '../src/store/purge.ts'
+import type { Assembly } from '../src/server/assemble.ts'
+import { purge } from '../src/store/tables/purge.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
@@ -182,7 +182,7 @@ test('S-048 the predecessor does not help another client', async () => {
 test('S-049 the kept successor opens with the old token only', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
-  const { unseal } = await import('../src/auth/secrets.ts')
+  const { unseal } = await import('../src/credentials/secrets.ts')
   const row = await assembly.context.store.db
     .selectFrom('refresh_tokens')
     .select('successor_sealed')

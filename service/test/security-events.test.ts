@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
 import type { EventEntry, Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import {
   agentSearch,
   authorize,

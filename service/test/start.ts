@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { inject } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
-import type { Assembly } from '../src/app.ts'
-import * as app from '../src/app.ts'
 import type { Service, ServiceOptions } from '../src/index.ts'
 import * as service from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
+import * as app from '../src/server/assemble.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,5 +1,5 @@
 import type { CompiledQuery, ConnectionProvider, QueryExecutor } from 'kysely'
-import type { Assembly } from '../src/app.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 
 export interface Statement {
   sql: string

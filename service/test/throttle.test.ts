@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { Throttle, ThrottlePolicy } from '../src/auth/throttle.ts'
-import { createThrottle } from '../src/auth/throttle.ts'
 import type { ServiceClock } from '../src/clock.ts'
 import { createClock } from '../src/clock.ts'
+import type { Throttle, ThrottlePolicy } from '../src/sign-in/throttle.ts'
+import { createThrottle } from '../src/sign-in/throttle.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -1,5 +1,5 @@
-import type { Assembly } from '../src/app.ts'
-import { createPasswords } from '../src/auth/passwords.ts'
+import { createPasswords } from '../src/credentials/passwords.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import { authorizeUrl, Browser, basic, clientOf, personOf, refresh, signInPath } from './login.ts'
 
 /** What two kinds of refusal took, tried in turn so that both see the same weather. */

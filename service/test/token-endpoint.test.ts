@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Assembly } from '../src/app.ts'
-import { parseBasic } from '../src/auth/basic.ts'
 import type { Client, Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
+import { parseBasic } from '../src/token/basic.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
@@ -215,7 +215,7 @@ test('S-042 secrets have 256 bits, are stored as keyed hashes, and two can be ac
   expect(confidential.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   const dump = JSON.stringify(await db.selectFrom('client_secrets').selectAll().execute())
   expect(dump).not.toContain(confidential.clientSecret)
-  const { keyedHash } = await import('../src/auth/secrets.ts')
+  const { keyedHash } = await import('../src/credentials/secrets.ts')
   const secret_hash = keyedHash(assembly.context.keys.hashKey, 'second-secret')
   const row = { id: 'secret_2', client_id: confidential.clientId, secret_hash, retired_ms: null }
   await db.insertInto('client_secrets').values(row).execute()

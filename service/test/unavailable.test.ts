@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { failureOf } from '../src/store/failures.ts'
+import { failureOf } from '../src/store/engine/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'

@@ -1,14 +1,14 @@
 import { isAgentAuthError } from '../errors.ts'
-import { failed, failedWith } from './answers.ts'
-import { callback, type Logins } from './callback.ts'
 import { causeOf } from './error-cause.ts'
-import { type BackendSession, getSession, requestProblem, type SessionSource } from './get-session.ts'
-import { login } from './login.ts'
-import { logout } from './logout.ts'
 import { type BackendContext, type BackendOptions, backendContext } from './options.ts'
 import { matchRoute } from './proxy/routes.ts'
-import { proxy } from './proxy.ts'
-import { session } from './session-route.ts'
+import { failed, failedWith } from './responses.ts'
+import { callback, type Logins } from './routes/callback.ts'
+import { login } from './routes/login.ts'
+import { logout } from './routes/logout.ts'
+import { proxy } from './routes/proxy.ts'
+import { session } from './routes/session.ts'
+import { type BackendSession, getSession, requestProblem, type SessionSource } from './sessions/get-session.ts'
 
 /** Login, callback, session, logout and the way to the API, for one app. */
 export interface Backend {

@@ -1,6 +1,6 @@
-import { attempt } from '../attempt.ts'
 import { type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
-import { present } from '../present.ts'
+import { attempt } from '../internal/attempt.ts'
+import { present } from '../internal/present.ts'
 
 /**
  * What an event tells of an error. The message is there only for errors of this library: any other message may quote a

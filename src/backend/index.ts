@@ -9,7 +9,7 @@ export type {
   Revocation,
   StorageOperation,
 } from './events.ts'
-export type { BackendSession, SessionSource, SignedInSession } from './get-session.ts'
 export type { BackendOptions } from './options.ts'
 export type { ProxyHeaderNames } from './proxy/headers.ts'
-export type { SessionAnswer } from './session-route.ts'
+export type { SessionAnswer } from './routes/session.ts'
+export type { BackendSession, SessionSource, SignedInSession } from './sessions/get-session.ts'

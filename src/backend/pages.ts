@@ -1,5 +1,5 @@
-import { base64url } from '../base64url.ts'
-import { type AnswerOptions, answer } from './answers.ts'
+import { base64url } from '../internal/base64url.ts'
+import { type AnswerOptions, answer } from './responses.ts'
 
 /**
  * A page that goes on by itself and leaves no trace in the history: the next request comes from this site, so that a

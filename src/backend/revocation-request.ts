@@ -1,6 +1,6 @@
 import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
-import { withDeadline } from '../deadline.ts'
-import { discardBody } from '../discard-body.ts'
+import { discardBody } from '../internal/discard-body.ts'
+import { withDeadline } from '../internal/timeouts.ts'
 import type { BackendContext } from './options.ts'
 
 /** For all tokens of one logout together. */

@@ -1,10 +1,10 @@
 import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
-import { readOr } from '../session/saving.ts'
+import { readOr } from '../session/save.ts'
 import { sessionStore } from '../session/store.ts'
 import { causeOf } from './error-cause.ts'
 import type { LoggedOutEvent } from './events.ts'
-import type { LiveSession } from './live-sessions.ts'
 import type { BackendContext } from './options.ts'
+import type { LiveSession } from './sessions/live-sessions.ts'
 
 /**
  * The refresh tokens of a session that may be valid: the one that the store did not take, and the one in the store. Where

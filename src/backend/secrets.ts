@@ -1,6 +1,6 @@
-import { base64url } from '../base64url.ts'
 import { AgentAuthError } from '../errors.ts'
-import type { SealKeys } from '../storage/seal.ts'
+import { base64url } from '../internal/base64url.ts'
+import type { SealKeys } from '../storage/encrypt.ts'
 
 const minLength = 32
 

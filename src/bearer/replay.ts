@@ -1,5 +1,5 @@
-import { sleep } from '../deadline.ts'
-import { readWithin } from '../read-within.ts'
+import { readWithin } from '../internal/read-at-most.ts'
+import { sleep } from '../internal/timeouts.ts'
 
 const maxBufferedBytes = 1_048_576
 

@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.ts'
+import { attempt } from '../internal/attempt.ts'
 
 /** Marks the logins of this entry, so that a page knows its own callbacks, and a popup itself, by the address alone. */
 export type LoginMode = 'redirect' | 'popup'

@@ -1,5 +1,5 @@
-import { within } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { within } from '../internal/timeouts.ts'
 import { storageFailed } from '../session/store.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 

@@ -2,9 +2,9 @@ import { invalid } from '../config/invalid.ts'
 import { checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
-import type { BrowserStorage } from './browser-storage.ts'
 import type { LoginMode } from './callback-url.ts'
 import type { PopupLogin } from './popup.ts'
+import type { BrowserStorage } from './storage/browser-storage.ts'
 
 /** The options of `createBrowserAuth`: those of `createAuthConfig` for a public client, and these. */
 export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding'> {

@@ -1,11 +1,11 @@
 import { startLogin } from '../authorize.ts'
-import { randomText } from '../base64url.ts'
 import { readCallback } from '../callback.ts'
 import { checkOptions, type OptionKinds } from '../config/options.ts'
 import type { AuthConfig } from '../config.ts'
-import { sleep, withDeadline } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
+import { randomText } from '../internal/base64url.ts'
+import { sleep, withDeadline } from '../internal/timeouts.ts'
 import type { Session } from '../session.ts'
 import { markedState } from './callback-url.ts'
 

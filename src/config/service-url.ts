@@ -1,4 +1,4 @@
-import { attempt } from '../attempt.ts'
+import { attempt } from '../internal/attempt.ts'
 import { invalid } from './invalid.ts'
 
 /**

@@ -10,7 +10,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
-import type { BrowserAuth } from '../browser/browser-auth.ts'
+import type { BrowserAuth } from '../browser/auth.ts'
 import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SessionState } from '../session/state.ts'

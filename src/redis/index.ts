@@ -1,9 +1,9 @@
 import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
-import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/leased-storage.ts'
+import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { scripts } from './scripts.ts'
 
-export type { SharedStorage } from '../storage/leased-storage.ts'
+export type { SharedStorage } from '../storage/shared/leased-storage.ts'
 
 /** What is used of a client of `ioredis`, single or Cluster. */
 export interface IoRedisClient {

@@ -1,5 +1,5 @@
-import { randomFraction } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
+import { randomFraction } from '../internal/backoff.ts'
+import type { Clock } from '../internal/clock.ts'
 import { lifeOf } from '../tokens.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
 

@@ -1,5 +1,5 @@
-import { attempt } from '../attempt.ts'
 import { invalid } from '../config/invalid.ts'
+import { attempt } from '../internal/attempt.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
 /** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */

@@ -1,9 +1,9 @@
-import { backoffMs } from '../backoff.ts'
-import { abortable, sleep } from '../deadline.ts'
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { backoffMs } from '../internal/backoff.ts'
+import { abortable, sleep } from '../internal/timeouts.ts'
 import type { HeldTokens } from './held-tokens.ts'
-import { type Peers, refreshOnce, superseded } from './refresh-turn.ts'
-import { confirmUnsaved } from './saving.ts'
+import { type Peers, refreshOnce, superseded } from './refresh.ts'
+import { confirmUnsaved } from './save.ts'
 import type { SessionHolder } from './state.ts'
 
 /** `needed` also retries a service that is busy; `early` only replays an answer that was lost. */

@@ -1,7 +1,7 @@
-import { attempted } from '../deadline.ts'
 import { AgentAuthError } from '../errors.ts'
+import { attempted } from '../internal/timeouts.ts'
 import { isRecord, type Stored } from './record.ts'
-import { isLeftAlone, readOr } from './saving.ts'
+import { isLeftAlone, readOr } from './save.ts'
 import type { SessionHolder } from './state.ts'
 import type { SessionStore } from './store.ts'
 

@@ -1,6 +1,6 @@
-import { succeeds, within } from '../deadline.ts'
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { inProcessLock } from '../storage/in-process-lock.ts'
+import { succeeds, within } from '../internal/timeouts.ts'
+import { inProcessLock } from '../storage/lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 

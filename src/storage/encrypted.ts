@@ -1,7 +1,7 @@
-import { attempt } from '../attempt.ts'
 import { checkArgument, checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
-import type { SealKeys } from './seal.ts'
+import { attempt } from '../internal/attempt.ts'
+import type { SealKeys } from './encrypt.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** The options of `encryptedStorage`. */
@@ -50,7 +50,7 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
 }
 
 /** Loaded at its first use, because it brings most of `jose` and apps that seal nothing need not wait for it. */
-const sealing = (): Promise<typeof import('./seal.ts')> => import('./seal.ts')
+const sealing = (): Promise<typeof import('./encrypt.ts')> => import('./encrypt.ts')
 
 async function open(secrets: SealKeys, key: string, sealed: string): Promise<string> {
   const { unseal } = await sealing()

@@ -1,4 +1,4 @@
-import { inProcessLock } from './in-process-lock.ts'
+import { inProcessLock } from './lock.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** Keeps records in memory until the page or process ends. The default. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
 import { createAuthConfig } from '../config.ts'
+import type { Clock } from '../internal/clock.ts'
 import { createSession, type Session } from '../session.ts'
 import type { Tokens } from '../tokens.ts'
 import { type Check, type Checks, pause, same } from './case.ts'

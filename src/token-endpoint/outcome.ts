@@ -1,8 +1,8 @@
 import type { AgentAuthErrorCode, AgentAuthErrorDetails } from '../errors.ts'
 import { AgentAuthError } from '../errors.ts'
-import { present } from '../present.ts'
+import { present } from '../internal/present.ts'
 import { remedyFor } from '../refusals.ts'
-import type { TokenAnswer } from './answer.ts'
+import type { TokenAnswer } from './response.ts'
 
 export type GrantType = 'authorization_code' | 'refresh_token'
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>

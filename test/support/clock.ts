@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/internal/clock.ts'
 
 export interface TestClock extends Clock {
   /** Time passes: both clocks move. */

@@ -1,5 +1,5 @@
-import type { NewContextGroup } from '../store/context-groups.ts'
-import type { AgentConfigs } from './parent-agent-answer.ts'
+import type { NewContextGroup } from '../store/tables/context-groups.ts'
+import type { AgentConfigs } from './parent-agent-response.ts'
 
 /** What the specification does not show about a new agent. */
 export function defaultConfigs(): AgentConfigs {

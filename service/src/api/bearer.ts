@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
-import { verifyAccessToken } from '../auth/access-token.ts'
-import { hashToken } from '../auth/secrets.ts'
 import type { ServiceContext } from '../context.ts'
+import { verifyAccessToken } from '../credentials/access-tokens.ts'
+import { hashToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { BearerRecord } from '../store/access-tokens.ts'
-import { findAccessToken, findSessionToken } from '../store/access-tokens.ts'
+import type { BearerRecord } from '../store/tables/access-tokens.ts'
+import { findAccessToken, findSessionToken } from '../store/tables/access-tokens.ts'
 import { unauthenticated } from './api-error.ts'
 
 const bearerHeader = /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i

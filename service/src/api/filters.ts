@@ -1,4 +1,4 @@
-import type { Filter } from '../store/search.ts'
+import type { Filter } from '../store/tables/search.ts'
 import { isStorable } from './characters.ts'
 import { isTooLongToFind } from './text.ts'
 

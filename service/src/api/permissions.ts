@@ -1,5 +1,5 @@
-import type { BearerRecord } from '../store/access-tokens.ts'
-import { includesApi } from '../store/clients.ts'
+import type { BearerRecord } from '../store/tables/access-tokens.ts'
+import { includesApi } from '../store/tables/clients.ts'
 import { forbidden } from './api-error.ts'
 
 /** Which permission an endpoint needs is not shown; these names are ours. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Filter, Search, SortKey } from '../store/search.ts'
+import type { Filter, Search, SortKey } from '../store/tables/search.ts'
 import type { ColumnTypes, Parsed } from './filters.ts'
 import { parseFilters } from './filters.ts'
 import { describeFilters, describeSort } from './search-description.ts'

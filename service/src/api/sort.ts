@@ -1,4 +1,4 @@
-import type { SortKey } from '../store/search.ts'
+import type { SortKey } from '../store/tables/search.ts'
 import type { ColumnTypes, Fault, Parsed } from './filters.ts'
 import { allowed, isColumn } from './filters.ts'
 

@@ -1,15 +1,15 @@
 import type { Context } from 'hono'
 import { clientAdminPermission } from '../api/permissions.ts'
-import { ensureBrowser, readCookie } from '../auth/cookies.ts'
-import type { FormField } from '../auth/own-form.ts'
-import { readOwnForm } from '../auth/own-form.ts'
-import { keyedHash, sameText } from '../auth/secrets.ts'
-import type { SignedIn } from '../auth/sign-in-session.ts'
-import { readSignedIn } from '../auth/sign-in-session.ts'
+import { keyedHash, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { showClientsSignIn } from '../pages/clients-sign-in.tsx'
-import { showError } from '../pages/error.tsx'
+import { ensureBrowser, readCookie } from '../sign-in/cookies.ts'
+import type { FormField } from '../sign-in/interaction-form.ts'
+import { readOwnForm } from '../sign-in/interaction-form.ts'
+import type { SignedIn } from '../sign-in/sign-in-session.ts'
+import { readSignedIn } from '../sign-in/sign-in-session.ts'
+import { showError } from '../ui/error.tsx'
 import type { RegistryContext } from './registry.ts'
+import { showClientsSignIn } from './views/clients-sign-in.tsx'
 
 /** The signed-in admin of a tenant, and the token that forms of this session carry. */
 export interface Admin extends SignedIn {

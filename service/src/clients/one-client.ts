@@ -1,16 +1,16 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { SecurityEvent } from '../journal.ts'
-import { showClient } from '../pages/client.tsx'
-import { showCredentials } from '../pages/client-credentials.tsx'
-import { showError } from '../pages/error.tsx'
-import { clientRegistryOf } from '../store/client-registry.ts'
-import type { RegisteredClient } from '../store/clients.ts'
-import { listRegistryChanges } from '../store/registry-events.ts'
+import type { SecurityEvent } from '../http/journal.ts'
+import { clientRegistryOf } from '../store/tables/client-registry.ts'
+import type { RegisteredClient } from '../store/tables/clients.ts'
+import { listRegistryChanges } from '../store/tables/registry-events.ts'
+import { showError } from '../ui/error.tsx'
 import type { Admin } from './admin.ts'
 import { readAdmin, readAdminForm, registryContext } from './admin.ts'
 import { proveAgain } from './prove-again.ts'
 import { retireSecret, rotateSecret, setActivity } from './registry.ts'
+import { showClient } from './views/client.tsx'
+import { showCredentials } from './views/client-credentials.tsx'
 
 /** GET /auth/v1/clients/{id} */
 export async function showOneClient(c: Context<HttpEnvironment>): Promise<Response> {

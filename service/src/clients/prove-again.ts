@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
-import { attemptSignIn, refusalOf } from '../auth/attempt-sign-in.ts'
-import type { FormField } from '../auth/own-form.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
+import type { FormField } from '../sign-in/interaction-form.ts'
 import type { Admin } from './admin.ts'
 
 export type Proof = { kind: 'proved' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }

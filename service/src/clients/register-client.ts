@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { showCredentials } from '../pages/client-credentials.tsx'
-import { showNewClient } from '../pages/new-client.tsx'
 import { readAdminForm, registryContext } from './admin.ts'
 import { readClientForm } from './new-client.ts'
 import { proveAgain } from './prove-again.ts'
 import { createClient } from './registry.ts'
+import { showCredentials } from './views/client-credentials.tsx'
+import { showNewClient } from './views/new-client.tsx'
 
 /** POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. */
 export async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {

@@ -1,10 +1,10 @@
-import { keyedHash, randomId, randomSecret } from '../auth/secrets.ts'
-import type { RegistryEvent } from '../journal.ts'
-import type { ClientRegistry } from '../store/client-registry.ts'
-import { clientRegistryOf } from '../store/client-registry.ts'
-import { addRegistryChange } from '../store/registry-events.ts'
+import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
+import type { RegistryEvent } from '../http/journal.ts'
+import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { transact } from '../store/transact.ts'
+import type { ClientRegistry } from '../store/tables/client-registry.ts'
+import { clientRegistryOf } from '../store/tables/client-registry.ts'
+import { addRegistryChange } from '../store/tables/registry-events.ts'
 import type { ClientForm } from './new-client.ts'
 
 /** What the pages and the command both work with. */

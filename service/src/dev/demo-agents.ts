@@ -1,12 +1,12 @@
 import { defaultConfigs, defaultContextGroups } from '../api/agent-defaults.ts'
 import { keyOf } from '../api/agent-key.ts'
-import type { NewContextGroup } from '../store/context-groups.ts'
-import { contextGroupsOf } from '../store/context-groups.ts'
-import type { NewLlmModel } from '../store/llm-models.ts'
-import { llmModelsOf } from '../store/llm-models.ts'
-import type { NewParentAgent } from '../store/parent-agents.ts'
-import { parentAgentsOf } from '../store/parent-agents.ts'
 import type { Db } from '../store/store.ts'
+import type { NewContextGroup } from '../store/tables/context-groups.ts'
+import { contextGroupsOf } from '../store/tables/context-groups.ts'
+import type { NewLlmModel } from '../store/tables/llm-models.ts'
+import { llmModelsOf } from '../store/tables/llm-models.ts'
+import type { NewParentAgent } from '../store/tables/parent-agents.ts'
+import { parentAgentsOf } from '../store/tables/parent-agents.ts'
 
 const models: NewLlmModel[] = [
   { model_name: 'Aurora', model_version: '2.1', provider: 'northlight' },

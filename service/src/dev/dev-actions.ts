@@ -1,7 +1,7 @@
 import type { AccessChange } from '../access.ts'
-import type { FormField } from '../auth/own-form.ts'
-import type { FaultEffect } from '../faults.ts'
+import type { FaultEffect } from '../http/faults.ts'
 import type { DevControls } from '../service.ts'
+import type { FormField } from '../sign-in/interaction-form.ts'
 
 interface DevAction {
   /** What the page says afterwards. */

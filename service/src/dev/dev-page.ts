@@ -1,13 +1,13 @@
 import type { Context, Hono } from 'hono'
-import { readOwnForm } from '../auth/own-form.ts'
-import { randomSecret, sameText } from '../auth/secrets.ts'
+import { randomSecret, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { Notice } from '../pages/dev.tsx'
-import { showDevPage } from '../pages/dev.tsx'
-import { showError } from '../pages/error.tsx'
 import type { DevControls } from '../service.ts'
+import { readOwnForm } from '../sign-in/interaction-form.ts'
+import { showError } from '../ui/error.tsx'
 import { actOn, doneText, effectNames } from './dev-actions.ts'
 import type { Roster } from './roster.ts'
+import type { Notice } from './views/dev.tsx'
+import { showDevPage } from './views/dev.tsx'
 
 interface DevPageOptions {
   dev: DevControls

@@ -1,4 +1,4 @@
-import type { FaultRule } from '../faults.ts'
+import type { FaultRule } from '../http/faults.ts'
 import type { Check } from './shape.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from './shape.ts'
 

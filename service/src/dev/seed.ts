@@ -1,9 +1,9 @@
-import { refuseRegistration } from '../auth/redirect-uris.ts'
-import { keyedHash, randomId } from '../auth/secrets.ts'
+import { refuseRegistration } from '../authorize/redirect-uris.ts'
 import type { ServiceContext } from '../context.ts'
-import { clientRegistryOf } from '../store/client-registry.ts'
+import { keyedHash, randomId } from '../credentials/secrets.ts'
+import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { transact } from '../store/transact.ts'
+import { clientRegistryOf } from '../store/tables/client-registry.ts'
 import { seedAgents } from './demo-agents.ts'
 import type { DemoClient, DemoPerson, DemoWorld } from './demo-world.ts'
 

@@ -1,9 +1,9 @@
 import type { AccessChange, EndpointId } from '../access.ts'
 import { readAccessChange } from '../access.ts'
 import type { ServiceContext } from '../context.ts'
-import { findPersonByEmail } from '../store/people.ts'
+import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { transact } from '../store/transact.ts'
+import { findPersonByEmail } from '../store/tables/people.ts'
 
 /** Carries out an access change, all or nothing. Rejects with a TypeError that names what there is not. */
 export async function setAccess({ store, endpointBilling }: ServiceContext, value: AccessChange): Promise<void> {

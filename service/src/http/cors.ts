@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { matchesOrigin } from '../auth/redirect-uris.ts'
-import type { RegisteredUri } from '../store/clients.ts'
-import { findEveryRedirectUri, findRedirectUrisOf } from '../store/clients.ts'
+import { matchesOrigin } from '../authorize/redirect-uris.ts'
+import type { RegisteredUri } from '../store/tables/clients.ts'
+import { findEveryRedirectUri, findRedirectUrisOf } from '../store/tables/clients.ts'
 import type { HttpEnvironment } from './environment.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { TenantTurns } from '../api/tenant-turns.ts'
 import type { ServiceContext } from '../context.ts'
-import type { Loss } from './lost-answer.ts'
+import type { Loss } from './lost-response.ts'
 
 /** What a handler finds on Hono's context. */
 export interface HttpEnvironment {

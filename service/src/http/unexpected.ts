@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { failureOf } from '../store/failures.ts'
+import { failureOf } from '../store/engine/failures.ts'
 import { BrokenOffError } from './body.ts'
 
 /** What a handler did not foresee, as far as it is told outside. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { refusal, validationError } from '../api/answers.ts'
 import type { Endpoint } from '../api/endpoints.ts'
 import { endpoints } from '../api/endpoints.ts'
+import { refusal, validationError } from '../api/schemas.ts'
 import type { JsonSchema } from './schemas.ts'
 import { componentSchemas, referenceTo } from './schemas.ts'
 

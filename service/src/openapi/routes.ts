@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { showApiDocs } from '../pages/api-docs.tsx'
 import type { OpenApiDocument } from './document.ts'
 import { openApiDocument } from './document.ts'
+import { showApiDocs } from './views/api-docs.tsx'
 
 /** GET /openapi.json and its page /docs, open to everybody. Generated when first asked for, which keeps the start quick. */
 export function serveOpenApi(app: Hono<HttpEnvironment>, urls: { authUrl: string; baseUrl: string }): void {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { createParentAgentBody } from '../api/create-parent-agent.ts'
 import {
   agentConfigs,
   contextVariable,
@@ -12,8 +13,7 @@ import {
   refusal,
   validationError,
   validationItem,
-} from '../api/answers.ts'
-import { createParentAgentBody } from '../api/create-parent-agent.ts'
+} from '../api/schemas.ts'
 import { llmModelSearchBody } from '../api/search-llm-models.ts'
 import { parentAgentSearchBody } from '../api/search-parent-agents.ts'
 

@@ -1,8 +1,8 @@
 import { DEFAULT_MIGRATION_TABLE, Kysely, Migrator, sql } from 'kysely'
-import type { StoreDialect } from './dialect.ts'
-import { migrations } from './migrations.ts'
-import type { StoreLocation } from './open-dialect.ts'
-import { openDialect } from './open-dialect.ts'
+import type { StoreDialect } from './engine/dialect.ts'
+import type { StoreLocation } from './engine/open-dialect.ts'
+import { openDialect } from './engine/open-dialect.ts'
+import { migrations } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
 
 /** A connection or an open transaction: queries take either. */

@@ -1,5 +1,5 @@
-import { abortable, within } from '../../deadline.ts'
 import { AgentAuthError } from '../../errors.ts'
+import { abortable, within } from '../../internal/timeouts.ts'
 
 const maxBytes = 1_048_576
 /** Up to here a body is read before it is sent, so that a 401 can be answered by sending it again. */

@@ -1,6 +1,6 @@
 import { invalid } from '../../config/invalid.ts'
 import { checkedElsewhere, checkOptions } from '../../config/options.ts'
-import { guardHeader } from '../same-origin.ts'
+import { guardHeader } from '../fetch-metadata.ts'
 
 /** What a page may say to the API: about the content and how it wants it, and who traces the call. */
 export const passedToApi: readonly string[] = [

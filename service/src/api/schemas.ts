@@ -1,0 +1,94 @@
+import * as z from 'zod'
+import type { ParentAgent } from './parent-agent-response.ts'
+import type { LlmModel } from './search-llm-models.ts'
+
+/** What goes out, as schemas: the OpenAPI document is generated from them, and the contract tests hold answers to it. */
+
+const memoryExpiration = z.strictObject({
+  thread_ttl_hours: z.int(),
+  agent_ttl_days: z.int(),
+  tenant_ttl_days: z.int(),
+  clear_thread_on_conversation_end: z.boolean(),
+})
+
+export const agentConfigs: z.ZodType<ParentAgent['configs']> = z.strictObject({
+  last_agent_in_group: z.string(),
+  max_rounds: z.string().meta({ description: 'A number as text' }),
+  temperature: z.number(),
+  max_messages: z.string().meta({ description: 'A number as text' }),
+  continue_with_last_agent: z.boolean(),
+  memory_expiration: memoryExpiration,
+})
+
+export const parentAgent: z.ZodType<ParentAgent> = z.strictObject({
+  id: z.int(),
+  parent_agent_type: z.string().meta({ description: 'Human-readable type' }),
+  parent_agent_type_key: z.string(),
+  agent_key: z.string().meta({ description: 'agent_name with spaces as underscores, lower case' }),
+  agent_name: z.string(),
+  full_display_name: z.string(),
+  tenant: z.string().meta({ description: 'Owning tenant' }),
+  display_name: z.string(),
+  description: z.string(),
+  configs: agentConfigs,
+  llm_model: z.int().meta({ description: 'Identifier of the assigned LLM model' }),
+  llm_model_name: z.string(),
+  active: z.boolean(),
+  state_function: z.array(z.record(z.string(), z.unknown())),
+  created_at: z.string().meta({ format: 'date-time' }),
+})
+
+export const llmModel: z.ZodType<LlmModel> = z.strictObject({
+  id: z.int(),
+  model_name: z.string(),
+  model_version: z.string(),
+  provider: z.string(),
+})
+
+export const contextVariable: z.ZodType = z.looseObject({
+  path: z.string().optional().meta({ default: '' }),
+  type: z.string().optional().meta({ default: 'any' }),
+  description: z.string().optional().meta({ default: '' }),
+  full_var: z.string().meta({ description: 'Jinja expression' }),
+  insert_value: z.string(),
+})
+
+export const contextVariableGroup: z.ZodType = z.looseObject({
+  key: z.string(),
+  tool_key: z.string(),
+  tool_name: z.string(),
+  display_name: z.string(),
+  tool_id: z.string(),
+  source_type: z.string(),
+  variables: z.array(contextVariable).optional(),
+  output_schema: z.record(z.string(), z.unknown()).nullable().optional(),
+})
+
+function envelope(data: z.ZodType): z.ZodType {
+  return z.strictObject({
+    success: z.boolean(),
+    data,
+    error_type: z.string().nullable().optional(),
+    error_message: z.string().nullable().optional(),
+  })
+}
+
+export const contextVariablesAnswer: z.ZodType = envelope(
+  z.strictObject({ context_variables: z.array(contextVariableGroup).optional() }),
+)
+export const parentAgentsFound: z.ZodType = envelope(
+  z.strictObject({ items: z.array(parentAgent), count: z.int().min(0) }),
+)
+export const parentAgentCreated: z.ZodType = envelope(z.strictObject({ items: z.array(parentAgent) }))
+export const llmModelsFound: z.ZodType = envelope(z.strictObject({ items: z.array(llmModel), count: z.int().min(0) }))
+export const refusal: z.ZodType = envelope(z.strictObject({}))
+
+export const validationItem: z.ZodType = z.strictObject({
+  loc: z.array(z.union([z.string(), z.int()])),
+  msg: z.string(),
+  type: z.string(),
+  input: z.unknown().optional(),
+  ctx: z.record(z.string(), z.unknown()).optional(),
+})
+
+export const validationError: z.ZodType = z.strictObject({ detail: z.array(validationItem) })

@@ -1,0 +1,81 @@
+import type { Context } from 'hono'
+import { hashToken, randomSecret } from '../credentials/secrets.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { parseQuery } from '../http/query.ts'
+import { ensureBrowser } from '../sign-in/cookies.ts'
+import { readSignedIn } from '../sign-in/sign-in-session.ts'
+import { showSignIn } from '../sign-in/views/sign-in.tsx'
+import { requestLifeMs, saveRequest } from '../store/tables/authorization-requests.ts'
+import { clientRegistryOf } from '../store/tables/client-registry.ts'
+import type { ClientRecord } from '../store/tables/clients.ts'
+import { findRegisteredClient } from '../store/tables/clients.ts'
+import { showError } from '../ui/error.tsx'
+import type { AskedFor } from './authorization-request.ts'
+import { readAskedFor, verifiedRedirectUri } from './authorization-request.ts'
+import { approveAtOnce, findAutomaticPerson } from './automatic-approval.ts'
+import { askConsent } from './consent.ts'
+import { callbackUrl } from './redirect-uris.ts'
+import { sendBack } from './send-back.ts'
+import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
+import type { WaitingRequest } from './waiting-request.ts'
+import { encryptRequest, storedFrom } from './waiting-request.ts'
+
+const unknownClient = 'The application that sent you here is not known (client_id).'
+const newIds = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
+
+/** GET /auth/v1/authorize: checks the request, keeps it on our side, and asks for sign-in or consent. */
+export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
+  // HEAD reaches this handler too; a prefetch is nobody's wish yet (S-011).
+  if (c.req.raw.method !== 'GET') return notAllowed(c)
+  if (c.req.header('sec-purpose')?.includes('prefetch')) return showError(c, 403, 'This page is not prefetched.')
+  const { store, config } = c.get('service')
+  const query = parseQuery(c.req.raw.url)
+  const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
+  const client = clientId === undefined ? undefined : await findRegisteredClient(store.db, clientId)
+  if (client === undefined) return showError(c, 400, unknownClient, config.dev === 'on' ? [newIds] : [])
+  const redirectUri = verifiedRedirectUri(query, client)
+  if (redirectUri === undefined) {
+    const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
+    const clients = await clientRegistryOf(store.db, client.tenantId).list()
+    const fixes = unregisteredFix({ sent, client, clients, authUrl: config.authUrl })
+    return showError(c, 400, unregisteredText(sent), fixes)
+  }
+  return begin(c, client, readAskedFor(query, { client, redirectUri }))
+}
+
+async function begin(c: Context<HttpEnvironment>, client: ClientRecord, asked: AskedFor): Promise<Response> {
+  const person = await findAutomaticPerson(c)
+  if (person !== undefined) return approveAtOnce(c, { clientId: client.id, asked, person })
+  const signedIn = await readSignedIn(c)
+  if (signedIn !== undefined && asked.refusal !== null) {
+    return sendBack(c, callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state))
+  }
+  const waiting = waitingRequest(c, client.id, asked)
+  if (signedIn === undefined) {
+    const request = encryptRequest(c.get('service').keys, waiting)
+    return showSignIn(c, { request, status: 200 })
+  }
+  const request = storedFrom(waiting)
+  await saveRequest(c.get('service').store.db, request)
+  return askConsent(c, { id: waiting.id, request, signedIn, client })
+}
+
+function waitingRequest(c: Context<HttpEnvironment>, clientId: string, asked: AskedFor): WaitingRequest {
+  const { redirectUri, scope, state, codeChallenge, refusal } = asked
+  return {
+    id: randomSecret(),
+    browserHash: hashToken(ensureBrowser(c)),
+    clientId,
+    redirectUri,
+    scope,
+    state,
+    codeChallenge,
+    refusal,
+    expiresMs: c.get('service').clock.nowMs() + requestLifeMs,
+  }
+}
+
+export function notAllowed(c: Context<HttpEnvironment>): Promise<Response> {
+  c.header('Allow', 'GET')
+  return showError(c, 405, 'This address answers GET only.')
+}

@@ -1,0 +1,43 @@
+import type { Context } from 'hono'
+import { hashToken, randomToken } from '../credentials/secrets.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { isApproved } from '../store/tables/clients.ts'
+import { saveCode } from '../store/tables/codes.ts'
+import type { PersonRecord } from '../store/tables/people.ts'
+import { findPersonByEmail } from '../store/tables/people.ts'
+import type { AskedFor } from './authorization-request.ts'
+import { callbackUrl } from './redirect-uris.ts'
+import { sendBack } from './send-back.ts'
+
+/** The person of `dev.autoApprove`, if it is set and that person may sign in. */
+export async function findAutomaticPerson(c: Context<HttpEnvironment>): Promise<PersonRecord | undefined> {
+  const { autoApproval, store } = c.get('service')
+  const email = autoApproval.email()
+  const person = email === undefined ? undefined : await findPersonByEmail(store.db, email)
+  return person?.active ? person : undefined
+}
+
+/** Straight back to the client: every rule of the request and of approval holds, only the two pages are left out. */
+export async function approveAtOnce(
+  c: Context<HttpEnvironment>,
+  { clientId, asked, person }: { clientId: string; asked: AskedFor; person: PersonRecord },
+): Promise<Response> {
+  const { store, clock, config, journal } = c.get('service')
+  const { redirectUri, state } = asked
+  const isAllowed = await isApproved(store.db, clientId, person.tenantId)
+  const refusal = asked.refusal ?? (isAllowed ? null : 'unauthorized_client')
+  if (refusal !== null) return sendBack(c, callbackUrl(redirectUri, { error: refusal }, state))
+  const code = randomToken('aac_')
+  await saveCode(store.db, {
+    hash: hashToken(code),
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_challenge: asked.codeChallenge,
+    person_id: person.id,
+    tenant_id: person.tenantId,
+    scope: asked.scope,
+    expires_ms: clock.nowMs() + config.codeLifeMs,
+  })
+  journal.event('consent_approved', { clientId, personId: person.id, tenant: person.tenantId })
+  return sendBack(c, callbackUrl(redirectUri, { code }, state))
+}

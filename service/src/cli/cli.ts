@@ -1,0 +1,153 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util'
+import { refuseRedirectUri } from '../authorize/redirect-uris.ts'
+import type { ServiceOptions } from '../config.ts'
+import { refuseDev } from '../config.ts'
+import { startAlone } from '../server/start-service.ts'
+import type { Service } from '../service.ts'
+import { commandName } from './command-name.ts'
+import { refuseDataFile } from './data-file.ts'
+import type { Framework } from './environment.ts'
+import { environmentText, frameworks } from './environment.ts'
+import { failureText } from './failures.ts'
+import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
+import { whereData } from './where-data.ts'
+
+interface Command {
+  kind: 'help' | 'start'
+  output: 'text' | 'json'
+  framework: Framework | undefined
+  options: ServiceOptions
+}
+
+const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
+
+/** Answers have eight seconds to go out; ten is what operators are told (A-66). */
+const stopDeadlineMs = 9_500
+
+const args = process.argv.slice(2)
+// Only asked for, the registry's command is loaded at all.
+process.exitCode = await (args[0] === 'clients'
+  ? import('./clients.ts').then(({ clientsMain }) => clientsMain(args.slice(1)))
+  : main())
+
+async function main(): Promise<number> {
+  const command = readCommand(args)
+  if (typeof command === 'string') {
+    process.stderr.write(`agent-service: ${command}\nTry ${commandName()} --help\n`)
+    return exitCodes.usage
+  }
+  if (command.kind === 'help') {
+    process.stdout.write(helpText)
+    return exitCodes.ok
+  }
+  if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
+    process.stderr.write('agent-service: --dev does not start with NODE_ENV=production\n')
+    return exitCodes.usage
+  }
+  const problem = command.options.dev === 'on' ? refuseDev(command.options) : undefined
+  if (problem !== undefined) {
+    process.stderr.write(`agent-service: --dev does not start with this --auth-url or --base-url: ${problem}\n`)
+    return exitCodes.usage
+  }
+  return run(command)
+}
+
+async function run({ output, framework, options }: Command): Promise<number> {
+  try {
+    const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
+    if (problem !== undefined) throw new Error(problem)
+    const stopped = stopSignal()
+    const service = await startAlone(options)
+    warnOfKeptClients(service, options)
+    const texts = [rosterText(service), environmentText(service, framework), placesText(service, options.dev)]
+    process.stdout.write(output === 'json' ? jsonLine(service) : texts.join(''))
+    await stopped
+    await service.close()
+    return exitCodes.ok
+  } catch (error) {
+    process.stderr.write(`agent-service: ${failureText(error, options.databaseUrl)}\n`)
+    return exitCodes.failed
+  }
+}
+
+/** Redirect URIs are registered with the first start alone: then the clients are somebody's data. */
+function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions): void {
+  const registered = new Set(clients.flatMap((client) => client.redirectUris))
+  const missing = redirectUris.filter((uri) => !registered.has(uri))
+  if (missing.length === 0) return
+  process.stderr.write(
+    `agent-service: these data have their clients already, so ${missing.join(', ')} was not registered; ` +
+      `register a client of your own with ${commandName()} clients create\n`,
+  )
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        endAtDeadline()
+        resolve()
+      })
+    }
+  })
+}
+
+/** The timer keeps no process alive; it ends one that something else keeps (S-089). */
+function endAtDeadline(): void {
+  const end = (): never => {
+    process.stderr.write('agent-service: it did not stop in time and was ended\n')
+    process.exit(exitCodes.failed)
+  }
+  setTimeout(end, stopDeadlineMs).unref()
+}
+
+function readCommand(args: string[]): Command | string {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        dev: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+        'auth-port': { type: 'string' },
+        'base-port': { type: 'string' },
+        'auth-url': { type: 'string' },
+        'base-url': { type: 'string' },
+        data: { type: 'string' },
+        env: { type: 'string' },
+        'redirect-uri': { type: 'string', multiple: true },
+        'trusted-proxies': { type: 'string', default: '0' },
+      },
+    })
+    const badUri = (values['redirect-uri'] ?? []).map(refuseRedirectUri).find((problem) => problem !== undefined)
+    if (badUri !== undefined) return `--redirect-uri: ${badUri}`
+    const framework = frameworks.find((known) => known === values.env)
+    if (values.env !== undefined && framework === undefined) return '--env takes vite, next or node'
+    const options: ServiceOptions = {
+      dev: values.dev ? 'on' : 'off',
+      authPort: portOf('--auth-port', values['auth-port'], 4001),
+      basePort: portOf('--base-port', values['base-port'], 4002),
+      redirectUris: values['redirect-uri'] ?? [],
+      trustedProxies: proxiesOf(values['trusted-proxies']),
+      ...whereData(values.data),
+      ...(values['auth-url'] === undefined ? {} : { authUrl: values['auth-url'] }),
+      ...(values['base-url'] === undefined ? {} : { baseUrl: values['base-url'] }),
+    }
+    return { kind: values.help ? 'help' : 'start', output: values.json ? 'json' : 'text', framework, options }
+  } catch (error) {
+    return error instanceof Error ? error.message : 'unknown arguments'
+  }
+}
+
+function portOf(name: string, text: string | undefined, standard: number): number {
+  if (text === undefined) return standard
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new RangeError(`${name} takes a port from 0 to 65535; 0 picks a free one`)
+}
+
+function proxiesOf(text: string): number {
+  if (/^(?:\d|10)$/.test(text)) return Number(text)
+  throw new RangeError('--trusted-proxies takes how many proxies stand before the service, from 0 to 10')
+}

@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util'
+import { readClientForm } from '../../clients/new-client.ts'
+import { whereData } from '../where-data.ts'
+import { type Action, actions } from './actions.ts'
+import { clientsHelp } from './help.ts'
+
+export interface ClientsCommand {
+  action: Action
+  location: { dataFile?: string; databaseUrl?: string }
+  output: 'text' | 'json'
+  tenant: string | undefined
+  client: string | undefined
+  secret: string | undefined
+  name: string
+  kind: string
+  redirectUris: string[]
+}
+
+/** Which options an action cannot do without. */
+const needed: Record<Action, ('tenant' | 'name' | 'client' | 'secret')[]> = {
+  create: ['tenant', 'name'],
+  list: [],
+  history: [],
+  activate: ['client'],
+  deactivate: ['client'],
+  'rotate-secret': ['client'],
+  'retire-secret': ['client', 'secret'],
+}
+
+/** A command, the wish for help, or what is wrong with the arguments. */
+export function readClientsCommand(
+  args: string[],
+): { kind: 'command'; command: ClientsCommand } | { kind: 'help'; text: string } | { kind: 'usage'; problem: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        json: { type: 'boolean', default: false },
+        data: { type: 'string' },
+        tenant: { type: 'string' },
+        client: { type: 'string' },
+        secret: { type: 'string' },
+        name: { type: 'string' },
+        kind: { type: 'string', default: 'public' },
+        'redirect-uri': { type: 'string', multiple: true, default: [] },
+      },
+    })
+    const action = actions.find((known) => known === positionals[0])
+    if (values.help) return { kind: 'help', text: clientsHelp(action) }
+    if (action === undefined || positionals.length > 1) return usage(`clients takes one of ${actions.join(', ')}`)
+    const location = whereData(values.data)
+    if (Object.keys(location).length === 0) return usage('clients needs --data FILE or DATABASE_URL')
+    const missing = needed[action].find((name) => values[name] === undefined)
+    if (missing !== undefined) return usage(`clients ${action} needs --${missing}`)
+    const { tenant, client, secret, name = '', kind, 'redirect-uri': redirectUris } = values
+    const form = action === 'create' ? readClientForm({ name, kind, redirectUris }) : undefined
+    if (form?.kind === 'refused') return usage(form.problem)
+    const output = values.json ? 'json' : 'text'
+    return { kind: 'command', command: { action, location, output, tenant, client, secret, name, kind, redirectUris } }
+  } catch (error) {
+    return usage(error instanceof Error ? error.message : 'unknown arguments')
+  }
+}
+
+function usage(problem: string): { kind: 'usage'; problem: string } {
+  return { kind: 'usage', problem }
+}

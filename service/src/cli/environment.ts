@@ -1,0 +1,46 @@
+import { randomSecret } from '../credentials/secrets.ts'
+import type { Client, Service } from '../service.ts'
+import { commandName } from './command-name.ts'
+
+/** What an application is made with, because each shows its pages other names. */
+export const frameworks = ['vite', 'next', 'node'] as const
+export type Framework = (typeof frameworks)[number]
+
+/**
+ * Returns what an application needs, ready to paste. Pages get the public client alone, under the prefix that their
+ * framework asks for; a backend gets the confidential one and a key for its cookies. Without a framework it is all,
+ * without prefixes.
+ */
+export function environmentText({ authUrl, baseUrl, clients }: Service, framework: Framework | undefined): string {
+  const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
+  const urls = [`AGENT_AUTH_URL=${authUrl}`, `AGENT_BASE_URL=${baseUrl}`]
+  const publicLines = publicClientLines(own.find(({ kind }) => kind === 'public'))
+  const backendLines = [
+    ...confidentialLines(own.find(({ kind }) => kind === 'confidential')),
+    `COOKIE_SECRET=${randomSecret()}`,
+  ]
+  const under = (prefix: string): string[] => [...urls, ...publicLines].map((line) => prefix + line)
+  const lines = {
+    vite: () => under('VITE_'),
+    next: () => [...urls, ...backendLines, ...under('NEXT_PUBLIC_')],
+    node: () => [...urls, ...backendLines],
+    all: () => [...urls, ...publicLines, ...backendLines],
+  }[framework ?? 'all']()
+  return `\n.env\n${lines.join('\n')}\n`
+}
+
+function publicClientLines(client: Client | undefined): string[] {
+  return client === undefined ? [] : [`AGENT_PUBLIC_CLIENT_ID=${client.clientId}`]
+}
+
+/** If only the hash of the secret is left, a comment takes its place. */
+function confidentialLines(client: Client | undefined): string[] {
+  if (client === undefined) return []
+  const { clientId, clientSecret } = client
+  return [
+    `AGENT_CLIENT_ID=${clientId}`,
+    clientSecret === undefined
+      ? `# AGENT_CLIENT_SECRET was printed at the first start; ${commandName()} clients rotate-secret makes another`
+      : `AGENT_CLIENT_SECRET=${clientSecret}`,
+  ]
+}

@@ -1,0 +1,99 @@
+import type { ServiceOptions } from '../config.ts'
+import { mostHashesAtOnce, mostHashesWaiting } from '../credentials/hash-line.ts'
+import { inMebibytes, limits } from '../limits.ts'
+import type { Client, Service } from '../service.ts'
+import { mostFailureRecords } from '../sign-in/failure-records.ts'
+import type { ThrottlePolicy } from '../sign-in/throttle.ts'
+import { throttlePolicies } from '../sign-in/throttles.ts'
+
+export const helpText: string = `agent-service: the Agent Management Service on this machine
+
+  agent-service [options]
+  agent-service clients ACTION [options]
+                         manage API clients; clients --help lists the actions
+  From a clone: npm run service -- [options]
+
+  --dev                  serve the /_dev/* controls (clock, expiry, journal, reset); refuses --auth-url and --base-url
+                         that other machines can reach, and requests that a proxy forwarded
+  --json                 print one JSON line instead of text
+  --env FRAMEWORK        names for the printed .env: vite (VITE_…), next (NEXT_PUBLIC_… for pages) or node
+                         (default: all names, without prefixes)
+  --auth-port PORT       port of the authorization host, 4001; 0 picks a free one
+  --base-port PORT       port of the API host, 4002; 0 picks a free one
+  --data FILE            keep the data in a file; without it and DATABASE_URL they live in memory
+  --auth-url, --base-url ORIGIN
+                         what clients call the two hosts, when that is not 127.0.0.1 with these ports
+  --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;
+                         https, or http on 127.0.0.1 or [::1] (not localhost); repeatable
+  --trusted-proxies N    how many reverse proxies stand before the service (default: 0); each must append its peer's
+                         address to X-Forwarded-For, which is not read without this option
+  -h, --help             this text
+
+DATABASE_URL=postgresql://…  keeps the data in PostgreSQL; several processes may share it.
+It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM, within ten seconds.
+Exit codes: 0 stopped or help, 1 it could not start or did not stop in time, 2 the arguments are wrong.
+
+Limits of failed attempts; beyond them the answer is 429 with Retry-After
+  account and address, or a browser that signed in before
+                         ${limitText(throttlePolicies.device)}
+  account                ${limitText(throttlePolicies.account)}
+  address, where proxies are trusted
+                         ${limitText(throttlePolicies.signInAddress)}
+  client and address     ${limitText(throttlePolicies.client)}; a right secret passes
+  Each kind remembers the last ${mostFailureRecords} keys.
+  ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After.
+
+Other limits
+  descriptions           ${limits.descriptionCharacters} characters; a longer one is 422
+  responses of the API   ${inMebibytes(limits.answerBytes)}; a larger page is 422, ask for fewer rows
+  calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait up to ${limits.tenantWaitMs / 1_000} s, also while clients have not taken
+                         ${inMebibytes(limits.tenantUnsentBytes)} of its responses; the next gets 429 with Retry-After
+  authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one drops the oldest
+  connections of a host  ${limits.connections}, of one address ${limits.connectionsPerAddress} (all, where proxies are trusted); the oldest without a
+                         request gives way; ${limits.pipelinedRequests} requests of one connection may wait
+  taking a response      closed after ${limits.stalledAnswerMs / 1_000} s without progress, or ${limits.answerMs / 1_000} s after the request
+`
+
+function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): string {
+  const end = stop === undefined ? '' : `; after ${stop.failures} one a day`
+  return `${freeFailures} failures, then delays from ${firstDelayMs / 1_000} s to ${longestDelayMs / 60_000} min${end}`
+}
+
+export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string {
+  return `${JSON.stringify({ authUrl, baseUrl, people, clients })}\n`
+}
+
+/** Names and secrets for a person at a terminal; this is the only place that shows them (S-084). */
+export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
+  const kept = '(as printed at the first start of this data file)'
+  const own = clients[0]?.tenant
+  const elsewhere = (tenant: string): string =>
+    tenant === own ? '' : `\n    of another tenant than the .env: only for the clients of tenant ${tenant}`
+  const peopleLines = people.map(
+    ({ name, email, password, tenant, permissions }) =>
+      `  ${email}  ${password || kept}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}${elsewhere(tenant)}`,
+  )
+  const secretOf = (client: Client): string => {
+    return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept}`
+  }
+  const clientLines = clients.map(
+    (client) =>
+      `  ${client.name} (${client.kind}, tenant ${client.tenant})\n    id ${client.clientId}${secretOf(client)}\n    ${client.redirectUris.join('\n    ')}`,
+  )
+  return `Agent Management Service
+  authorization  ${authUrl}
+  API            ${baseUrl}
+
+People
+${peopleLines.join('\n')}
+
+Clients
+${clientLines.join('\n')}
+`
+}
+
+/** The pages for people, last, where a terminal shows them. */
+export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): string {
+  const controls = dev === 'on' ? `\n  dev controls   ${authUrl}/_dev` : ''
+  return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`
+}

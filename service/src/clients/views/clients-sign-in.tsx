@@ -1,0 +1,23 @@
+/** @jsxImportSource hono/jsx */
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../../http/environment.ts'
+import { SignInForm } from '../../sign-in/views/sign-in-form.tsx'
+import { showPage } from '../../ui/layout.tsx'
+
+interface ClientsSignInPage {
+  token: string
+  status: 200 | 403 | 429 | 503
+  problem?: string
+}
+
+export function showClientsSignIn(
+  c: Context<HttpEnvironment>,
+  { token, status, problem }: ClientsSignInPage,
+): Promise<Response> {
+  const children = (
+    <SignInForm action="/auth/v1/clients/sign-in" problem={problem}>
+      <input type="hidden" name="token" value={token} />
+    </SignInForm>
+  )
+  return showPage(c, { status, title: 'Sign in to manage API clients', children })
+}

@@ -1,0 +1,135 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
+import { endpointIds } from '../../access.ts'
+import { permissionNames } from '../../api/permissions.ts'
+import type { Client, Person } from '../../service.ts'
+
+interface DevControlsProps {
+  people: readonly Person[]
+  clients: readonly Client[]
+  effects: readonly string[]
+  token: string
+}
+
+/** A form and a button for everything that `DevControls` offers. */
+export function Controls({
+  token,
+  people,
+  clients,
+  effects,
+}: DevControlsProps): HtmlEscapedString | Promise<HtmlEscapedString> {
+  const emails = people.map(({ email }) => email)
+  return (
+    <div class="controls">
+      <Group title="Clock">
+        <Control token={token} buttons={{ advance: 'Advance' }}>
+          <Field id="minutes" label="Minutes" name="minutes" type="number" min={0} value="10" required />
+        </Control>
+        <Control token={token} buttons={{ freeze: 'Freeze', unfreeze: 'Let it run' }} />
+      </Group>
+      <Group title="Sign-in">
+        <Control token={token} buttons={{ 'auto-approve': 'Auto-approve' }}>
+          <Choice id="automatic" label="Person" name="email" options={['', ...emails]} />
+        </Control>
+      </Group>
+      <Group title="Tokens">
+        <Control token={token} buttons={{ 'session-token': 'Mint session token' }}>
+          <Choice id="minted" label="Person" name="email" options={emails} />
+        </Control>
+        <Control token={token} buttons={{ expire: 'Expire access tokens', revoke: 'Revoke refresh tokens' }} />
+      </Group>
+      <Group title="Access">
+        <Control token={token} buttons={{ 'billing-inactive': 'Stop billing', 'billing-active': 'Billing is active' }}>
+          <Choice id="billing" label="Tenant" name="name" options={[...new Set(people.map(({ tenant }) => tenant))]} />
+        </Control>
+        <Control token={token} buttons={{ 'endpoint-billed': 'Needs billing', 'endpoint-unbilled': 'Needs none' }}>
+          <Choice id="billed" label="Endpoint" name="name" options={endpointIds} />
+        </Control>
+        <Control
+          token={token}
+          buttons={{
+            'client-unapproved': 'Withdraw approval',
+            'client-approved': 'Approve',
+            'client-no-api': 'Take the api surface',
+            'client-api': 'Give it',
+          }}
+        >
+          <Choice id="approved" label="Client" name="name" options={clients.map(({ name }) => name)} />
+        </Control>
+        <Control token={token} buttons={{ permissions: 'Set permissions' }}>
+          <Choice id="permitted" label="Person" name="name" options={emails} />
+          <Field id="permissions" label="Permissions" name="permissions" value={permissionNames.join(' ')} />
+        </Control>
+      </Group>
+      <Group title="Faults">
+        <Control token={token} buttons={{ 'add-fault': 'Add the fault' }}>
+          <Choice id="effect" label="Effect" name="effect" options={effects} />
+          <Field id="path" label="Path, empty for all" name="path" value="/auth/v1/token" />
+          <Field id="times" label="Times" name="times" type="number" min={1} value="1" required />
+        </Control>
+        <Control token={token} buttons={{ 'clear-faults': 'Clear all faults' }} />
+      </Group>
+      <Group title="Everything">
+        <p class="soft">Same people and clients, first data, no faults. The clock stays.</p>
+        <Control token={token} buttons={{ reset: 'Reset to the seed' }} />
+      </Group>
+    </div>
+  )
+}
+
+function Group({ title, children }: { title: string; children: Child }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+/** One form; its buttons are named by the action they stand for. */
+function Control({ token, buttons, children }: { token: string; buttons: Record<string, string>; children?: Child }) {
+  return (
+    <form method="post" action="/_dev/do">
+      <input type="hidden" name="token" value={token} />
+      {children}
+      {Object.entries(buttons).map(([action, text]) => (
+        <button class="plain" type="submit" name="action" value={action}>
+          {text}
+        </button>
+      ))}
+    </form>
+  )
+}
+
+interface FieldProps {
+  id: string
+  label: string
+  name: string
+  value: string
+  type?: 'number' | 'text'
+  min?: number
+  required?: boolean
+}
+
+function Field({ id, label, ...input }: FieldProps) {
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <input id={id} autocomplete="off" {...input} />
+    </div>
+  )
+}
+
+function Choice({ id, label, name, options }: { id: string; label: string; name: string; options: readonly string[] }) {
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <select id={id} name={name} autocomplete="off">
+        {options.map((option) => (
+          <option value={option}>{option === '' ? 'nobody' : option}</option>
+        ))}
+      </select>
+    </div>
+  )
+}

@@ -1,0 +1,139 @@
+/** @jsxImportSource hono/jsx */
+import type { Context } from 'hono'
+import type { ClockState } from '../../clock.ts'
+import type { HttpEnvironment } from '../../http/environment.ts'
+import type { FaultRule } from '../../http/faults.ts'
+import type { JournalEntry } from '../../http/journal.ts'
+import type { Client, Person } from '../../service.ts'
+import { Fact } from '../../ui/fact.tsx'
+import { showPage } from '../../ui/layout.tsx'
+import { Table } from '../../ui/table.tsx'
+import { Controls } from './dev-controls.tsx'
+import { liveScript, liveScriptHash } from './dev-live.ts'
+
+/** What became of a button: done, not possible, or something to copy that is shown once. */
+export interface Notice {
+  kind: 'done' | 'refused' | 'secret'
+  text: string
+}
+
+interface DevPage {
+  people: Person[]
+  clients: Client[]
+  journal: JournalEntry[]
+  faults: FaultRule[]
+  effects: readonly string[]
+  nowMs: number
+  clock: ClockState
+  autoApproved: string | undefined
+  baseUrl: string
+  token: string
+  notice: Notice | undefined
+}
+
+// A-65.
+const mostShown = 50
+
+/** The one page with a script; its policy allows that text alone, and requests to this origin. */
+export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise<Response> {
+  const { notice, baseUrl } = page
+  const children = (
+    <>
+      {notice === undefined ? null : <NoticeLine {...notice} />}
+      <State {...page} />
+      <h2>Controls</h2>
+      <Controls {...page} />
+      <h2>Requests</h2>
+      <p class="soft" id="live">
+        Reload the page to see new ones.
+      </p>
+      <div id="requests" data-live="">
+        <Table
+          label="Requests and events, newest first"
+          columns={['Time', 'Request or event', 'Answer', 'Client']}
+          rows={page.journal.slice(-mostShown).reverse().map(journalRow)}
+          narrow="lines"
+          empty="No requests yet."
+        />
+      </div>
+      <Accounts {...page} />
+      <p>
+        <a href="/auth/v1/clients">Manage API clients</a> · <a href={`${baseUrl}/docs`}>API description</a>
+      </p>
+    </>
+  )
+  const script = { text: liveScript, hash: liveScriptHash }
+  const status = notice?.kind === 'refused' ? 422 : 200
+  return showPage(c, { status, title: 'Dev controls', width: 'wide', script, children })
+}
+
+function NoticeLine({ kind, text }: Notice) {
+  if (kind === 'done') return <p role="status">{text}</p>
+  return <p role="alert">{kind === 'secret' ? <code>{text}</code> : text}</p>
+}
+
+function State({ nowMs, clock, autoApproved, faults }: DevPage) {
+  const left = ({ times }: FaultRule): string => (times === undefined ? '' : ` (${times} left)`)
+  return (
+    <dl class="facts" id="state" data-live="">
+      <Fact name="Service time">
+        {new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC
+        {clock === 'frozen' ? ', frozen' : ''}
+      </Fact>
+      <Fact name="Automatic approval">{autoApproved ?? 'off'}</Fact>
+      <Fact name="Faults">
+        {faults.length === 0
+          ? 'none'
+          : faults
+              .map((fault) => `${effectText(fault)} on ${fault.match?.path ?? 'every path'}${left(fault)}`)
+              .join(', ')}
+      </Fact>
+    </dl>
+  )
+}
+
+function effectText({ effect }: FaultRule): string {
+  if (typeof effect === 'string') return effect
+  return 'status' in effect ? `status ${effect.status}` : `delay of ${effect.delayMs} ms`
+}
+
+function Accounts({ people, clients }: DevPage) {
+  const kept = <span class="soft">as printed at the first start</span>
+  return (
+    <>
+      <h2>People</h2>
+      <p class="soft">Each can sign in to the clients of the same tenant only.</p>
+      <Table
+        label="People"
+        columns={['Email', 'Password', 'Tenant', 'Permissions']}
+        rows={people.map(({ email, password, tenant, permissions }) => [
+          email,
+          password === '' ? kept : <code>{password}</code>,
+          tenant,
+          permissions.join(', '),
+        ])}
+      />
+      <h2>Clients</h2>
+      <Table
+        label="Clients"
+        columns={['Name', 'Client id and secret', 'Redirect URIs']}
+        rows={clients.map(({ name, kind, clientId, clientSecret, redirectUris }) => [
+          name,
+          <>
+            <code>{clientId}</code>
+            {kind === 'public' ? null : clientSecret === undefined ? kept : <code>{clientSecret}</code>}
+          </>,
+          redirectUris.map((uri) => <code>{uri}</code>),
+        ])}
+      />
+    </>
+  )
+}
+
+function journalRow(entry: JournalEntry): string[] {
+  const time = new Date(entry.atMs).toISOString().slice(11, 23)
+  if (entry.kind === 'event') return [time, entry.event, '', entry.clientId ?? '']
+  const { origin, method, path, status, grantType, fault } = entry
+  const answer = fault === undefined ? String(status) : `${status}, fault: ${fault}`
+  return [time, [origin, method, path, grantType ?? ''].join(' ').trim(), answer, entry.clientId ?? '']
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import type { ServiceClock } from '../clock.ts'
+
+/** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
+export type JournalEntry = RequestEntry | EventEntry
+
+/** One request that the service received. */
+export interface RequestEntry {
+  kind: 'request'
+  /** When it came, by the clock of the service, in epoch milliseconds. */
+  atMs: number
+  /** The authorization server or the API. */
+  origin: 'auth' | 'base'
+  /** The HTTP method. */
+  method: string
+  /** The path, without the query. */
+  path: string
+  /** The status of the response. */
+  status: number
+  /** The scheme of the Authorization header. */
+  authorization: 'none' | 'basic' | 'bearer' | 'other'
+  /** The media type of the body. */
+  contentType: string | null
+  /** The `grant_type` of a token request. */
+  grantType?: string
+  /** The fault that a rule made of this request. */
+  fault?: string
+  /** The client that was identified. */
+  clientId?: string
+}
+
+/** One security event. */
+export interface EventEntry {
+  kind: 'event'
+  /** Names this one record. */
+  id: string
+  /** When it happened, by the clock of the service, in epoch milliseconds. */
+  atMs: number
+  /** What happened. */
+  event: SecurityEvent
+  /** The client that it concerns. */
+  clientId?: string
+  /** The user that it concerns. */
+  personId?: string
+  /** The tenant that it concerns. */
+  tenant?: string
+}
+
+/** The names of the security events. */
+export type SecurityEvent =
+  | 'sign_in_succeeded'
+  | 'sign_in_failed'
+  | 'consent_approved'
+  | 'consent_denied'
+  | 'code_replayed'
+  | 'refresh_token_reused'
+  | 'client_authentication_failed'
+  | 'access_forbidden'
+  | RegistryEvent
+
+/** A change of the client registry; its trail is kept with the data as well (S-060, A-82). */
+export type RegistryEvent =
+  | 'client_created'
+  | 'client_activated'
+  | 'client_deactivated'
+  | 'client_secret_created'
+  | 'client_secret_retired'
+
+export interface Journal {
+  request(entry: Omit<RequestEntry, 'kind' | 'atMs'>): void
+  event(event: SecurityEvent, who?: Pick<EventEntry, 'clientId' | 'personId' | 'tenant'>): void
+  entries(): JournalEntry[]
+  clear(): void
+}
+
+// A-65.
+const mostEntries = 10_000
+/** How many go at once: dropping in blocks keeps the cost of one entry constant. */
+const block = 1_000
+
+export function createJournal(clock: ServiceClock): Journal {
+  let kept: JournalEntry[] = []
+  function add(entry: JournalEntry): void {
+    kept.push(entry)
+    if (kept.length >= mostEntries + block) kept = kept.slice(-mostEntries)
+  }
+  return {
+    request: (entry) => add({ kind: 'request', atMs: clock.nowMs(), ...entry }),
+    event: (event, who = {}) => add({ kind: 'event', id: randomUUID(), atMs: clock.nowMs(), event, ...who }),
+    entries: () => kept.slice(-mostEntries).map((entry) => ({ ...entry })),
+    clear: () => {
+      kept = []
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import { createAutoApproval } from '../authorize/auto-approval.ts'
+import { createClock } from '../clock.ts'
+import type { ServiceConfig, ServiceOptions } from '../config.ts'
+import { createServiceConfig } from '../config.ts'
+import type { ServiceContext } from '../context.ts'
+import { loadKeys } from '../credentials/keys.ts'
+import { createPasswords } from '../credentials/passwords.ts'
+import { createDevControls } from '../dev/controls.ts'
+import { makeDemoWorld } from '../dev/demo-world.ts'
+import { createDevApp } from '../dev/dev-app.ts'
+import { readRoster } from '../dev/roster.ts'
+import { isSeeded, seed } from '../dev/seed.ts'
+import { setAccess } from '../dev/set-access.ts'
+import { createEndpointBilling } from '../endpoint-billing.ts'
+import { createFaults } from '../http/faults.ts'
+import { createJournal } from '../http/journal.ts'
+import type { DevControls, Service } from '../service.ts'
+import { createThrottles } from '../sign-in/throttles.ts'
+import { openStore } from '../store/store.ts'
+import { createAuthApp } from './auth-origin.ts'
+import { createInProcessFetch } from './in-process-fetch.ts'
+import type { ServedApp } from './served-app.ts'
+import { onFirstRequest } from './served-app.ts'
+
+/** A service and the parts that a server listens with and tests look into. */
+export interface Assembly {
+  service: Service
+  context: ServiceContext
+  authApp: ServedApp
+  apiApp: ServedApp
+}
+
+/** The whole service in process, without a port. */
+export async function createService(options: ServiceOptions = {}): Promise<Service> {
+  return (await assemble(options)).service
+}
+
+export async function assemble(options: ServiceOptions): Promise<Assembly> {
+  const config = createServiceConfig(options)
+  const context = await createContext(config)
+  try {
+    return await furnish(context)
+  } catch (error) {
+    await context.store.close()
+    throw error
+  }
+}
+
+async function furnish(context: ServiceContext): Promise<Assembly> {
+  const { config, store } = context
+  const isFirstStart = !(await isSeeded(store.db))
+  let world = isFirstStart ? makeDemoWorld(config.redirectUris) : undefined
+  if (world !== undefined && (await seed(context, world, 'if-empty')) === 'filled before') world = undefined
+  await setAccess(context, config.access)
+  let roster = await readRoster(store.db, world)
+  const controls = createDevControls(context, () => {
+    world ??= makeDemoWorld(config.redirectUris)
+    return world
+  })
+  const dev: DevControls = {
+    ...controls,
+    async reset() {
+      await controls.reset()
+      roster = await readRoster(store.db, world)
+    },
+    async setAccess(change) {
+      await controls.setAccess(change)
+      roster = await readRoster(store.db, world)
+    },
+    autoApprove(email: string | undefined) {
+      const wanted = email?.toLowerCase()
+      if (wanted !== undefined && !roster.people.some((person) => person.email === wanted)) throw nobody()
+      context.autoApproval.set(wanted)
+    },
+  }
+  const authApp = createAuthApp(context)
+  const { authUrl, baseUrl } = config
+  if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster }))
+  // Its schemas are a tenth of a start, and a login needs none of them.
+  const apiApp = onFirstRequest(async () => (await import('./api-origin.ts')).createApiApp(context))
+  const service: Service = {
+    authUrl,
+    baseUrl,
+    get people() {
+      return roster.people
+    },
+    get clients() {
+      return roster.clients
+    },
+    fetch: createInProcessFetch({ [authUrl]: authApp, [baseUrl]: apiApp }),
+    dev,
+    close() {
+      context.passwords.dropWaiting()
+      return store.close()
+    },
+  }
+  return { service, context, authApp, apiApp }
+}
+
+function nobody(): Error {
+  return new Error('nobody has this email address')
+}
+
+async function createContext(config: ServiceConfig): Promise<ServiceContext> {
+  const clock = createClock()
+  const store = await openStore(config)
+  const keys = await loadKeys(store.db)
+  return {
+    config,
+    clock,
+    store,
+    keys,
+    journal: createJournal(clock),
+    faults: createFaults(),
+    autoApproval: createAutoApproval(),
+    endpointBilling: createEndpointBilling(),
+    passwords: createPasswords({ scheme: config.passwordScheme, key: keys.hashKey }),
+    throttles: createThrottles(clock),
+  }
+}

@@ -1,0 +1,72 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { authorize, notAllowed } from '../authorize/authorize.ts'
+import { consent } from '../authorize/consent.ts'
+import { clientsPath, createClientsApp } from '../clients/clients-app.ts'
+import type { ServiceContext } from '../context.ts'
+import { cors } from '../http/cors.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { hostGuard } from '../http/host-guard.ts'
+import { injectFaults } from '../http/inject-faults.ts'
+import { journalRequests } from '../http/journal-requests.ts'
+import { jsonAnswer } from '../http/json-response.ts'
+import { strictTransport } from '../http/strict-transport.ts'
+import { unexpected } from '../http/unexpected.ts'
+import { signIn, signOut } from '../sign-in/sign-in.ts'
+import { token } from '../token/route.ts'
+import { showError } from '../ui/error.tsx'
+import { purgeNowAndThen } from './purge.ts'
+
+const tokenPath = '/auth/v1/token'
+
+/** The authorization host, {auth_url}. */
+export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
+  const app = new Hono<HttpEnvironment>()
+  app.use(async (c, next) => {
+    c.set('service', service)
+    return next()
+  })
+  app.use(journalRequests('auth'))
+  app.use(strictTransport(service.config.authUrl))
+  app.use(hostGuard(service.config.authUrl, refuseHost))
+  app.use(purgeNowAndThen(service))
+  // Pages get no CORS headers: no other origin has a reason to read them (S-011).
+  app.use(tokenPath, cors('POST'))
+  app.use(injectFaults('auth'))
+  app.get('/auth/v1/authorize', authorize)
+  app.all('/auth/v1/authorize', notAllowed)
+  app.post('/auth/v1/sign-in', signIn)
+  app.post('/auth/v1/sign-out', signOut)
+  app.post('/auth/v1/consent', consent)
+  app.all(tokenPath, token)
+  app.route(clientsPath, createClientsApp())
+  app.notFound((c) => showError(c, 404, 'There is nothing at this address.', addressFixes(c.req.path, service.config)))
+  app.onError((error, c) => fail(c, error))
+  return app
+}
+
+/** Says which of the two addresses of the configuration is wrong, where the path shows it. */
+function addressFixes(path: string, { authUrl, baseUrl, dev }: ServiceContext['config']): readonly string[] {
+  if (dev === 'off') return []
+  if (/.\/auth\/v1\/(authorize|token)$/.test(path)) return [`Set authUrl to ${authUrl}, without a path.`]
+  if (path.startsWith('/api/')) return [`This is the authorization server. Set baseUrl to the API, ${baseUrl}.`]
+  return []
+}
+
+function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
+  return jsonAnswer(c, { error: 'invalid_request', error_description: problem }, 421)
+}
+
+function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Response> {
+  const found = unexpected(error)
+  for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
+  if (found.kind === 'broken-off') return new Response(null, { status: found.status })
+  const isToken = c.req.path === tokenPath
+  if (found.kind === 'unavailable') {
+    if (!isToken) return showError(c, 503, 'The service cannot reach its data right now. Try again in a moment.')
+    const description = 'the database is not available; nothing has changed'
+    return jsonAnswer(c, { error: 'temporarily_unavailable', error_description: description }, 503)
+  }
+  if (!isToken) return showError(c, 500, `Something unexpected happened. Error id: ${found.id}`)
+  return jsonAnswer(c, { error: 'server_error', error_description: `unexpected error ${found.id}` }, 500)
+}

@@ -1,0 +1,61 @@
+import type { ServiceOptions } from '../config.ts'
+import type { Service } from '../service.ts'
+import type { Assembly } from './assemble.ts'
+import { assemble } from './assemble.ts'
+import type { Listener, ListenerLimits, ListenOptions, ProcessOwner } from './listener.ts'
+import { listen, stop, usualLimits } from './listener.ts'
+import { portFailureText } from './port-failure.ts'
+
+/** The whole service on two loopback ports. */
+export function startService(options: ServiceOptions = {}): Promise<Service> {
+  return start(options, 'theirs')
+}
+
+/** The same for a process that does nothing else. */
+export function startAlone(options: ServiceOptions): Promise<Service> {
+  return start(options, 'ours')
+}
+
+async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
+  const limits = limitsBehind(options.trustedProxies ?? 0)
+  const auth = await listenOn(options.authPort, { origin: 'auth', process, limits })
+  const base = await listenOn(options.basePort, { origin: 'base', process, limits }).catch(async (error: unknown) => {
+    await stop(auth.server)
+    throw error
+  })
+  const servers = [auth.server, base.server]
+  const urls = { authUrl: options.authUrl ?? auth.url, baseUrl: options.baseUrl ?? base.url }
+  const { service, context, authApp, apiApp }: Assembly = await assemble({ ...options, ...urls }).catch(
+    async (error: unknown) => {
+      await Promise.all(servers.map(stop))
+      throw error
+    },
+  )
+  auth.serve(authApp)
+  base.serve(apiApp)
+  const closeStore = service.close
+  let closing: Promise<void> | undefined
+  service.close = () => {
+    // First, because the servers wait for what they are answering.
+    context.passwords.dropWaiting()
+    closing ??= Promise.all(servers.map(stop)).then(() => closeStore())
+    return closing
+  }
+  return service
+}
+
+/** Behind a proxy every connection has its address. */
+function limitsBehind(trustedProxies: number): ListenerLimits {
+  const { mostConnections } = usualLimits
+  return trustedProxies === 0 ? usualLimits : { ...usualLimits, mostConnectionsPerAddress: mostConnections }
+}
+
+/** A failure keeps its code and port and says what to do. */
+function listenOn(port: number | undefined, options: ListenOptions): Promise<Listener> {
+  return listen(port ?? 0, options).catch((error: unknown) => {
+    const text = portFailureText(error, 'authPort and basePort')
+    if (text === undefined) throw error
+    const { code } = error as { code?: unknown }
+    throw Object.assign(new Error(text, { cause: error }), { code, port })
+  })
+}

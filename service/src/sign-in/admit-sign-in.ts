@@ -1,0 +1,47 @@
+import type { Context } from 'hono'
+import type { AttemptPlace } from '../credentials/hash-line.ts'
+import { clientAddressOf, nearestAddressOf } from '../http/client-address.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { readDevice } from './device.ts'
+import type { Admitted, Throttle, TooSoon } from './throttle.ts'
+
+export interface AdmittedSignIn extends Admitted {
+  lane: AttemptPlace['lane']
+}
+
+/**
+ * Lets a sign-in go, or says when to come again (S-021, A-71). A browser that signed in to the account before is counted by
+ * itself. Everybody else is counted by address, where addresses can be told apart, by account and address, and by account.
+ */
+export async function admitSignIn(c: Context<HttpEnvironment>, email: string): Promise<AdmittedSignIn | TooSoon> {
+  const { throttles } = c.get('service')
+  const device = readDevice(c, email)
+  if (device !== undefined) return admitBy([[throttles.device, `${device} ${email}`]], 'device')
+  const address = clientAddressOf(c)
+  const all: [Throttle, string][] = address === undefined ? [] : [[throttles.signInAddress, address]]
+  const counted: [Throttle, string][] = [
+    [throttles.accountAddress, `${nearestAddressOf(c)} ${email}`],
+    [throttles.account, email],
+  ]
+  return admitBy([...all, ...counted], 'stranger')
+}
+
+/** Always in this order, so that no two attempts wait for each other. */
+async function admitBy(gates: [Throttle, string][], lane: AttemptPlace['lane']): Promise<AdmittedSignIn | TooSoon> {
+  const passed: Admitted[] = []
+  for (const [throttle, key] of gates) {
+    const admission = await throttle.admit(key)
+    if (admission.kind === 'wait') {
+      for (const earlier of passed) earlier.settle('undecided')
+      return admission
+    }
+    passed.push(admission)
+  }
+  return {
+    kind: 'go',
+    lane,
+    settle(result) {
+      for (const admission of passed) admission.settle(result)
+    },
+  }
+}

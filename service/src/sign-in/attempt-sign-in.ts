@@ -1,0 +1,77 @@
+import type { Context } from 'hono'
+import type { AttemptPlace } from '../credentials/hash-line.ts'
+import { hashRetryMs } from '../credentials/hash-line.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { PersonRecord } from '../store/tables/people.ts'
+import { findPersonByEmail, savePasswordHash } from '../store/tables/people.ts'
+import { admitSignIn } from './admit-sign-in.ts'
+import type { AttemptResult } from './throttle.ts'
+
+/** What came of an email address and a password; written to the journal already. */
+export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }
+
+type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
+
+// A-64.
+const longestPassword = 1_024
+const secondMs = 1_000
+
+/** One attempt, as far as failures before it allow (S-021). */
+export async function attemptSignIn(
+  c: Context<HttpEnvironment>,
+  presented: { email: string; password: string },
+): Promise<Attempt> {
+  const email = presented.email.trim().toLowerCase()
+  if (presented.password.length > longestPassword) return { kind: 'too_long' }
+  const { journal } = c.get('service')
+  const admission = await admitSignIn(c, email)
+  if (admission.kind === 'wait') return admission
+  let result: AttemptResult = 'undecided'
+  try {
+    const { person, proof } = await checkPassword(c, { email, password: presented.password, lane: admission.lane })
+    if (proof === 'busy') return { kind: 'busy', retryAfterMs: hashRetryMs }
+    const who = person === undefined ? {} : { personId: person.id, tenant: person.tenantId }
+    result = proof === 'right' ? 'success' : 'failure'
+    if (person === undefined || proof === 'wrong') {
+      journal.event('sign_in_failed', who)
+      return { kind: 'refused' }
+    }
+    journal.event('sign_in_succeeded', who)
+    return { kind: 'person', person }
+  } finally {
+    admission.settle(result)
+  }
+}
+
+/** Status and words of a refusal: the same for an unknown person and a wrong password (S-020). */
+export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { status: 403 | 429 | 503; problem: string } {
+  if (refused.kind === 'refused') {
+    return { status: 403, problem: 'The email address or the password is not right.' }
+  }
+  const seconds = Math.ceil(refused.retryAfterMs / secondMs)
+  c.header('Retry-After', String(seconds))
+  const advice = `Wait ${waitText(seconds)}.`
+  if (refused.kind === 'busy') return { status: 503, problem: `Too many people are signing in. ${advice}` }
+  return { status: 429, problem: `Too many attempts. ${advice}` }
+}
+
+function waitText(seconds: number): string {
+  if (seconds < 2 * 60) return `${seconds} seconds`
+  if (seconds < 2 * 60 * 60) return `${Math.ceil(seconds / 60)} minutes`
+  return `${Math.ceil(seconds / 60 / 60)} hours`
+}
+
+async function checkPassword(
+  c: Context<HttpEnvironment>,
+  { email, password, lane }: { email: string; password: string; lane: AttemptPlace['lane'] },
+): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' | 'busy' }> {
+  const { store, passwords } = c.get('service')
+  const person = await findPersonByEmail(store.db, email)
+  const result = await passwords.verify(password, person?.passwordHash, { lane, account: email })
+  if (result === 'busy') return { person, proof: 'busy' }
+  if (person === undefined || result === 'mismatch' || !person.active) return { person, proof: 'wrong' }
+  if (!passwords.isCurrent(person.passwordHash)) {
+    await savePasswordHash(store.db, person.id, await passwords.hash(password))
+  }
+  return { person, proof: 'right' }
+}

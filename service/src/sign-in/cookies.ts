@@ -1,0 +1,57 @@
+import type { Context } from 'hono'
+import { setCookie } from 'hono/cookie'
+import { randomSecret } from '../credentials/secrets.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+
+/**
+ * `browser` ties an authorization request to the browser that began it; `session` says who is signed in;
+ * `device` says which accounts this browser signed in to before (A-73). All are Lax,
+ * because the authorize request arrives from another site. On plain http a browser drops `Secure` cookies and refuses
+ * the `__Host-` prefix, so there the name carries the port: cookies do not distinguish ports, services do (A-01).
+ */
+type CookieKind = 'browser' | 'session' | 'device'
+
+const secretPattern = /^[A-Za-z0-9_-]{43}$/
+const shapes: Record<CookieKind, { value: RegExp; maxAge?: number }> = {
+  browser: { value: secretPattern },
+  session: { value: secretPattern },
+  // Longer than people stay away; browsers cap it at 400 days.
+  device: { value: /^[A-Za-z0-9_-]{43}(?:\.[A-Za-z0-9_-]{43}){1,5}$/, maxAge: 400 * 24 * 60 * 60 },
+}
+
+/** Reads one; of two with one name none counts, because a page on another port of this host can plant one beside ours. */
+export function readCookie(c: Context<HttpEnvironment>, kind: CookieKind): string | undefined {
+  const start = `${cookieName(c, kind)}=`
+  const named = (c.req.header('cookie') ?? '').split(';').filter((pair) => pair.trimStart().startsWith(start))
+  if (named.length !== 1) return undefined
+  const value = named[0]?.trim().slice(start.length) ?? ''
+  return shapes[kind].value.test(value) ? value : undefined
+}
+
+export function writeCookie(c: Context<HttpEnvironment>, kind: CookieKind, value: string): void {
+  const { maxAge } = shapes[kind]
+  const life = maxAge === undefined ? {} : { maxAge }
+  setCookie(c, cookieName(c, kind), value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), ...life })
+}
+
+export function dropCookie(c: Context<HttpEnvironment>, kind: CookieKind): void {
+  setCookie(c, cookieName(c, kind), '', { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), maxAge: 0 })
+}
+
+/** The browser's own value, made at its first visit. */
+export function ensureBrowser(c: Context<HttpEnvironment>): string {
+  const known = readCookie(c, 'browser')
+  if (known !== undefined) return known
+  const fresh = randomSecret()
+  writeCookie(c, 'browser', fresh)
+  return fresh
+}
+
+function isHttps(c: Context<HttpEnvironment>): boolean {
+  return c.get('service').config.authUrl.startsWith('https:')
+}
+
+function cookieName(c: Context<HttpEnvironment>, kind: CookieKind): string {
+  if (isHttps(c)) return `__Host-agent_service_${kind}`
+  return `agent_service_${kind}_${new URL(c.get('service').config.authUrl).port || '80'}`
+}

@@ -1,0 +1,39 @@
+import type { Context } from 'hono'
+import { hashToken, randomSecret } from '../credentials/secrets.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import type { PersonRecord } from '../store/tables/people.ts'
+import { createSignInSession, deleteSignInSession, useSignInSession } from '../store/tables/sign-in-sessions.ts'
+import { dropCookie, readCookie, writeCookie } from './cookies.ts'
+import { rememberDevice } from './device.ts'
+
+export interface SignedIn {
+  person: PersonRecord
+  sessionHash: string
+}
+
+/** Who is signed in in this browser. A disabled person is not. */
+export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedIn | undefined> {
+  const { store, clock } = c.get('service')
+  const cookie = readCookie(c, 'session')
+  if (cookie === undefined) return undefined
+  const sessionHash = hashToken(cookie)
+  const person = await useSignInSession(store.db, sessionHash, clock.nowMs())
+  return person?.active ? { person, sessionHash } : undefined
+}
+
+/** Always a new session id, so that one planted or known before signing in is worth nothing after (S-022). */
+export async function startSignedIn(c: Context<HttpEnvironment>, person: PersonRecord): Promise<SignedIn> {
+  const { store, clock } = c.get('service')
+  const previous = readCookie(c, 'session')
+  if (previous !== undefined) await deleteSignInSession(store.db, hashToken(previous))
+  const id = randomSecret()
+  await createSignInSession(store.db, hashToken(id), person.id, clock.nowMs())
+  writeCookie(c, 'session', id)
+  rememberDevice(c, person.email.toLowerCase())
+  return { person, sessionHash: hashToken(id) }
+}
+
+export async function endSignedIn(c: Context<HttpEnvironment>, { sessionHash }: SignedIn): Promise<void> {
+  await deleteSignInSession(c.get('service').store.db, sessionHash)
+  dropCookie(c, 'session')
+}

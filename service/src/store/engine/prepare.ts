@@ -1,0 +1,50 @@
+import type { Compilable, CompiledQuery, DialectAdapter, Expression, QueryResult } from 'kysely'
+import { sql } from 'kysely'
+import type { Db } from '../store.ts'
+
+/** What a query is built with in place of the values that it gets later. */
+export type Slots<Values> = { readonly [Name in keyof Values]: Expression<Values[Name]> }
+
+/** A query whose text never changes. */
+export interface Prepared<Values, Row> {
+  all(db: Db, values: Values): Promise<Row[]>
+  first(db: Db, values: Values): Promise<Row | undefined>
+  /** How many rows it changed. */
+  run(db: Db, values: Values): Promise<number>
+}
+
+class Slot {
+  constructor(readonly name: string) {}
+}
+
+/**
+ * Builds and compiles a query once per database, at its first use: that takes several times as long as running it. What
+ * remembers it is the database's adapter, the one object that a connection and its transactions share.
+ */
+export function prepare<Values extends object, Row>(
+  build: (db: Db, slots: Slots<Values>) => Compilable<Row>,
+): Prepared<Values, Row> {
+  const compiled = new WeakMap<DialectAdapter, CompiledQuery<Row>>()
+
+  function compile(db: Db): CompiledQuery<Row> {
+    const query = build(db, slotsFor<Values>()).compile()
+    compiled.set(db.getExecutor().adapter, query)
+    return query
+  }
+  async function execute(db: Db, values: Values): Promise<QueryResult<Row>> {
+    const query = compiled.get(db.getExecutor().adapter) ?? compile(db)
+    const parameters = query.parameters.map((parameter) =>
+      parameter instanceof Slot ? values[parameter.name as keyof Values] : parameter,
+    )
+    return db.executeQuery({ ...query, parameters })
+  }
+  return {
+    all: async (db, values) => (await execute(db, values)).rows,
+    first: async (db, values) => (await execute(db, values)).rows[0],
+    run: async (db, values) => Number((await execute(db, values)).numAffectedRows ?? 0n),
+  }
+}
+
+function slotsFor<Values extends object>(): Slots<Values> {
+  return new Proxy({} as Slots<Values>, { get: (_, name) => sql.val(new Slot(String(name))) })
+}

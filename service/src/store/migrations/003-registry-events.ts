@@ -1,0 +1,16 @@
+import type { Kysely } from 'kysely'
+import type { StoreDialect } from '../engine/dialect.ts'
+
+/** Who changed which client when; it outlives the process that did. */
+export async function createRegistryEvents(db: Kysely<unknown>, { autoId, rowId, text }: StoreDialect): Promise<void> {
+  await db.schema
+    .createTable('registry_events')
+    .addColumn('id', rowId, autoId)
+    .addColumn('at_ms', 'bigint', (column) => column.notNull())
+    .addColumn('event', text, (column) => column.notNull())
+    .addColumn('actor', text, (column) => column.notNull())
+    .addColumn('client_id', text, (column) => column.notNull())
+    .addColumn('tenant_id', text, (column) => column.notNull().references('tenants.id'))
+    .execute()
+  await db.schema.createIndex('registry_events_by_tenant').on('registry_events').columns(['tenant_id', 'id']).execute()
+}

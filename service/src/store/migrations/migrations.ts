@@ -1,0 +1,28 @@
+import type { Kysely, Migration } from 'kysely'
+import type { StoreDialect } from '../engine/dialect.ts'
+import { createApiTables } from './001-api.ts'
+import { createAuthTables } from './001-auth.ts'
+import { addSecretTimes } from './002-secret-times.ts'
+import { createRegistryEvents } from './003-registry-events.ts'
+import { addSearchIndexes } from './004-search-indexes.ts'
+import { foldSearchText } from './005-search-text.ts'
+import { keepNamesAsSent } from './006-names-as-sent.ts'
+import { indexRequestsBySession } from './007-requests-by-session.ts'
+
+/** In order of their names. A published migration never changes; a new one is added. */
+export function migrations(dialect: StoreDialect): Record<string, Migration> {
+  return {
+    '001-first-tables': {
+      async up(db: Kysely<unknown>): Promise<void> {
+        await createAuthTables(db, dialect)
+        await createApiTables(db, dialect)
+      },
+    },
+    '002-secret-times': { up: addSecretTimes },
+    '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, dialect) },
+    '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, dialect) },
+    '005-search-text': { up: foldSearchText },
+    '006-names-as-sent': { up: keepNamesAsSent },
+    '007-requests-by-session': { up: indexRequestsBySession },
+  }
+}

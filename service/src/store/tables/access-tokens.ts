@@ -1,0 +1,100 @@
+import type { Slots } from '../engine/prepare.ts'
+import { prepare } from '../engine/prepare.ts'
+import type { Db } from '../store.ts'
+
+/** Who a live bearer token speaks for, as things stand now. */
+export interface BearerRecord {
+  personId: string
+  tenantId: string
+  permissions: string[]
+  billing: 'active' | 'inactive'
+  /** Of an OAuth access token; a user session token belongs to no client. */
+  client?: { id: string; active: boolean; approved: boolean; surfaces: string | null }
+}
+
+interface NewAccessToken {
+  hash: string
+  grant_id: string
+  expires_ms: number
+}
+
+const insertAccessToken = prepare((db, { hash, grant_id, expires_ms }: Slots<NewAccessToken>) =>
+  db.insertInto('access_tokens').values({ hash, grant_id, expires_ms }),
+)
+
+export async function saveAccessToken(db: Db, token: NewAccessToken): Promise<void> {
+  await insertAccessToken.run(db, token)
+}
+
+/** Every access token counts as expired from now on. */
+export async function expireEveryAccessToken(db: Db, nowMs: number): Promise<void> {
+  await db.updateTable('access_tokens').set({ expires_ms: nowMs }).where('expires_ms', '>', nowMs).execute()
+}
+
+interface Presented {
+  hash: string
+  nowMs: number
+}
+
+const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
+  db
+    .selectFrom('access_tokens as token')
+    .innerJoin('grants', 'grants.id', 'token.grant_id')
+    .innerJoin('people', 'people.id', 'grants.person_id')
+    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+    .innerJoin('clients', 'clients.id', 'grants.client_id')
+    .leftJoin('client_approvals as approval', (join) =>
+      join.onRef('approval.client_id', '=', 'grants.client_id').onRef('approval.tenant_id', '=', 'grants.tenant_id'),
+    )
+    .select(['people.id', 'people.tenant_id', 'people.permissions', 'tenants.billing_active'])
+    .select(['clients.id as client_id', 'clients.active as client_active'])
+    .select(['approval.active as approved', 'approval.surfaces'])
+    .where('token.hash', '=', hash)
+    .where('token.expires_ms', '>', nowMs)
+    .where('grants.revoked_ms', 'is', null)
+    .where('people.active', '=', 1)
+    .where('tenants.active', '=', 1),
+)
+
+/** Looked up at each call, so that a revoked grant or a disabled person is noticed on the next request (S-054). */
+export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
+  const row = await liveAccessToken.first(db, { hash, nowMs })
+  if (row === undefined) return undefined
+  const client = {
+    id: row.client_id,
+    active: row.client_active === 1,
+    approved: row.approved === 1,
+    surfaces: row.surfaces,
+  }
+  return { ...bearerOf(row), client }
+}
+
+export async function saveSessionToken(
+  db: Db,
+  token: { hash: string; person_id: string; expires_ms: number },
+): Promise<void> {
+  await db.insertInto('session_tokens').values(token).execute()
+}
+
+export async function findSessionToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
+  const row = await db
+    .selectFrom('session_tokens as token')
+    .innerJoin('people', 'people.id', 'token.person_id')
+    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+    .select(['people.id', 'people.tenant_id', 'people.permissions', 'tenants.billing_active'])
+    .where('token.hash', '=', hash)
+    .where('token.expires_ms', '>', nowMs)
+    .where('people.active', '=', 1)
+    .where('tenants.active', '=', 1)
+    .executeTakeFirst()
+  return row === undefined ? undefined : bearerOf(row)
+}
+
+function bearerOf(row: { id: string; tenant_id: string; permissions: string; billing_active: 0 | 1 }): BearerRecord {
+  return {
+    personId: row.id,
+    tenantId: row.tenant_id,
+    permissions: JSON.parse(row.permissions),
+    billing: row.billing_active === 1 ? 'active' : 'inactive',
+  }
+}

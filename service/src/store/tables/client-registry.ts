@@ -1,0 +1,110 @@
+import type { Db } from '../store.ts'
+import type { RegisteredClient } from './clients.ts'
+import { findRegisteredClient } from './clients.ts'
+import { lookupText } from './lookup-text.ts'
+
+export interface NewClient {
+  id: string
+  name: string
+  kind: 'public' | 'confidential'
+  redirectUris: readonly string[]
+}
+
+export interface ClientSecret {
+  id: string
+  createdMs: number
+}
+
+/** The clients of one tenant. Nobody else's can be seen or changed; secrets are added only to a client found before. */
+export interface ClientRegistry {
+  list(): Promise<RegisteredClient[]>
+  find(clientId: string): Promise<RegisteredClient | undefined>
+  /** Active, and approved for its own tenant with the api surface. */
+  create(client: NewClient): Promise<void>
+  setActive(clientId: string, activity: 'active' | 'inactive'): Promise<void>
+  /** Makes transactions on one client run one after the other. */
+  lock(clientId: string): Promise<void>
+  /** Secrets that count, oldest first. */
+  activeSecrets(clientId: string, nowMs: number): Promise<ClientSecret[]>
+  addSecret(clientId: string, secret: { id: string; hash: string; createdMs: number }): Promise<void>
+  retireSecret(clientId: string, secretId: string, nowMs: number): Promise<void>
+}
+
+export function clientRegistryOf(db: Db, tenantId: string): ClientRegistry {
+  async function find(clientId: string): Promise<RegisteredClient | undefined> {
+    const client = await findRegisteredClient(db, clientId)
+    return client?.tenantId === tenantId ? client : undefined
+  }
+  function ownClient(clientId: string) {
+    return db.updateTable('clients').where('id', '=', lookupText(clientId)).where('tenant_id', '=', tenantId)
+  }
+  return {
+    find,
+    async list() {
+      const rows = await db
+        .selectFrom('clients')
+        .select('id')
+        .where('tenant_id', '=', tenantId)
+        .orderBy('position')
+        .execute()
+      const clients = await Promise.all(rows.map(({ id }) => find(id)))
+      return clients.filter((client) => client !== undefined)
+    },
+    create: (client) => insertClient(db, tenantId, client),
+    async setActive(clientId, activity) {
+      await ownClient(clientId)
+        .set({ active: activity === 'active' ? 1 : 0 })
+        .execute()
+    },
+    async lock(clientId) {
+      await ownClient(clientId).set({ tenant_id: tenantId }).execute()
+    },
+    ...clientSecretsOf(db, tenantId),
+  }
+}
+
+type SecretActions = Pick<ClientRegistry, 'activeSecrets' | 'addSecret' | 'retireSecret'>
+
+function clientSecretsOf(db: Db, tenantId: string): SecretActions {
+  const ownClients = db.selectFrom('clients').select('id').where('tenant_id', '=', tenantId)
+  return {
+    async activeSecrets(clientId, nowMs) {
+      const rows = await db
+        .selectFrom('client_secrets')
+        .select(['id', 'created_ms'])
+        .where('client_id', '=', clientId)
+        .where('client_id', 'in', ownClients)
+        .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)]))
+        .orderBy('created_ms')
+        .execute()
+      return rows.map(({ id, created_ms }) => ({ id, createdMs: created_ms }))
+    },
+    async addSecret(clientId, { id, hash, createdMs }) {
+      const row = { id, client_id: clientId, secret_hash: hash, created_ms: createdMs, retired_ms: null }
+      await db.insertInto('client_secrets').values(row).execute()
+    },
+    async retireSecret(clientId, secretId, nowMs) {
+      await db
+        .updateTable('client_secrets')
+        .set({ retired_ms: nowMs })
+        .where('id', '=', secretId)
+        .where('client_id', '=', clientId)
+        .where('client_id', 'in', ownClients)
+        .where('retired_ms', 'is', null)
+        .execute()
+    },
+  }
+}
+
+async function insertClient(db: Db, tenantId: string, { id, name, kind, redirectUris }: NewClient): Promise<void> {
+  const { last } = await db
+    .selectFrom('clients')
+    .select((select) => select.fn.max('position').as('last'))
+    .executeTakeFirstOrThrow()
+  const position = last === null ? 0 : Number(last) + 1
+  await db.insertInto('clients').values({ id, tenant_id: tenantId, name, kind, active: 1, position }).execute()
+  const uris = redirectUris.map((uri, index) => ({ client_id: id, redirect_uri: uri, position: index }))
+  await db.insertInto('client_redirect_uris').values(uris).execute()
+  const approval = { client_id: id, tenant_id: tenantId, active: 1 as const, surfaces: JSON.stringify(['api']) }
+  await db.insertInto('client_approvals').values(approval).execute()
+}

@@ -1,0 +1,105 @@
+import type { Slots } from '../engine/prepare.ts'
+import { prepare } from '../engine/prepare.ts'
+import type { Db } from '../store.ts'
+import { lookupText } from './lookup-text.ts'
+
+export interface ClientRecord {
+  id: string
+  tenantId: string
+  name: string
+  kind: 'public' | 'confidential'
+  active: boolean
+}
+
+export interface RegisteredClient extends ClientRecord {
+  redirectUris: string[]
+}
+
+const client = prepare((db, { id }: Slots<{ id: string }>) =>
+  db.selectFrom('clients').select(['id', 'tenant_id', 'name', 'kind', 'active']).where('id', '=', id),
+)
+
+/** One query, whether there is such a client or not (S-044). */
+export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
+  const row = await client.first(db, { id: lookupText(clientId) })
+  if (row === undefined) return undefined
+  return { id: row.id, tenantId: row.tenant_id, name: row.name, kind: row.kind, active: row.active === 1 }
+}
+
+/** The client with what only its registration and an authorize request need. */
+export async function findRegisteredClient(db: Db, clientId: string): Promise<RegisteredClient | undefined> {
+  const found = await findClient(db, clientId)
+  return found === undefined ? undefined : { ...found, redirectUris: await findRedirectUris(db, clientId) }
+}
+
+const redirectUris = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
+  db.selectFrom('client_redirect_uris').select('redirect_uri').where('client_id', '=', clientId).orderBy('position'),
+)
+
+async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
+  const rows = await redirectUris.all(db, { clientId: lookupText(clientId) })
+  return rows.map((row) => row.redirect_uri)
+}
+
+const secretHashes = prepare((db, { clientId, nowMs }: Slots<{ clientId: string; nowMs: number }>) =>
+  db
+    .selectFrom('client_secrets')
+    .select('secret_hash')
+    .where('client_id', '=', clientId)
+    .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)])),
+)
+
+/** Hashes of the secrets that still count; two may be active while one is being replaced. */
+export async function findSecretHashes(db: Db, clientId: string, nowMs: number): Promise<string[]> {
+  const rows = await secretHashes.all(db, { clientId: lookupText(clientId), nowMs })
+  return rows.map((row) => row.secret_hash)
+}
+
+const approval = prepare((db, { clientId, tenantId }: Slots<{ clientId: string; tenantId: string }>) =>
+  db
+    .selectFrom('client_approvals')
+    .innerJoin('clients', 'clients.id', 'client_approvals.client_id')
+    .select(['client_approvals.active as approved', 'client_approvals.surfaces', 'clients.active'])
+    .where('client_approvals.client_id', '=', clientId)
+    .where('client_approvals.tenant_id', '=', tenantId),
+)
+
+/** Whether the client is active, approved for the tenant, and includes the api surface (spec 5.1, S-061). */
+export async function isApproved(db: Db, clientId: string, tenantId: string): Promise<boolean> {
+  const row = await approval.first(db, { clientId, tenantId })
+  return row !== undefined && row.active === 1 && row.approved === 1 && includesApi(row.surfaces)
+}
+
+export function includesApi(surfaces: string | null): boolean {
+  return surfaces !== null && (JSON.parse(surfaces) as string[]).includes('api')
+}
+
+export interface RegisteredUri {
+  redirectUri: string
+  kind: ClientRecord['kind']
+}
+
+const everyRedirectUri = prepare((db) =>
+  db
+    .selectFrom('client_redirect_uris as uri')
+    .innerJoin('clients', 'clients.id', 'uri.client_id')
+    .select(['uri.redirect_uri as redirectUri', 'clients.kind'])
+    .distinct(),
+)
+
+export function findEveryRedirectUri(db: Db): Promise<RegisteredUri[]> {
+  return everyRedirectUri.all(db, {})
+}
+
+const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
+  db
+    .selectFrom('client_redirect_uris as uri')
+    .innerJoin('clients', 'clients.id', 'uri.client_id')
+    .select(['uri.redirect_uri as redirectUri', 'clients.kind'])
+    .where('uri.client_id', '=', clientId),
+)
+
+/** What pages of one client are judged by. */
+export function findRedirectUrisOf(db: Db, clientId: string): Promise<RegisteredUri[]> {
+  return redirectUrisOf.all(db, { clientId })
+}

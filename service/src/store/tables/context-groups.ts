@@ -1,0 +1,35 @@
+import type { Selectable } from 'kysely'
+import type { ContextGroupTable } from '../schema.ts'
+import type { Db } from '../store.ts'
+import { requireTenant } from './tenant-search.ts'
+
+export type ContextGroupRow = Selectable<ContextGroupTable>
+export type NewContextGroup = Omit<ContextGroupRow, 'id' | 'tenant_id' | 'agent_id' | 'position'>
+
+/** The context variable groups of one tenant's agents. */
+export interface ContextGroups {
+  ofAgent(agentId: number): Promise<ContextGroupRow[]>
+  create(agents: { agentId: number; groups: NewContextGroup[] }[]): Promise<void>
+}
+
+export function contextGroupsOf(db: Db, tenantId: string): ContextGroups {
+  return {
+    async ofAgent(agentId) {
+      const rows = await db
+        .selectFrom('context_groups')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('agent_id', '=', agentId)
+        .orderBy('position')
+        .execute()
+      for (const row of rows) requireTenant(row.tenant_id, tenantId)
+      return rows
+    },
+    async create(agents) {
+      const rows = agents.flatMap(({ agentId, groups }) =>
+        groups.map((group, position) => ({ ...group, tenant_id: tenantId, agent_id: agentId, position })),
+      )
+      await db.insertInto('context_groups').values(rows).execute()
+    },
+  }
+}

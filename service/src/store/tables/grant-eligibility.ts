@@ -1,0 +1,35 @@
+import type { Slots } from '../engine/prepare.ts'
+import { prepare } from '../engine/prepare.ts'
+import type { Db } from '../store.ts'
+import { includesApi } from './clients.ts'
+
+interface Parties {
+  clientId: string
+  personId: string
+  tenantId: string
+}
+
+/** The permissions that a grant's tokens carry now, or why it gives none. */
+export type Standing = { permissions: string[] } | 'refused' | 'unapproved'
+
+const standing = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
+  db
+    .selectFrom('people')
+    .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
+    .leftJoin('clients', (join) => join.on('clients.id', '=', clientId))
+    .leftJoin('client_approvals as approval', (join) =>
+      join.onRef('approval.client_id', '=', 'clients.id').on('approval.tenant_id', '=', tenantId),
+    )
+    .select(['people.tenant_id', 'people.permissions', 'people.active', 'tenants.active as tenant_active'])
+    .select(['clients.active as client_active', 'approval.active as approved', 'approval.surfaces'])
+    .where('people.id', '=', personId),
+)
+
+/** Person, tenant, client and approval in one query, because every exchange and every refresh asks for them. */
+export async function findStanding(db: Db, parties: Parties): Promise<Standing> {
+  const row = await standing.first(db, parties)
+  if (row === undefined) return 'refused'
+  if (row.client_active !== 1 || row.approved !== 1 || !includesApi(row.surfaces)) return 'unapproved'
+  const isActive = row.active === 1 && row.tenant_active === 1 && row.tenant_id === parties.tenantId
+  return isActive ? { permissions: JSON.parse(row.permissions) } : 'refused'
+}

@@ -1,0 +1,78 @@
+import type { Selectable } from 'kysely'
+import type { ParentAgentTable } from '../schema.ts'
+import type { Db } from '../store.ts'
+import type { Found, Search } from './search.ts'
+import { searchTextOf } from './search.ts'
+import { requireTenant, searchTenant } from './tenant-search.ts'
+
+export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent'> & { llm_model_name: string }
+
+export type ParentAgentColumn =
+  | 'active'
+  | 'agent_key'
+  | 'agent_name'
+  | 'id'
+  | 'llm_model'
+  | 'parent_agent_type_key'
+  | 'tenant'
+
+export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_id' | 'search_text' | 'name_as_sent'>
+
+/** The agents of one tenant. There is no way to ask for anybody else's. */
+export interface ParentAgents {
+  search(search: Search<ParentAgentColumn>): Promise<Found<ParentAgentRow>>
+  /** Undefined when the tenant has an agent with this key already. */
+  create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
+  /** Ids of those that were new, by agent_key. */
+  createAll(agents: NewParentAgent[]): Promise<Map<string, number>>
+  has(id: number): Promise<boolean>
+}
+
+export function parentAgentsOf(db: Db, tenantId: string): ParentAgents {
+  async function read(ids: number[]): Promise<ParentAgentRow[]> {
+    if (ids.length === 0) return []
+    const rows = await db
+      .selectFrom('parent_agents')
+      .innerJoin('llm_models', 'llm_models.id', 'parent_agents.llm_model')
+      .selectAll('parent_agents')
+      .select('llm_models.model_name as llm_model_name')
+      .where('parent_agents.tenant_id', '=', tenantId)
+      .where('parent_agents.id', 'in', ids)
+      .execute()
+    for (const row of rows) requireTenant(row.tenant_id, tenantId)
+    const byId = new Map(
+      rows.map(({ name_as_sent, ...row }) => [row.id, { ...row, agent_name: name_as_sent ?? row.agent_name }]),
+    )
+    return ids.flatMap((id) => byId.get(id) ?? [])
+  }
+  async function createAll(agents: NewParentAgent[]): Promise<Map<string, number>> {
+    const rows = agents.map((agent) => ({
+      ...agent,
+      agent_name: agent.agent_name.normalize('NFC'),
+      name_as_sent: agent.agent_name,
+      tenant_id: tenantId,
+      search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
+    }))
+    const created = await db
+      .insertInto('parent_agents')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
+      .returning(['id', 'agent_key'])
+      .execute()
+    return new Map(created.map(({ id, agent_key }) => [agent_key, id]))
+  }
+  return {
+    createAll,
+    async search(search) {
+      const { rows, count } = await searchTenant(db, { table: 'parent_agents', tenantId, search })
+      return { rows: await read(rows), count }
+    },
+    async create(agent) {
+      const ids = await createAll([agent])
+      return (await read([...ids.values()]))[0]
+    },
+    async has(id) {
+      return (await read([id])).length === 1
+    },
+  }
+}

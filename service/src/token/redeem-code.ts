@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { matchesRegistered } from '../authorize/redirect-uris.ts'
+import type { ServiceContext } from '../context.ts'
+import { hashToken, randomId, sameText } from '../credentials/secrets.ts'
+import { transact } from '../store/engine/transact.ts'
+import type { Db } from '../store/store.ts'
+import type { ClientRecord } from '../store/tables/clients.ts'
+import { findRedirectUrisOf } from '../store/tables/clients.ts'
+import type { AuthorizationCode } from '../store/tables/codes.ts'
+import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
+import { findStanding } from '../store/tables/grant-eligibility.ts'
+import type { Grant } from '../store/tables/grants.ts'
+import { revokeGrant, saveGrant } from '../store/tables/grants.ts'
+import type { IssuedTokens, Replay } from './issue.ts'
+import { absoluteLifeMs, issuePair } from './issue.ts'
+import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
+import type { TokenFields } from './request.ts'
+
+//
+const mostAttempts = 5
+
+interface Presented {
+  code: string
+  redirectUri: string
+  verifier: string | undefined
+}
+
+/** Code → tokens. Refusals inside the transaction are values, because what they counted or revoked must be kept. */
+export async function exchangeCode(
+  service: ServiceContext,
+  { client, fields }: { client: ClientRecord; fields: TokenFields },
+): Promise<IssuedTokens> {
+  const presented = readPresented(fields)
+  const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
+  if (result === 'refused') throw invalidGrant(await uriProblem(service, client, presented.redirectUri))
+  if (result === 'unapproved') {
+    throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
+  }
+  if ('replayOf' in result) {
+    service.journal.event('code_replayed', { clientId: client.id, ...result.replayOf })
+    throw invalidGrant()
+  }
+  return result
+}
+
+/** Names a return address that is registered nowhere for the client, which says nothing of the code. */
+async function uriProblem(
+  { store }: ServiceContext,
+  { id, kind }: ClientRecord,
+  redirectUri: string,
+): Promise<string | undefined> {
+  const uris = await findRedirectUrisOf(store.db, id)
+  if (uris.some((registered) => matchesRegistered(redirectUri, registered.redirectUri, kind))) return undefined
+  return 'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
+}
+
+function readPresented(fields: TokenFields): Presented {
+  const code = fields('code')
+  const redirectUri = fields('redirect_uri')
+  if (code === undefined) throw invalidRequest('code is missing')
+  if (redirectUri === undefined) throw invalidRequest('redirect_uri is missing')
+  return { code, redirectUri, verifier: fields('code_verifier') }
+}
+
+async function redeem(
+  service: ServiceContext,
+  { tx, client, presented }: { tx: Db; client: ClientRecord; presented: Presented },
+): Promise<IssuedTokens | Replay | 'refused' | 'unapproved'> {
+  const nowMs = service.clock.nowMs()
+  const code = await countAttempt(tx, hashToken(presented.code))
+  if (code === undefined || !isBound(code, client, presented)) return 'refused'
+  if (code.used_ms !== null) {
+    // Only a fully valid replay proves that the code leaked (S-028).
+    if (code.grant_id !== null) await revokeGrant(tx, code.grant_id, nowMs)
+    return { replayOf: { personId: code.person_id, tenant: code.tenant_id } }
+  }
+  if (code.attempts > mostAttempts || code.expires_ms <= nowMs) return 'refused'
+  const standing = await findStanding(tx, {
+    clientId: client.id,
+    personId: code.person_id,
+    tenantId: code.tenant_id,
+  })
+  if (typeof standing === 'string') return standing
+  const grant = await startGrant(tx, { code, client, nowMs })
+  return issuePair(service, { tx, grant, permissions: standing.permissions, kind: client.kind })
+}
+
+/** Client, redirect URI and verifier are those the code was made for (S-026, S-031). */
+function isBound(code: AuthorizationCode, client: ClientRecord, { redirectUri, verifier }: Presented): boolean {
+  if (code.client_id !== client.id || code.redirect_uri !== redirectUri) return false
+  if (code.code_challenge === null) return verifier === undefined
+  return verifier !== undefined && fitsChallenge(verifier, code.code_challenge)
+}
+
+/** Grammar first: a short verifier could be guessed (S-030). */
+function fitsChallenge(verifier: string, challenge: string): boolean {
+  if (!/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier)) return false
+  return sameText(createHash('sha256').update(verifier).digest('base64url'), challenge)
+}
+
+async function startGrant(
+  tx: Db,
+  { code, client, nowMs }: { code: AuthorizationCode; client: ClientRecord; nowMs: number },
+): Promise<Grant> {
+  const grant = {
+    id: randomId('grant'),
+    client_id: client.id,
+    person_id: code.person_id,
+    tenant_id: code.tenant_id,
+    scope: code.scope,
+    expires_ms: nowMs + absoluteLifeMs[client.kind],
+  }
+  await saveGrant(tx, { ...grant, created_ms: nowMs })
+  await markCodeUsed(tx, { hash: code.hash, grantId: grant.id, nowMs, keepUntilMs: grant.expires_ms })
+  return grant
+}

@@ -1,0 +1,70 @@
+import { hasMediaType, parseForm, readText } from '../http/body.ts'
+import { parseJson } from '../http/json.ts'
+import { parseQuery } from '../http/query.ts'
+import { invalidRequest, OAuthError } from './oauth-error.ts'
+
+/** The fields of one token request, each at most once and non-empty. */
+export type TokenFields = (name: string) => string | undefined
+
+export interface TokenRequest {
+  grantType: 'authorization_code' | 'refresh_token'
+  fields: TokenFields
+}
+
+// A-54.
+const mostBytes = 16 * 1_024
+const mostDepth = 8
+// A-59.
+const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
+const protocolNames = [...bodyOnly, 'grant_type']
+
+/** grant_type from the query and from nowhere else, the rest from a form or a JSON object, as the grant asks. */
+export async function readTokenRequest(request: Request): Promise<TokenRequest> {
+  const grantType = readGrantType(request)
+  const mediaType = grantType === 'refresh_token' ? 'application/json' : 'application/x-www-form-urlencoded'
+  if (!hasMediaType(request.headers, mediaType)) throw wrongType(mediaType)
+  const body = await readText(request, mostBytes)
+  if (body.kind === 'too_large') throw tooLarge()
+  if (body.kind === 'not_utf8') throw invalidRequest('the body is not UTF-8')
+  const fields = grantType === 'refresh_token' ? jsonFields(body.text) : formFields(body.text)
+  if ((fields('grant_type') ?? grantType) !== grantType) throw invalidRequest('grant_type differs from the query')
+  return { grantType, fields }
+}
+
+function readGrantType(request: Request): TokenRequest['grantType'] {
+  const query = parseQuery(request.url)
+  const misplaced = bodyOnly.find((name) => query.count(name) > 0)
+  if (misplaced !== undefined) throw invalidRequest(`${misplaced} does not belong in the query`)
+  if (query.count('grant_type') > 1) throw invalidRequest('grant_type is repeated')
+  const grantType = query.get('grant_type')?.text
+  if (grantType === undefined) throw invalidRequest('grant_type is missing from the query')
+  if (grantType === 'authorization_code' || grantType === 'refresh_token') return grantType
+  throw new OAuthError({ error: 'unsupported_grant_type', description: 'use authorization_code or refresh_token' })
+}
+
+function formFields(text: string): TokenFields {
+  const form = parseForm(text)
+  if (form.kind === 'repeated') throw invalidRequest('a field is repeated')
+  return form.get
+}
+
+function jsonFields(text: string): TokenFields {
+  const json = parseJson(text, { mostDepth, repeatedMembers: 'refuse' })
+  if (json.kind === 'repeated') throw invalidRequest('a member is repeated')
+  if (json.kind !== 'value') throw invalidRequest('the body is not JSON')
+  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
+    throw invalidRequest('the body is not a JSON object')
+  }
+  const members = new Map<string, unknown>(Object.entries(json.value))
+  const mistyped = protocolNames.find((name) => members.has(name) && typeof members.get(name) !== 'string')
+  if (mistyped !== undefined) throw invalidRequest(`${mistyped} is not text`)
+  return (name) => (members.get(name) as string | undefined) || undefined
+}
+
+function wrongType(mediaType: string): OAuthError {
+  return new OAuthError({ error: 'invalid_request', description: `this grant takes ${mediaType}`, status: 415 })
+}
+
+function tooLarge(): OAuthError {
+  return new OAuthError({ error: 'invalid_request', description: 'the body is over 16 KiB', status: 413 })
+}

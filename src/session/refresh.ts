@@ -1,0 +1,103 @@
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { attempted, sleep } from '../internal/timeouts.ts'
+import { refreshTokens } from '../refresh.ts'
+import { freshness, type HeldTokens, identityOf } from './held-tokens.ts'
+import type { SessionRecord } from './record.ts'
+import { isLeftAlone } from './save.ts'
+import type { SessionHolder } from './state.ts'
+import { storageFailed } from './store.ts'
+
+/** Whether everybody who shares the record also shares the lock. */
+export type Peers = 'locked' | 'unlocked'
+
+/** What happens under the lock, and nothing else does: look, refresh once, look again, save. */
+export async function refreshOnce(
+  holder: SessionHolder,
+  peers: Peers,
+  from: HeldTokens,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, store } = holder
+  const problem = await follow(holder)
+  // A record that only others can open is not the one the held tokens were saved in: they may have been used there.
+  if (problem?.retryable === false) throw problem
+  const { held } = holder
+  if (held?.record.id !== from.record.id || signal.aborted) throw superseded(holder)
+  // Another holder has replaced the token the caller came for.
+  if (held !== from && freshness(held, config.clock.monotonicMs()) !== 'spent') return
+  const { id, rev, tokens } = held.record
+  try {
+    const fresh = await refreshTokens(config, tokens, { signal })
+    await commit(holder, held, { id, rev: rev + 1, tokens: fresh }, signal)
+  } catch (error) {
+    if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
+    if (await wasReplaced(holder, peers, held, signal)) return
+    if (holder.held) {
+      holder.end('refused')
+      const removed = isLeftAlone(holder.expected) || (await attempted(() => store.remove()))
+      if (!removed) holder.report('remove_failed')
+    }
+    throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', error)
+  }
+}
+
+/** Saves the new tokens unless the record was removed or replaced meanwhile; a store that fails is owed the write. */
+async function commit(
+  holder: SessionHolder,
+  held: HeldTokens,
+  next: SessionRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const checkCurrent = (): void => {
+    if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
+  }
+  await follow(holder)
+  checkCurrent()
+  if (holder.held !== held) return
+  const leftAlone = isLeftAlone(holder.expected)
+  const written = !leftAlone && (await attempted(() => holder.store.write(next)))
+  checkCurrent()
+  // The age counts from before the request, which lasted a minute at most.
+  holder.hold(next, 60_000)
+  if (written) holder.expect(identityOf(next))
+  else if (!leftAlone) holder.report('write_failed')
+}
+
+/** Before a refusal counts: whether another holder, the winner of a race, has put newer tokens in the store. */
+async function wasReplaced(
+  holder: SessionHolder,
+  peers: Peers,
+  held: HeldTokens,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let problem = await follow(holder)
+  if (peers === 'unlocked' && holder.held === held) {
+    // Nothing kept another tab or process from refreshing too: its tokens may be about to arrive.
+    await sleep(1_000, signal)
+    problem = await follow(holder)
+  }
+  if (problem) throw storageFailed()
+  return holder.held !== undefined && holder.held !== held
+}
+
+/** A store that cannot be read must not stop a session that lives in memory; tells why it was not. */
+async function follow(holder: SessionHolder): Promise<AgentAuthError | undefined> {
+  try {
+    holder.adopt(await holder.store.read())
+    return undefined
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    holder.report('read_failed')
+    return error
+  }
+}
+
+export function superseded({ held }: SessionHolder): AgentAuthError {
+  return held
+    ? new AgentAuthError('session_changed', 'Somebody else signed in meanwhile. Nothing was sent.')
+    : loginRequired()
+}
+
+export function loginRequired(): AgentAuthError {
+  return new AgentAuthError('login_required', 'Nobody is signed in. The person must sign in again.')
+}
