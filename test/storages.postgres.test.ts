@@ -114,8 +114,14 @@ describe('PostgreSQL that fails', () => {
     const { pool, storage } = connected({ options: '-c synchronous_commit=on' }, server.url)
     const { clock, service, session, tokens, eventsOf } = await signedIn(storage)
     const { rows } = (await pool.query('select pg_backend_pid() as pid')) as { rows: { pid: number }[] }
+    // Until another connection ends, the server has not noticed the crash and would answer as before.
+    const witness = new pg.Client(server.url)
+    await witness.connect()
+    witness.on('error', () => {})
+    const crashNoticed = new Promise((resolve) => witness.once('end', resolve))
     // A backend that dies takes all of them along: the server recovers from its log before it listens again.
     process.kill(rows[0]?.pid ?? Number.NaN, 'SIGKILL')
+    await crashNoticed
     clock.advance(2_000)
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
     await expect.poll(() => codeOf(storage.ready()), { timeout: 15_000 }).toEqual({ resolved: undefined })
