@@ -44,8 +44,11 @@ export async function callback(context: BackendContext, logins: Logins, request:
   }
 }
 
+/** Runs the task, or shares its result: with calls in progress, and with later ones if the code was sent in vain. */
 async function once(logins: Logins, state: string, task: () => Promise<void>): Promise<void> {
-  await logins.get(state)
+  const earlier = logins.get(state)
+  // Returned before any wait, because two calls of the same moment would both find no earlier one.
+  if (earlier !== undefined) return earlier
   const work = task()
   logins.set(state, work)
   for (const [oldest] of logins) if (logins.size > maxFailed) logins.delete(oldest)
