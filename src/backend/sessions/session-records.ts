@@ -24,6 +24,7 @@ class Records implements SessionRecords, TokenStorage {
   owed: string | undefined
   last: unknown
   isSettled = true
+  #changes = 0
   readonly #sessions: TokenStorage
 
   constructor(sessions: TokenStorage) {
@@ -45,11 +46,14 @@ class Records implements SessionRecords, TokenStorage {
   }
 
   async #change(value: string | undefined, operation: () => unknown): Promise<void> {
+    const change = ++this.#changes
     this.owed = value
     this.isSettled = false
     await operation()
-    this.owed = undefined
     this.last = value
+    // A slow change may end while a later one is in progress, whose outcome is the one that counts.
+    if (change !== this.#changes) return
+    this.owed = undefined
     this.isSettled = true
   }
 

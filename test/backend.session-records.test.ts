@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { sessionRecords } from '../src/backend/sessions/session-records.ts'
+
+// What a backend knows of the writes of one session: src/backend/sessions/session-records.ts.
+
+/** A store whose changes end when the test says so, in any order. */
+function slowStore() {
+  const changes: { resolve: () => void; reject: (error: Error) => void }[] = []
+  const change = (): Promise<void> => new Promise((resolve, reject) => changes.push({ resolve, reject }))
+  return { changes, storage: { getItem: () => null, setItem: change, removeItem: change } }
+}
+
+test('an earlier write that ends late does not hide that the later one failed', async () => {
+  const { changes, storage } = slowStore()
+  const records = sessionRecords(storage)
+  const first = records.storage.setItem('name', 'first')
+  const second = records.storage.setItem('name', 'second')
+  changes[0]?.resolve()
+  await first
+  expect(records).toMatchObject({ owed: 'second', isSettled: false })
+  changes[1]?.reject(new Error('The store is full.'))
+  await expect(second).rejects.toThrow('The store is full.')
+  expect(records).toMatchObject({ owed: 'second', isSettled: false })
+})
+
+test('an earlier write that ends during a removal does not settle it', async () => {
+  const { changes, storage } = slowStore()
+  const records = sessionRecords(storage)
+  const writing = records.storage.setItem('name', 'first')
+  const removing = records.storage.removeItem('name')
+  changes[0]?.resolve()
+  await writing
+  expect(records).toMatchObject({ owed: undefined, isSettled: false })
+  changes[1]?.resolve()
+  await removing
+  expect(records).toMatchObject({ owed: undefined, last: undefined, isSettled: true })
+})
