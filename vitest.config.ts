@@ -112,12 +112,11 @@ function project(
       // Of those started anew for each file, threads are the quicker ones.
       pool: isolate ? 'threads' : 'forks',
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
-      setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts'],
-      // A test waits for sockets and deadlines of at most 15 s, on a machine that may have other things to do.
-      testTimeout: 60_000,
-      // A second, the default, is too short while four workers share two cores.
-      expect: { poll: { timeout: 10_000 } },
-      hookTimeout: 60_000,
+      setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts', 'test/support/fixed-seeds.ts'],
+      // These end what hangs. No test waits for more than 15 s, on a machine that may have ten times as much to do.
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      expect: { poll: { timeout: 60_000 } },
     },
   }
 }

@@ -32,7 +32,7 @@ describe('sessions in memory', () => {
     expect(forgotten.session.state.status).toBe('loading')
     release()
     releaseOther()
-  }, 30_000)
+  })
 
   test('C-129 callers of one key share one session; one in use is not let go, however many come', async () => {
     const live = liveSessions(config, everybody)
@@ -85,7 +85,7 @@ describe('sessions in memory', () => {
     release()
     const statusOf = (key: string): string => live.acquire(key)[0].session.state.status
     expect([statusOf('11199'), statusOf('1')]).toEqual(['signed-in', 'loading'])
-  }, 60_000)
+  })
 
   test('C-114 C-129 the hashes of cookies are kept for the latest 1,000, and are each of their own app', async () => {
     const rig = await backendRig()

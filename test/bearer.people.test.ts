@@ -1,5 +1,5 @@
 import { createBearerFetch } from 'agent-auth'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { apiStub } from './support/api-stub.ts'
 import { baseUrl, signedIn } from './support/signed-in.ts'
 
@@ -32,7 +32,7 @@ describe('another person signs in', () => {
     const send = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
     const call = send(url, create)
     const outcome = call.catch((error: unknown) => error)
-    await vi.waitFor(() => expect(signed.refreshes).toBe(1))
+    await expect.poll(() => signed.refreshes).toBe(1)
     await signed.signInAnother()
     held.open()
     expect(await outcome).toMatchObject({ code: 'session_changed', retryable: false })
@@ -49,7 +49,7 @@ describe('another person signs in', () => {
     const outcome = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create).catch(
       (error: unknown) => error,
     )
-    await vi.waitFor(() => expect(signed.refreshes).toBe(1))
+    await expect.poll(() => signed.refreshes).toBe(1)
     await signed.signInAnother()
     held.open()
     expect(await outcome).toMatchObject({ code: 'session_changed' })
@@ -68,7 +68,7 @@ describe('another person signs in', () => {
       const outcome = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create).catch(
         (e: unknown) => e,
       )
-      await vi.waitFor(() => expect(signed.refreshes).toBe(1))
+      await expect.poll(() => signed.refreshes).toBe(1)
       await signed.session.signOut()
       await signed.signInAnother()
       held.open()
@@ -88,7 +88,7 @@ describe('another person signs in', () => {
     })
     const send = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
     const late = Array.from({ length: 10 }, () => send(url, create).catch((error: { code: string }) => error.code))
-    await vi.waitFor(() => expect(api.calls).toHaveLength(10))
+    await expect.poll(() => api.calls).toHaveLength(10)
     await signed.signInAnother()
     arrived.open()
     expect(await Promise.all(late)).toEqual(Array(10).fill('session_changed'))

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { createBearerFetch } from 'agent-auth'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { assertNoLeak } from './support/canary.ts'
 import { type SignedInOptions, signedIn } from './support/signed-in.ts'
 import { raw, redirect, reset, respond, type Script, startWire, trickle, truncate, type Wire } from './support/wire.ts'
@@ -164,7 +164,7 @@ describe('connections that break', () => {
     const { session } = await signedIn({
       token,
       async onRefresh() {
-        await vi.waitFor(() => expect(inspect(refused?.body)).toContain("state: 'errored'"))
+        await expect.poll(() => inspect(refused?.body)).toContain("state: 'errored'")
         return undefined
       },
     })
@@ -182,9 +182,7 @@ describe('connections that break', () => {
 })
 
 describe('sockets and bodies', () => {
-  it('C-098 500 401 cycles with unread bodies of 128 kB: never more than a few open sockets', {
-    timeout: 60_000,
-  }, async () => {
+  it('C-098 500 401 cycles with unread bodies of 128 kB: never more than a few open sockets', async () => {
     const seen = new Set(['Bearer token-0'])
     const large = 'x'.repeat(131_072)
     let most = 0
@@ -214,7 +212,7 @@ describe('sockets and bodies', () => {
       const { send } = await sender(api, { token, onRefresh: refused })
       await expect(send(api.url, create())).rejects.toMatchObject({ code: 'session_ended' })
     }
-    await vi.waitFor(() => expect(api.connections.open).toBeLessThanOrEqual(4))
+    await expect.poll(() => api.connections.open).toBeLessThanOrEqual(4)
   })
 
   it('C-098 the final answer streams: its first bytes are readable before its last are sent', async () => {

@@ -68,7 +68,7 @@ describe('a popup that hands its callback over', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(close).not.toHaveBeenCalled()
     page.postMessage({ type: 'received', state: 'own' })
-    await vi.waitFor(() => expect(close).toHaveBeenCalledOnce())
+    await expect.poll(() => close).toHaveBeenCalledOnce()
     await vi.advanceTimersByTimeAsync(1_000)
     await done
     page.close()

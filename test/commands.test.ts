@@ -58,7 +58,6 @@ test.each(oneOfEach)(
     expect(wrong.stderr).not.toBe('')
     expect(wrong.stderr).not.toMatch(/\n {4}at /)
   },
-  90_000,
 )
 
 test.each([

@@ -32,7 +32,7 @@ beforeAll(async () => {
   if (isThere('redis'))
     started.push(runNext(`${folder}next`, { ...environment('next'), REDIS_URL: await serverUrl('redis') }))
   await Promise.all(started.map(async (stop) => stops.push(await stop)))
-}, 60_000)
+})
 
 afterAll(async () => {
   await Promise.all(stops.map((stop) => stop()))

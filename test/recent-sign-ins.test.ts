@@ -15,9 +15,7 @@ test('a session object that is used for years remembers the newest 256 ended sig
   expect([983, 984, 999].map((turn) => recent.ofToken(`token-${turn}`))).toEqual([undefined, 'id-984', 'id-999'])
 })
 
-test('a session object that is used for years keeps nothing of each sign-in and sign-out', {
-  timeout: 60_000,
-}, async () => {
+test('a session object that is used for years keeps nothing of each sign-in and sign-out', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const heap = (): number => {

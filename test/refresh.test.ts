@@ -159,7 +159,7 @@ describe('before and while it is sent', () => {
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const controller = new AbortController()
     const call = failure(refreshTokens(configWith({ fetch }), tokensWith(), { signal: controller.signal }))
-    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    await expect.poll(() => calls).toHaveLength(1)
     controller.abort(new Error(secret('abort reason')))
     const error = await call
     expect(error).toMatchObject({ code: 'aborted', retryable: false })

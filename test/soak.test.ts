@@ -86,14 +86,10 @@ test.each([
     /P-02 some number fails\n[\s\S]*\{ seed: -?\d+, path: "[\s\S]*Counterexample: \[5\][\s\S]*\nnot below five$/m,
   ],
   ['P-03', /no test of P-03 ran that has a long size/],
-])(
-  'a soak of tests says what held, or the seed of what did not: %s',
-  async (row, said) => {
-    expect(await soaked(row)).toMatch(said)
-  },
-  60_000,
-)
+])('a soak of tests says what held, or the seed of what did not: %s', async (row, said) => {
+  expect(await soaked(row)).toMatch(said)
+})
 
 test('what fails is not tried again', async () => {
   expect((await soaked('P-02')).match(/^tried$/gm)).toHaveLength(1)
-}, 60_000)
+})

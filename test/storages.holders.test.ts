@@ -28,7 +28,7 @@ async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
 
 // Leases are real time: the tests wait for them side by side.
 for (const kind of kinds)
-  describe.concurrent(`${kind}, the lock held by another process`, { timeout: 40_000, tags: [kind] }, () => {
+  describe.concurrent(`${kind}, the lock held by another process`, { tags: [kind] }, () => {
     test('C-072 F-25 that is killed: the lock is free 8 s later at most', async ({ expect, onTestFinished }) => {
       const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
       child.kill('SIGKILL')

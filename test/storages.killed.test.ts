@@ -17,7 +17,6 @@ afterAll(() => database.drop())
 for (const kind of ['redis', 'postgres'] as const)
   test(`C-072 C-080 F-25 ${kind}: a process killed after its refresh was served and before it was saved costs nobody the session`, {
     tags: [kind],
-    timeout: 60_000,
   }, async () => {
     const url = kind === 'redis' ? await serverUrl('redis') : database.url
     const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })

@@ -105,9 +105,7 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('F-33 crashed: the token at hand serves, then a retryable error; back by itself after recovery', {
-    timeout: 40_000,
-  }, async () => {
+  test('F-33 crashed: the token at hand serves, then a retryable error; back by itself after recovery', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.
@@ -124,7 +122,7 @@ describe('PostgreSQL that fails', () => {
     await crashNoticed
     clock.advance(2_000)
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    await expect.poll(() => codeOf(storage.ready()), { timeout: 15_000 }).toEqual({ resolved: undefined })
+    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
     clock.advance(hour)
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
     expect(service.sent).toHaveLength(1)
@@ -143,7 +141,6 @@ describe('PostgreSQL that fails', () => {
 
   test.each(['stopped', 'silent'] as const)(
     'F-33 C-072 %s while the token has expired: the call fails within 6 s',
-    { timeout: 30_000 },
     async (how) => {
       const server = await startPostgres()
       onTestFinished(() => server.stop())
@@ -186,7 +183,7 @@ describe('PostgreSQL that fails', () => {
     await storage.setItem('name', 'value')
     way.silence()
     await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
-    await expect.poll(() => codeOf(storage.getItem('name')), { timeout: 10_000 }).toEqual({ resolved: 'value' })
+    await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
   })
 
   test('F-33 read-only: its code is in the message, its text is not', async () => {

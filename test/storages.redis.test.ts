@@ -85,7 +85,7 @@ function onAdmin(server: RedisServer) {
 
 const retryable = { code: 'storage_failed', retryable: true }
 
-describe.each(kinds)('Redis that fails, seen through %s', { timeout: 60_000 }, (kind) => {
+describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
   test('F-33 killed: the token at hand serves, then a retryable error, nobody signed out; back by itself after a restart', async () => {
     const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
       persistence: 'every-write',
@@ -100,7 +100,7 @@ describe.each(kinds)('Redis that fails, seen through %s', { timeout: 60_000 }, (
     expect(service.sent).toHaveLength(0)
 
     await server.restart()
-    await expect.poll(() => codeOf(storage.ready()), { timeout: 10_000 }).toEqual({ resolved: undefined })
+    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
     clock.advance(60_000)
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
     expect(service.sent).toHaveLength(1)
@@ -118,7 +118,7 @@ describe.each(kinds)('Redis that fails, seen through %s', { timeout: 60_000 }, (
     release()
     const token = await call
     await server.restart()
-    await expect.poll(() => codeOf(storage.ready()), { timeout: 10_000 }).toEqual({ resolved: undefined })
+    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
     // The lease of before the crash was kept as well, and must end first.
     await expect
       .poll(
@@ -127,7 +127,7 @@ describe.each(kinds)('Redis that fails, seen through %s', { timeout: 60_000 }, (
           expect(await session.getAccessToken()).toBe(token)
           return codeOf(realm({ storage }).session.getAccessToken())
         },
-        { timeout: 12_000, interval: 500 },
+        { interval: 500 },
       )
       .toEqual({ resolved: token })
     expect(service.sent).toHaveLength(1)
@@ -166,7 +166,7 @@ describe.each(kinds)('Redis that fails, seen through %s', { timeout: 60_000 }, (
     const startMs = performance.now()
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
     expect(performance.now() - startMs).toBeLessThan(4_000)
-    await expect.poll(() => codeOf(storage.ready()), { timeout: 10_000 }).toEqual({ resolved: undefined })
+    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
     clock.advance(2_000)
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
   })
@@ -436,7 +436,7 @@ test('F-33 gone without a word: with socketTimeout ioredis serves again once the
   await storage.setItem('name', 'value')
   way.silence()
   await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
-  await expect.poll(() => codeOf(storage.getItem('name')), { timeout: 10_000 }).toEqual({ resolved: 'value' })
+  await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
 })
 
 test('C-074 I4 F-33 standing still while a sign-in is saved: a sign-out elsewhere is not undone', async () => {
@@ -464,7 +464,7 @@ test('C-074 I4 F-33 standing still while a sign-in is saved: a sign-out elsewher
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   }
   expect(await client.keys('*')).toEqual([])
-}, 20_000)
+})
 
 describe('a Redis Cluster', () => {
   let server: RedisServer

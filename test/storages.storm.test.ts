@@ -14,7 +14,6 @@ afterAll(() => database.drop())
 for (const kind of ['redis', 'postgres'] as const)
   test(`P-04 C-069 C-071 ${kind}: 4 processes, 20 sessions, all expired at once: one refresh each, no failure`, {
     tags: [kind],
-    timeout: 120_000,
   }, async () => {
     const url = kind === 'redis' ? await serverUrl('redis') : database.url
     const rounds = await storm(onTestFinished, { kind, url, processes: 4, sessions: 20, requests: 5, rounds: 2 })

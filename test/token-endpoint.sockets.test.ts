@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { AuthConfig, AuthConfigOptions } from '../src/config.ts'
 import type { AuthEvent } from '../src/events.ts'
 import { exchangeCode } from '../src/exchange.ts'
@@ -55,7 +55,7 @@ const late = { exchange: lost.exchange, refresh: { code: 'timeout', retryable: t
 /** Each connection that carried a request is gone; Node opens a new idle one in place of one it had to destroy. */
 async function socketsClosed({ connections, requests }: Wire): Promise<void> {
   const closed = () => connections.total - connections.open
-  await vi.waitFor(() => expect(closed()).toBeGreaterThanOrEqual(requests.length), { timeout: 2_000 })
+  await expect.poll(closed).toBeGreaterThanOrEqual(requests.length)
 }
 
 const good = { access_token: 'x' }
@@ -138,7 +138,7 @@ describe('time', () => {
     const wait = failure(
       refreshTokens(configFor(wire, { timeoutMs: 10_000 }), tokensWith(), { signal: controller.signal }),
     )
-    await vi.waitFor(() => expect(wire.requests).toHaveLength(1))
+    await expect.poll(() => wire.requests).toHaveLength(1)
     controller.abort()
     expect(await wait).toMatchObject({ code: 'aborted' })
     await socketsClosed(wire)

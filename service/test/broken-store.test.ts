@@ -202,7 +202,6 @@ test.each(Object.keys(scenes))(
     }
     await expectNothingHalfDone()
   },
-  180_000,
 )
 
 test('S-088 when hashing or signing fails it is the same 500, and nothing is used up', async () => {

@@ -67,7 +67,7 @@ test('issue: clients create, rotate-secret and retire-secret work beside a runni
   expect((await refresh(service, next, second)).status).toBe(200)
   const last = run('retire-secret', '--client', client.clientId, '--secret', secrets[1]?.id ?? '')
   await expect(last).rejects.toThrow('only secret')
-}, 30_000)
+})
 
 test('S-061 clients deactivate is seen by the next request, and activate undoes it', async () => {
   const client = clientOf(service, 'Demo public')
@@ -140,7 +140,7 @@ test('issue: exit codes and output of agent-service clients', async () => {
   expect(none.stderr).toContain('--data FILE')
   expect([file.code, file.stdout]).toEqual([1, ''])
   expect(file.stderr).toContain('no data file')
-}, 30_000)
+})
 
 test('S-060 S-087 changes by the command and by the pages leave one trail, with who and without a secret', async () => {
   const client = made(await run('create', ...newClient, '--kind', 'confidential'))

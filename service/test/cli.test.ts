@@ -69,7 +69,6 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     const { code, stdout, stderr } = await exit
     expect([code, stdout.trim().split('\n').length, stderr]).toEqual([0, 1, ''])
   },
-  20_000,
 )
 
 test('issue: a truncated answer is half of ours and nothing else, and no failure is printed', async () => {
@@ -84,7 +83,7 @@ test('issue: a truncated answer is half of ours and nothing else, and no failure
   expect(bodyOf(await ask())).toBe(whole.slice(0, whole.length / 2))
   child.kill('SIGTERM')
   expect(await exit).toMatchObject({ code: 0, stderr: '' })
-}, 20_000)
+})
 
 test('F-36 the API answers also when file descriptors ran out before its first request', async () => {
   const limited = ['-c', `ulimit -n 64; exec "$0" "$@"`, process.execPath, command, '--json', ...freePorts]
@@ -101,7 +100,7 @@ test('F-36 the API answers also when file descriptors ran out before its first r
   for (const socket of [...crowd, first]) socket.destroy()
   child.kill('SIGTERM')
   await once(child, 'exit')
-}, 20_000)
+})
 
 test('the text shows people, clients and an .env', async () => {
   const { child, firstOutput, exit } = run(freePorts)
@@ -125,7 +124,7 @@ test('the text shows people, clients and an .env', async () => {
   expect(text).not.toContain('/_dev')
   child.kill('SIGTERM')
   expect((await exit).code).toBe(0)
-}, 20_000)
+})
 
 const server = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_CLIENT_ID', 'AGENT_CLIENT_SECRET', 'COOKIE_SECRET']
 const inPage = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_PUBLIC_CLIENT_ID']
@@ -134,33 +133,29 @@ test.each([
   ['vite', inPage.map((name) => `VITE_${name}`)],
   ['next', [...server, ...inPage.map((name) => `NEXT_PUBLIC_${name}`)]],
   ['node', server],
-])(
-  '--env %s prints the names that it reads, and no secret under a name that reaches pages',
-  async (env, names) => {
-    const { child, firstOutput, exit } = run(['--env', env, ...freePorts])
-    const text = await firstOutput
-    child.kill('SIGTERM')
-    await exit
-    const printed = (text.split('\n.env\n')[1]?.split('\n\n')[0] ?? '').trim().split('\n')
-    const values = new Map(printed.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]))
-    expect([...values.keys()]).toEqual(names)
-    expect([...values.values()]).not.toContain('')
-    const [secret, publicId] = [/secret (\S+)/.exec(text)?.[1], /Demo public.*\n {4}id (\S+)/.exec(text)?.[1]]
-    for (const [name, value] of values) {
-      if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect([name, value]).not.toEqual([name, secret])
-      if (name.endsWith('PUBLIC_CLIENT_ID')) expect(value).toBe(publicId)
-      if (name === 'AGENT_CLIENT_SECRET') expect(value).toBe(secret)
-    }
-  },
-  20_000,
-)
+])('--env %s prints the names that it reads, and no secret under a name that reaches pages', async (env, names) => {
+  const { child, firstOutput, exit } = run(['--env', env, ...freePorts])
+  const text = await firstOutput
+  child.kill('SIGTERM')
+  await exit
+  const printed = (text.split('\n.env\n')[1]?.split('\n\n')[0] ?? '').trim().split('\n')
+  const values = new Map(printed.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]))
+  expect([...values.keys()]).toEqual(names)
+  expect([...values.values()]).not.toContain('')
+  const [secret, publicId] = [/secret (\S+)/.exec(text)?.[1], /Demo public.*\n {4}id (\S+)/.exec(text)?.[1]]
+  for (const [name, value] of values) {
+    if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect([name, value]).not.toEqual([name, secret])
+    if (name.endsWith('PUBLIC_CLIENT_ID')) expect(value).toBe(publicId)
+    if (name === 'AGENT_CLIENT_SECRET') expect(value).toBe(secret)
+  }
+})
 
 test('--env changes nothing of --json', async () => {
   const { child, firstOutput, exit } = run(['--json', '--env', 'vite', ...freePorts])
   expect(Object.keys(JSON.parse(await firstOutput) as object)).toEqual(['authUrl', 'baseUrl', 'people', 'clients'])
   child.kill('SIGTERM')
   expect(await exit).toMatchObject({ code: 0, stderr: '' })
-}, 20_000)
+})
 
 test('with --dev the text says where its controls and the description are, and both are there', async () => {
   const { child, firstOutput, exit } = run(['--dev', ...freePorts])
@@ -170,7 +165,7 @@ test('with --dev the text says where its controls and the description are, and b
   expect(statuses).toEqual([200, 200, 200])
   child.kill('SIGTERM')
   expect((await exit).code).toBe(0)
-}, 20_000)
+})
 
 test.each([
   ['--help', ['--help'], {}, 0, 'agent-service [options]'],
@@ -199,51 +194,39 @@ test.each([
     1,
     'holds something else than a database',
   ],
-])(
-  '%s',
-  async (_, args, env, code, text) => {
-    const result = await run(args, env).exit
-    expect(result.code).toBe(code)
-    expect(result.stdout + result.stderr).toContain(text)
-    expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
-  },
-  20_000,
-)
+])('%s', async (_, args, env, code, text) => {
+  const result = await run(args, env).exit
+  expect(result.code).toBe(code)
+  expect(result.stdout + result.stderr).toContain(text)
+  expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
+})
 
-test.each([['--auth-port'], ['--base-port']])(
-  'a port in use is named, with the way out (%s)',
-  async (option) => {
-    const taken = createServer()
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-    const { port } = taken.address() as { port: number }
-    const result = await run([...freePorts, option, String(port)]).exit
-    taken.close()
-    expect([result.code, result.stdout]).toEqual([1, ''])
-    expect(result.stderr).toContain(`port ${port} is in use`)
-    expect(result.stderr).toContain('--auth-port and --base-port')
-  },
-  20_000,
-)
+test.each([['--auth-port'], ['--base-port']])('a port in use is named, with the way out (%s)', async (option) => {
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  const { port } = taken.address() as { port: number }
+  const result = await run([...freePorts, option, String(port)]).exit
+  taken.close()
+  expect([result.code, result.stdout]).toEqual([1, ''])
+  expect(result.stderr).toContain(`port ${port} is in use`)
+  expect(result.stderr).toContain('--auth-port and --base-port')
+})
 
 test.each([
   ['the service', freePorts],
   ['clients', ['clients', 'list']],
-])(
-  '%s names a PostgreSQL that is not there, and nothing else of its URL',
-  async (_, args) => {
-    const closed = createServer()
-    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
-    const { port } = closed.address() as { port: number }
-    await new Promise((resolve) => closed.close(resolve))
-    const result = await run(args, { DATABASE_URL: `postgresql://anna:hidden@127.0.0.1:${port}/data` }).exit
-    expect(result).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `agent-service: PostgreSQL at 127.0.0.1:${port} was not reached (ECONNREFUSED): start it, or correct DATABASE_URL\n`,
-    })
-  },
-  20_000,
-)
+])('%s names a PostgreSQL that is not there, and nothing else of its URL', async (_, args) => {
+  const closed = createServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const { port } = closed.address() as { port: number }
+  await new Promise((resolve) => closed.close(resolve))
+  const result = await run(args, { DATABASE_URL: `postgresql://anna:hidden@127.0.0.1:${port}/data` }).exit
+  expect(result).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `agent-service: PostgreSQL at 127.0.0.1:${port} was not reached (ECONNREFUSED): start it, or correct DATABASE_URL\n`,
+  })
+})
 
 test('an .env has no empty line for a secret that only its hash is left of, and says what became of late URIs', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-cli-'))
@@ -266,4 +249,4 @@ test('an .env has no empty line for a secret that only its hash is left of, and 
   ])
   expect((await readFile(dataFile)).subarray(0, 6).toString()).toBe('SQLite')
   await rm(folder, { recursive: true })
-}, 30_000)
+})

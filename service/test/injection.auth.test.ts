@@ -75,7 +75,7 @@ test('P-21 S-003 S-071 as client_id and redirect_uri 500 strings get a page and 
       expect(page.next).toBeUndefined()
     }
   }
-}, 180_000)
+})
 
 test('P-21 S-008 S-071 as any other authorize parameter 500 strings come back to the client as an error at most', async () => {
   service.dev.autoApprove(ada.email)
@@ -104,7 +104,7 @@ test('P-21 S-008 S-071 as any other authorize parameter 500 strings come back to
         ['state', 's'],
       ])
   }
-}, 180_000)
+})
 
 test('P-21 S-071 as email, password, request, token or decision 500 strings sign nobody in and approve nothing', async () => {
   const browser = new Browser(service.fetch)
@@ -123,7 +123,7 @@ test('P-21 S-071 as email, password, request, token or decision 500 strings sign
     expectHarmless(await browser.submit(consent, consentPath, { decision: 'approve', token: text }), text, [400])
   }
   expect((await browser.submit(consent, consentPath, { decision: 'approve' })).next).toContain('code=')
-}, 180_000)
+})
 
 async function post(query: string, body: URLSearchParams | string, authorization?: string) {
   const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
@@ -162,7 +162,7 @@ test('P-21 S-039 S-071 in each field of the token endpoint 500 strings are refus
     }
   }
   expect((await exchange(service, good)).status).toBe(200)
-}, 180_000)
+})
 
 test('P-21 S-059 S-060 S-071 in each field of the registry 500 strings are a name or nothing', async () => {
   const browser = new Browser(service.fetch)
@@ -202,7 +202,7 @@ test('P-21 S-059 S-060 S-071 in each field of the registry 500 strings are a nam
   await db.deleteFrom('client_approvals').where('client_id', 'in', ids).execute()
   await db.deleteFrom('client_redirect_uris').where('client_id', 'in', ids).execute()
   await db.deleteFrom('clients').where('id', 'in', ids).execute()
-}, 180_000)
+})
 
 test('P-21 S-071 after all of it nobody and nothing else is changed, and no text of a statement holds what was sent', async () => {
   expect((await registered()) === before).toBe(true)

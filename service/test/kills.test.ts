@@ -29,7 +29,7 @@ beforeAll(async () => {
     undo.push(() => rm(folder, { recursive: true }))
     data = { dataFile: join(folder, 'data.db') }
   }
-}, 30_000)
+})
 afterAll(async () => {
   for (const step of undo.reverse()) await step()
 })
@@ -45,7 +45,7 @@ test(`S-047 S-089 P-09 F-34 ${kills} SIGKILLs under load: every family goes on w
     expect(database.prepare('pragma foreign_key_check').all()).toEqual([])
     database.close()
   }
-}, 150_000)
+})
 
 test('S-089 SIGTERM answers what is running, also beside a client that never finishes, and ends within 10 s', async () => {
   const service = await startProcess(command, { data })
@@ -67,4 +67,4 @@ test('S-089 SIGTERM answers what is running, also beside a client that never fin
   expect(code).toBe(0)
   expect(tookMs).toBeLessThan(10_000)
   unfinished.destroy()
-}, 30_000)
+})

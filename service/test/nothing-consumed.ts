@@ -36,7 +36,7 @@ export async function expectNothingConsumed(
 /** The first answer that is not 503: a connection that was ended can be noticed a moment later. */
 async function well(ask: () => Promise<Response>): Promise<Response> {
   const answer = await ask()
-  return answer.status === 503 ? vi.waitUntil(async () => notBusy(await ask()), { timeout: 5_000 }) : answer
+  return answer.status === 503 ? vi.waitUntil(async () => notBusy(await ask()), { timeout: 30_000 }) : answer
 }
 
 function notBusy(answer: Response): Response | false {

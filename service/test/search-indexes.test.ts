@@ -18,7 +18,7 @@ beforeAll(async () => {
   db = assembly.context.store.db
   for (const statement of fillStatements(5_000, () => {})) await sql.raw(statement).execute(db)
   if (isOnPostgres()) await sql`analyze parent_agents`.execute(db)
-}, 60_000)
+})
 afterAll(() => assembly.service.close())
 
 const equals = (column: ParentAgentColumn, value: string | number): Filter<ParentAgentColumn> => {

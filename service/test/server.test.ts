@@ -262,7 +262,7 @@ test('S-089 a data file keeps tokens and people across a restart, readable by it
   if (person !== undefined) await login(second, { person })
   await second.close()
   await rm(folder, { recursive: true })
-}, 30_000)
+})
 
 test.each([
   [{ codeLifeMs: 600_001 }, 'codeLifeMs'],

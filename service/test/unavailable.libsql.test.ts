@@ -32,7 +32,7 @@ test('F-36 locked by another process: 503 with Retry-After, nothing consumed', a
     harm: async () => void other.exec('begin immediate'),
     mend: async () => void other.exec('rollback'),
   })
-}, 40_000)
+})
 
 test('F-36 read-only: 503 with Retry-After, nothing consumed', async () => {
   const { db } = assembly.context.store

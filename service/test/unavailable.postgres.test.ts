@@ -41,7 +41,7 @@ test('F-36 out of reach: 503 with Retry-After, nothing consumed, and well again 
     harm: async () => balancer.cut(),
     mend: async () => balancer.serve([`http://127.0.0.1:${port}`]),
   })
-}, 40_000)
+})
 
 test('F-36 read-only: 503 with Retry-After, nothing consumed', async () => {
   const setReadOnly = async (value: 'on' | 'off'): Promise<void> => {
@@ -58,4 +58,4 @@ test('F-36 tables locked: 503 with Retry-After, nothing consumed', async () => {
     harm: async () => void (await admin.query('begin; lock table grants, authorization_codes, llm_models')),
     mend: async () => void (await admin.query('rollback')),
   })
-}, 40_000)
+})

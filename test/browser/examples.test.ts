@@ -28,7 +28,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
   let problems: string[] = []
   beforeAll(async () => {
     ;[browser, example] = await Promise.all([launchChromium({ build: 'whole' }), runExample(name)])
-  }, 60_000)
+  })
   afterEach(() => {
     expect(problems).toEqual([])
     problems = []
@@ -52,7 +52,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await second.goto(example.origin)
     await second.getByText('12 agents').waitFor()
     await second.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByText('You are signed out').waitFor({ timeout: 2_000 })
+    await page.getByText('You are signed out').waitFor()
     await context.close()
   })
 
@@ -77,7 +77,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await approve(other, { ...example, email, password: example.passwordOf(email) })
     await other.getByRole('button', { name: 'Sign out' }).waitFor()
     await slept.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
-    await slept.locator('[data-of=ada]').waitFor({ state: 'detached', timeout: 5_000 })
+    await slept.locator('[data-of=ada]').waitFor({ state: 'detached' })
     await slept.getByText('12 agents').waitFor()
     await context.close()
   })

@@ -60,7 +60,7 @@ describe('npm run example:backend', () => {
       if (message.type() === 'error') problems.push(message.text())
     })
     context.on('weberror', (error) => problems.push(error.error().message))
-  }, 60_000)
+  })
   afterAll(async () => {
     expect(await example?.stop()).toBe(0)
   })
@@ -179,7 +179,7 @@ for (const [processes, place, server, variable] of [
         ...unset,
         [variable]: database?.url ?? url,
       })
-    }, 60_000)
+    })
     afterAll(async () => {
       expect(await example?.stop()).toBe(0)
       await database?.drop()

@@ -118,7 +118,7 @@ it.each<Kind>(['session', 'indexed'])(
       server.closeAllConnections()
     })
     await openChromium(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${kind}/first`)
-    await expect.poll(() => reports.length, { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => reports.length).toBe(2)
     const signedIn = { started: 'signed-in', token: 'of-the-first' }
     const signedOut = { started: 'signed-out', token: 'login_required' }
     expect(reports).toEqual([

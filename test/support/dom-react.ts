@@ -55,10 +55,12 @@ async function render(auth: BrowserAuth): Promise<HTMLElement> {
 }
 
 const shows = (element: HTMLElement, text: string): Promise<void> =>
-  vi.waitFor(async () => {
-    await act(async () => {})
-    expect(element.textContent).toBe(text)
-  })
+  expect
+    .poll(async () => {
+      await act(async () => {})
+      return element.textContent
+    })
+    .toBe(text)
 
 /** The browser and React entries, in an environment for unit tests that has a document and no navigation. */
 export function reactInDom(): void {
@@ -83,7 +85,7 @@ export function reactInDom(): void {
   it('C-109 starts one login for a signed-out user, and finishes it at the callback', async () => {
     history.replaceState(null, '', '/agents?page=2')
     await shows(await render(authWith()), 'loading')
-    await vi.waitFor(() => expect(pendingStates()).toHaveLength(1))
+    await expect.poll(() => pendingStates()).toHaveLength(1)
     history.replaceState(null, '', `/callback?code=a-code-of-this-test&state=${pendingStates()[0]}`)
     const auth = authWith()
     await shows(await render(auth), 'protected')
@@ -101,9 +103,9 @@ export function reactInDom(): void {
     const storage = webStorage(() => localStorage)
     const [here, there] = [authWith({ storage }), authWith({ storage })]
     await here.session.signIn(tokens('of-ada'))
-    await vi.waitFor(() => expect(there.session.state.status).toBe('signed-in'))
+    await expect.poll(() => there.session.state.status).toBe('signed-in')
     await there.signOut()
-    await vi.waitFor(() => expect(here.session.state.status).toBe('signed-out'))
+    await expect.poll(() => here.session.state.status).toBe('signed-out')
   })
 
   it('F070 without IndexedDB the login lives in memory', async () => {

@@ -9,13 +9,13 @@ declare module 'vitest' {
 
 /**
  * The size of a test: `numRuns` rounds, and under `npm run soak` `long` of them. The long size repeats the ordinary test, each
- * time with other seeds, so what is looked at after it stays what it is. `timeoutMs` is for one repeat; 60 s by default,
- * because the machine may be busy, and ten times as much under a soak, which runs beside other work.
+ * time with other seeds, so what is looked at after it stays what it is. `timeoutMs` is for one repeat, by default
+ * as for any test, and ten times as much under a soak, which runs beside other work.
  */
 export function runs(
   numRuns: number,
   long: number,
-  timeoutMs = 60_000,
+  timeoutMs = 180_000,
 ): { readonly numRuns: number; readonly options: TestOptions } {
   const share = soakShare()
   const repeats = Math.max(0, Math.ceil((long * share) / numRuns) - 1)
