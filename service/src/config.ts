@@ -63,7 +63,7 @@ export interface ServiceConfig {
 
 const minuteMs = 60_000
 
-/** A misspelt option is not overlooked; the type keeps the list whole. */
+/** The type makes an option that is missing here a compile error. */
 const known: Record<keyof ServiceOptions, true> = {
   dev: true,
   authPort: true,
@@ -86,7 +86,7 @@ const known: Record<keyof ServiceOptions, true> = {
 
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown !== undefined) throw new TypeError(`there is no option ${JSON.stringify(unknown)}`)
+  if (unknown !== undefined) throw new TypeError(unknownOption(unknown))
   const authUrl = originOf('authUrl', options.authUrl ?? 'http://127.0.0.1:4001')
   const baseUrl = originOf('baseUrl', options.baseUrl ?? 'http://127.0.0.1:4002')
   if (authUrl === baseUrl) throw new TypeError('authUrl and baseUrl must be two different origins')
@@ -130,6 +130,34 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
 export function refuseDev({ authUrl, baseUrl }: Pick<ServiceOptions, 'authUrl' | 'baseUrl'>): string | undefined {
   const isPublic = [authUrl, baseUrl].some((url) => url !== undefined && URL.canParse(url) && !isLoopback(url))
   return isPublic ? 'the dev controls need loopback origins: use http://127.0.0.1, or turn dev off' : undefined
+}
+
+/** Names the option, and the one that was probably meant. */
+function unknownOption(name: string): string {
+  const advice = 'Remove it; the README lists the options'
+  // Other text may be a value in the wrong place, such as a URL with a password.
+  if (!/^\w{1,24}$/.test(name)) return `agent-service does not know one of the options. ${advice}`
+  const most = Math.min(3, Math.floor(name.length / 2))
+  const names = Object.keys(known)
+  const meant = [0, 1, 2, 3]
+    .filter((edits) => edits <= most)
+    .map((edits) => names.find((one) => isNear(name.toLowerCase(), one.toLowerCase(), edits)))
+    .find((one) => one !== undefined)
+  return `${name} is not an option of agent-service. ${meant === undefined ? advice : `Did you mean ${meant}?`}`
+}
+
+/** Whether at most so many letters have to be added, removed or replaced to make one text of the other. */
+function isNear(one: string, other: string, edits: number): boolean {
+  if (one === other) return true
+  if (edits === 0) return false
+  let same = 0
+  while (same < one.length && one[same] === other[same]) same += 1
+  const [left, right] = [one.slice(same), other.slice(same)]
+  return [
+    [left.slice(1), right],
+    [left, right.slice(1)],
+    [left.slice(1), right.slice(1)],
+  ].some(([ofOne = '', ofOther = '']) => isNear(ofOne, ofOther, edits - 1))
 }
 
 function oneOf<Value extends string>(name: string, value: Value, one: Value, other: Value): Value {

@@ -1,7 +1,11 @@
 /** What one caller may take. `agent-service --help` and ASSUMPTIONS.md name the same figures. */
 export const limits = {
+  /** A search may read all of them. No endpoint removes an agent (A-67). */
+  agentsPerTenant: 10_000,
   /** Code points. Searches read every description, and a page of answers holds up to 250 of them (A-44). */
   descriptionCharacters: 4_000,
+  /** Code points. A name has 500, and NFC writes each as up to 3 in the name and in the key (A-44). */
+  filterCharacters: 1_500,
   /** Queries of one tenant that run at the same time. PostgreSQL has ten connections for all tenants (A-45). */
   tenantCallsAtOnce: 4,
   /** Calls of one tenant that wait for these. */

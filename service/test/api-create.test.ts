@@ -1,13 +1,17 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { keyOf } from '../src/api/agent-key.ts'
 import type { Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
 import { agentSearch, callApi } from './login.ts'
-import { createService } from './start.ts'
+import { assemble } from './start.ts'
 
+let assembly: Assembly
 let service: Service
 let token: string
 beforeEach(async () => {
-  service = await createService()
+  assembly = await assemble({})
+  service = assembly.service
   token = await service.dev.mintSessionToken('ada@demo.example')
 })
 afterEach(() => service.close())
@@ -183,6 +187,29 @@ test('S-077 of 50 equal names at once one is created, and the other tenant is fr
   const refused = answers.find(({ status }) => status === 422)
   expect(refused?.detail).toMatchObject([{ loc: ['body', 'agent_name'], type: 'already_exists' }])
   expect(await count()).toBe(13)
+  expect((await create(agent, await service.dev.mintSessionToken('ola@other.example'))).status).toBe(200)
+})
+
+test('A-67 a tenant has at most 10,000 agents: the next one is 409 in the envelope, and other tenants go on', async () => {
+  const rows = (firstTenant: string, most: number) => sql`
+    insert into parent_agents (tenant_id, parent_agent_type, parent_agent_type_key, agent_key, agent_name,
+      full_display_name, display_name, description, configs, llm_model, active, state_function, created_ms, search_text)
+    select a.tenant_id, a.parent_agent_type, a.parent_agent_type_key,
+      a.agent_key || '-' || b.id || '-' || c.id || '-' || d.id, a.agent_name,
+      a.full_display_name, a.display_name, a.description, a.configs, a.llm_model, a.active, a.state_function,
+      a.created_ms, a.search_text
+    from parent_agents a, parent_agents b, parent_agents c, parent_agents d
+    where a.tenant_id = ${firstTenant} and b.tenant_id = 'demo' and c.tenant_id = 'demo' and d.tenant_id = 'demo'
+    limit ${most}`
+  await rows('demo', 10_000 - 12 - 1).execute(assembly.context.store.db)
+  expect((await create(agent)).status).toBe(200)
+  const path = '/api/parent_agents'
+  const refused = await callApi(service, { token, path, body: { ...agent, agent_name: 'One more' } })
+  expect([refused.status, await refused.json()]).toEqual([
+    409,
+    { success: false, data: {}, error_type: 'limit_reached', error_message: 'the tenant has 10000 agents, the most' },
+  ])
+  expect(await count()).toBe(10_000)
   expect((await create(agent, await service.dev.mintSessionToken('ola@other.example'))).status).toBe(200)
 })
 

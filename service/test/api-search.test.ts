@@ -222,6 +222,31 @@ test.each([
   expect(await invalid({ [member]: value })).toMatchObject([{ loc: ['body', member], type }])
 })
 
+test.each(['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'])(
+  'A-44 a filter of %s takes 1,500 characters, as many as a key can have, and refuses 1,501',
+  async (column) => {
+    const filter = (value: string) => ({ filters: [{ column, operator: 'equals', value }] })
+    expect(await search(filter('🙂'.repeat(1_500)))).toEqual({ items: [], count: 0 })
+    expect(await invalid(filter('🙂'.repeat(1_501)))).toMatchObject([
+      { loc: ['body', 'filters', 0, 'value'], type: 'string_too_long', msg: 'at most 1500 characters' },
+    ])
+  },
+)
+
+test.each(['İ', '\ufb2c', '\u{1d160}'])(
+  'A-44 an agent is found by its key and its name when lower case or NFC has made them longer: %j',
+  async (letter) => {
+    const added = { agent_name: letter.repeat(500), description: 'd', parent_agent_type: letter.repeat(500) }
+    const answer = await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })
+    const { items } = ((await answer.json()) as { data: { items: Record<string, string>[] } }).data
+    expect([...(items[0]?.agent_key ?? '')].length).toBeGreaterThan(500)
+    for (const column of ['agent_key', 'agent_name', 'parent_agent_type_key']) {
+      const filters = [{ column, operator: 'equals', value: items[0]?.[column] }]
+      expect([column, (await search({ filters }, otherToken)).count]).toEqual([column, 1])
+    }
+  },
+)
+
 test('S-068 a number far out of range is told the limit itself', async () => {
   expect(await invalid({ limit: 2 ** 53, offset: -(2 ** 53) })).toMatchObject([
     { loc: ['body', 'limit'], ctx: { le: 250 } },

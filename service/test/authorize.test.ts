@@ -214,6 +214,12 @@ test('S-008 every byte of state comes back as it came and adds no parameter', as
   expect(toBytes(query[1]?.slice('state='.length) ?? '').equals(toBytes(state))).toBe(true)
 })
 
+test('A-55 a parameter that the service does not know changes nothing, such as prompt=none', async () => {
+  const url = `${authorizeUrl(service).url}&prompt=none&nonce=x&login_hint=ada%40demo.example&resource=x&prompt=login`
+  expect((await browser.get(url)).html).toContain(signInPath)
+  expect((await authorize(service, { parameters: { prompt: 'none' } })).code).toMatch(/^aac_/)
+})
+
 test('S-008 2,048 bytes of state are carried and 2,049 refused', async () => {
   const longest = 'x'.repeat(2_048)
   const { url } = await authorize(service, { state: longest })
@@ -245,7 +251,7 @@ test('S-010 S-013 a refusal found when approving is a 303, one found on the way 
   ] as const) {
     expect([response.status, response.headers.get('location')]).toEqual([
       status,
-      'https://app.demo.example/callback?error=unauthorized_client&state=state-1',
+      'https://app.demo.example/callback?error=unauthorized_client&error_description=the+tenant+of+this+account+has+not+approved+the+client&state=state-1',
     ])
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('referrer-policy')).toBe('no-referrer')
@@ -362,17 +368,19 @@ test('S-018 denial issues nothing', async () => {
 })
 
 test.each([
-  ['clients', { active: 0 }],
-  ['client_approvals', { active: 0 }],
-  ['client_approvals', { surfaces: '[]' }],
-] as const)('S-061 no code when %s says %o', async (table, change) => {
+  ['clients', { active: 0 }, 'the client is inactive'],
+  ['client_approvals', { active: 0 }, 'the tenant of this account has not approved the client'],
+  ['client_approvals', { surfaces: '[]' }, 'the client may not use the API, because it lacks the api surface'],
+] as const)('S-061 no code when %s says %o, and the error says which it is', async (table, change, description) => {
   await assembly.context.store.db.updateTable(table).set(change).execute()
   const { url } = await authorize(service)
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
+  expect(url.searchParams.get('error_description')).toBe(description)
   expect(await codeCount()).toBe(0)
 })
 
 test('S-061 a client that is not approved for the tenant of the person gets no code', async () => {
   const { url } = await authorize(service, { person: personOf(service, 'ola') })
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
+  expect(url.searchParams.get('error_description')).toBe('the tenant of this account has not approved the client')
 })

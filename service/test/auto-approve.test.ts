@@ -47,6 +47,9 @@ test('issue: autoApprove keeps every other rule', async () => {
   expect((await ask({ code_challenge: undefined })).callback.url.searchParams.get('error')).toBe('invalid_request')
   const foreign = await ask({}, 'Other public')
   expect(foreign.callback.url.searchParams.get('error')).toBe('unauthorized_client')
+  expect(foreign.callback.url.searchParams.get('error_description')).toBe(
+    'the tenant of this account has not approved the client',
+  )
   const { callback } = await ask()
   const wrong = await exchange(service, { ...callback, verifier: 'x'.repeat(43) })
   expect(wrong.status).toBe(400)

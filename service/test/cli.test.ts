@@ -129,26 +129,34 @@ test('the text shows people, clients and an .env', async () => {
 const server = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_CLIENT_ID', 'AGENT_CLIENT_SECRET', 'COOKIE_SECRET']
 const inPage = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_PUBLIC_CLIENT_ID']
 
+const nextPages = inPage.map((name) => `NEXT_PUBLIC_${name}`)
+
 test.each([
-  ['vite', inPage.map((name) => `VITE_${name}`)],
-  ['next', [...server, ...inPage.map((name) => `NEXT_PUBLIC_${name}`)]],
-  ['node', server],
-])('--env %s prints the names that it reads, and no secret under a name that reaches pages', async (env, names) => {
-  const { child, firstOutput, exit } = run(['--env', env, ...freePorts])
-  const text = await firstOutput
-  child.kill('SIGTERM')
-  await exit
-  const printed = (text.split('\n.env\n')[1]?.split('\n\n')[0] ?? '').trim().split('\n')
-  const values = new Map(printed.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]))
-  expect([...values.keys()]).toEqual(names)
-  expect([...values.values()]).not.toContain('')
-  const [secret, publicId] = [/secret (\S+)/.exec(text)?.[1], /Demo public.*\n {4}id (\S+)/.exec(text)?.[1]]
-  for (const [name, value] of values) {
-    if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect([name, value]).not.toEqual([name, secret])
-    if (name.endsWith('PUBLIC_CLIENT_ID')) expect(value).toBe(publicId)
-    if (name === 'AGENT_CLIENT_SECRET') expect(value).toBe(secret)
-  }
-})
+  ['vite', { '.env': inPage.map((name) => `VITE_${name}`), '.env of a backend': server }],
+  ['next', { '.env': [...server, ...nextPages] }],
+  ['node', { '.env': server }],
+])(
+  '--env %s prints the names that pages and a backend read, and no secret under a name that reaches pages',
+  async (env, files) => {
+    const { child, firstOutput, exit } = run(['--env', env, ...freePorts])
+    const text = await firstOutput
+    child.kill('SIGTERM')
+    await exit
+    const printed = Object.keys(files).map((file) => {
+      const block = (text.split(`\n${file}\n`)[1]?.split('\n\n')[0] ?? '').trim().split('\n')
+      return block.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)] as const)
+    })
+    expect(printed.map((lines) => lines.map(([name]) => name))).toEqual(Object.values(files))
+    expect(text.match(/^\.env.*$/gm)).toEqual(Object.keys(files))
+    expect(printed.flat().map(([, value]) => value)).not.toContain('')
+    const [secret, publicId] = [/secret (\S+)/.exec(text)?.[1], /Demo public.*\n {4}id (\S+)/.exec(text)?.[1]]
+    for (const [name, value] of printed.flat()) {
+      if (/^(VITE|NEXT_PUBLIC)_/.test(name)) expect([name, value]).not.toEqual([name, secret])
+      if (name.endsWith('PUBLIC_CLIENT_ID')) expect(value).toBe(publicId)
+      if (name === 'AGENT_CLIENT_SECRET') expect(value).toBe(secret)
+    }
+  },
+)
 
 test('--env changes nothing of --json', async () => {
   const { child, firstOutput, exit } = run(['--json', '--env', 'vite', ...freePorts])

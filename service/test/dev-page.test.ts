@@ -132,6 +132,19 @@ test('S-083 the dev page takes forms of its own only, and is not there without d
   await plain.close()
 })
 
+test.each([
+  ['GET', '/_dev'],
+  ['POST', '/_dev/clock'],
+  ['DELETE', '/_dev/faults'],
+])('without dev controls, %s %s says that they are off and how to turn them on', async (method, path) => {
+  const plain = await createService()
+  const response = await plain.fetch(plain.authUrl + path, { method })
+  await plain.close()
+  const error = "the dev controls are off; start agent-service with --dev, or startService with dev: 'on'"
+  expect([response.status, await response.json()]).toEqual([404, { error }])
+  expect(response.headers.get('cache-control')).toBe('no-store')
+})
+
 test('issue: the dev page answers over sockets, and looking at it leaves no trace in the journal', async () => {
   const listening = await startService({ dev: 'on' })
   expect((await fetch(`${listening.authUrl}/_dev`)).status).toBe(200)

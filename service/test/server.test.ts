@@ -282,7 +282,11 @@ test.each([
   [{ dev: 'on', baseUrl: 'http://127.0.0.1.example' }, 'the dev controls need loopback origins'],
   [{ redirectUris: 'http://127.0.0.1:8080/callback' }, 'redirectUris must be a list of strings'],
   [{ allowedOrigins: 'http://127.0.0.1:8080' }, 'allowedOrigins must be a list of strings'],
-  [{ foo: 1 }, 'there is no option "foo"'],
+  [{ foo: 1 }, 'foo is not an option of agent-service. Remove it; the README lists the options'],
+  [{ trustedProxy: 1 }, 'trustedProxy is not an option of agent-service. Did you mean trustedProxies?'],
+  [{ databaseURL: 'postgresql://x' }, 'databaseURL is not an option of agent-service. Did you mean databaseUrl?'],
+  [{ accesTokenLiveMs: 1_000 }, 'Did you mean accessTokenLifeMs?'],
+  [{ 'postgresql://u:p@h': 1 }, /^agent-service does not know one of the options\. Remove it; /],
 ])('%o is refused at start', async (options, message) => {
   await expect(createService(options as ServiceOptions)).rejects.toThrow(message)
 })

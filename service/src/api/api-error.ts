@@ -1,6 +1,6 @@
 import type { ErrorType } from './envelope.ts'
 
-type ApiStatus = 401 | 403 | 404 | 405 | 413 | 415 | 421 | 429
+type ApiStatus = 401 | 403 | 404 | 405 | 409 | 413 | 415 | 421 | 429
 
 interface ApiErrorOptions {
   status: ApiStatus

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { limits } from '../limits.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { BearerRecord } from '../store/tables/access-tokens.ts'
 import { contextGroupsOf } from '../store/tables/context-groups.ts'
@@ -9,7 +10,7 @@ import type { NewParentAgent, ParentAgentRow } from '../store/tables/parent-agen
 import { parentAgentsOf } from '../store/tables/parent-agents.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
 import { keyOf, labelOf } from './agent-key.ts'
-import { ValidationError } from './api-error.ts'
+import { ApiError, ValidationError } from './api-error.ts'
 import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
 import type { ParentAgent } from './parent-agent-response.ts'
@@ -80,8 +81,10 @@ export async function createParentAgent(
 function insert(c: Context<HttpEnvironment>, tenantId: string, body: CreateBody): Promise<ParentAgentRow | undefined> {
   const { store, clock } = c.get('service')
   return transact(store.db, async (tx) => {
+    const agents = parentAgentsOf(tx, tenantId)
+    if (await agents.areAtLeast(limits.agentsPerTenant)) throw tooManyAgents()
     const llmModel = await llmModelsOf(tx, tenantId).firstId()
-    const created = await parentAgentsOf(tx, tenantId).create(newAgent(body, llmModel, clock.nowMs()))
+    const created = await agents.create(newAgent(body, llmModel, clock.nowMs()))
     if (created !== undefined)
       await contextGroupsOf(tx, tenantId).create([{ agentId: created.id, groups: defaultContextGroups() }])
     return created
@@ -103,6 +106,12 @@ function newAgent(body: CreateBody, llmModel: number, nowMs: number): NewParentA
     state_function: '[]',
     created_ms: nowMs,
   }
+}
+
+/** No endpoint removes an agent, so a tenant could fill the database that it shares (A-67). */
+function tooManyAgents(): ApiError {
+  const message = `the tenant has ${limits.agentsPerTenant} agents, the most`
+  return new ApiError({ status: 409, type: 'limit_reached', message })
 }
 
 /** A key is unique in its tenant (A-63). */

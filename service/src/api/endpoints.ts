@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { EndpointId } from '../access.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { limits } from '../limits.ts'
 import type { BearerRecord } from '../store/tables/access-tokens.ts'
 import { contextVariablesPath, readContextVariables } from './context-variables.ts'
 import { createParentAgent, createParentAgentBody } from './create-parent-agent.ts'
@@ -26,6 +27,8 @@ export interface Operation {
   pathParameters?: z.ZodObject
   body?: z.ZodType
   success: z.ZodType
+  /** When it answers 409, if it does. */
+  conflict?: string
 }
 
 export const endpoints: readonly Endpoint[] = [
@@ -69,6 +72,7 @@ export const endpoints: readonly Endpoint[] = [
       summary: 'Create parent agent',
       body: createParentAgentBody,
       success: parentAgentCreated,
+      conflict: `The tenant has ${limits.agentsPerTenant} agents, the most`,
     },
   },
   {

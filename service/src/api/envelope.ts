@@ -16,6 +16,7 @@ export type ErrorType =
   | 'permission_error'
   | 'not_found'
   | 'method_not_allowed'
+  | 'limit_reached'
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'misdirected_request'

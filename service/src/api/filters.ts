@@ -1,6 +1,7 @@
+import { limits } from '../limits.ts'
 import type { Filter } from '../store/tables/search.ts'
 import { isStorable } from './characters.ts'
-import { isTooLongToFind } from './text.ts'
+import { isLongerThan } from './text.ts'
 
 /** The columns a search may filter and sort by, and the type of their values (spec 4.2, 4.4). */
 export type ColumnTypes<Column extends string> = Readonly<Record<Column, 'integer' | 'text' | 'boolean'>>
@@ -59,8 +60,9 @@ export function parseFilters<Column extends string>(
     if (!isColumn(column, columns)) return fault([...path, 'column'], allowed(columns), 'enum')
     if (node.get('operator') !== 'equals') return fault([...path, 'operator'], 'the operator is equals', 'enum')
     const given = node.get('value')
-    if (typeof given === 'string' && isTooLongToFind(given))
-      return fault([...path, 'value'], 'a shorter text', 'string_too_long')
+    // Longer than any name or key (A-44).
+    if (typeof given === 'string' && isLongerThan(given, limits.filterCharacters))
+      return fault([...path, 'value'], `at most ${limits.filterCharacters} characters`, 'string_too_long')
     const value = valueFor(columns[column], given)
     if (value === undefined)
       return fault([...path, 'value'], `a value of type ${columns[column]}`, `${columns[column]}_type`)

@@ -1,5 +1,4 @@
 import type { BearerRecord } from '../store/tables/access-tokens.ts'
-import { includesApi } from '../store/tables/clients.ts'
 import { forbidden } from './api-error.ts'
 
 /** Which permission an endpoint needs is not shown; these names are ours (A-14). */
@@ -18,7 +17,7 @@ export interface EndpointNeeds {
 
 /** What every call needs: an approved client, if there is one, then `api.access` (S-063). */
 export function checkAccess({ client, permissions }: BearerRecord): void {
-  if (client !== undefined && !(client.active && client.approved && includesApi(client.surfaces))) {
+  if (client !== undefined && client.approval !== 'approved') {
     throw forbidden('OAuth client is not approved for this API')
   }
   if (!permissions.includes('api.access')) throw forbidden('missing permission')

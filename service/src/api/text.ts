@@ -21,9 +21,9 @@ export function descriptionText(): z.ZodType<string, string> {
   return bounded(filledText(), limits.descriptionCharacters)
 }
 
-/** A value that a search compares with names: no longer one can be found. */
+/** Returns the schema of a text that a search compares with names and keys. No longer one can be found. */
 export function comparedText(): z.ZodType<string, string> {
-  return bounded(storableText(), longestName)
+  return bounded(storableText(), limits.filterCharacters)
 }
 
 /** Counts code points, so that an emoji is one character. */
@@ -36,11 +36,8 @@ export function bounded(text: z.ZodType<string, string>, most: number): z.ZodTyp
     .meta({ maxLength: most })
 }
 
-export function isTooLongToFind(text: string): boolean {
-  return isLongerThan(text, longestName)
-}
-
-function isLongerThan(text: string, most: number): boolean {
+/** Whether a text has more code points. */
+export function isLongerThan(text: string, most: number): boolean {
   return text.length > most && (text.length > 2 * most || [...text].length > most)
 }
 

@@ -1,5 +1,6 @@
 import type { Query } from '../http/query.ts'
-import type { ClientRecord, RegisteredClient } from '../store/tables/clients.ts'
+import type { Approval, ClientRecord, RegisteredClient } from '../store/tables/clients.ts'
+import { unapprovedText } from '../token/oauth-error.ts'
 import { matchesRegistered } from './redirect-uris.ts'
 
 /** What a verified client asked for. `refusal` is the error that goes back to its redirect URI (S-004, A-28). */
@@ -11,7 +12,7 @@ export interface AskedFor {
   refusal: string | null
 }
 
-export type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_response_type' | 'unauthorized_client'
+export type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
 
 // A-55.
 const longestStateBytes = 2_048
@@ -38,6 +39,14 @@ export function readAskedFor(
     codeChallenge: refusal === null ? (query.get('code_challenge')?.text ?? null) : null,
     refusal,
   }
+}
+
+/** Returns what goes back to the client: what was wrong with its request, or why it may not act for this person (A-28). */
+export function refusalFields(refusal: string | null, approval: Approval): Record<string, string> | undefined {
+  if (refusal !== null) return { error: refusal }
+  return approval === 'approved'
+    ? undefined
+    : { error: 'unauthorized_client', error_description: unapprovedText[approval] }
 }
 
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {

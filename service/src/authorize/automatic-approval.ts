@@ -1,11 +1,12 @@
 import type { Context } from 'hono'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { isApproved } from '../store/tables/clients.ts'
+import { findApproval } from '../store/tables/clients.ts'
 import { saveCode } from '../store/tables/codes.ts'
 import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail } from '../store/tables/people.ts'
 import type { AskedFor } from './authorization-request.ts'
+import { refusalFields } from './authorization-request.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { sendBack } from './send-back.ts'
 
@@ -24,9 +25,9 @@ export async function approveAtOnce(
 ): Promise<Response> {
   const { store, clock, config, journal } = c.get('service')
   const { redirectUri, state } = asked
-  const isAllowed = await isApproved(store.db, clientId, person.tenantId)
-  const refusal = asked.refusal ?? (isAllowed ? null : 'unauthorized_client')
-  if (refusal !== null) return sendBack(c, callbackUrl(redirectUri, { error: refusal }, state))
+  const approval = await findApproval(store.db, clientId, person.tenantId)
+  const refusal = refusalFields(asked.refusal, approval)
+  if (refusal !== undefined) return sendBack(c, callbackUrl(redirectUri, refusal, state))
   const code = randomToken('aac_')
   await saveCode(store.db, {
     hash: hashToken(code),

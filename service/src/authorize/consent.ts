@@ -11,9 +11,10 @@ import type { Db } from '../store/store.ts'
 import type { AuthorizationRequest } from '../store/tables/authorization-requests.ts'
 import { bindConsent, closeRequest, decideRequest, dropOldRequests } from '../store/tables/authorization-requests.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
-import { findClient, isApproved } from '../store/tables/clients.ts'
+import { findApproval, findClient } from '../store/tables/clients.ts'
 import { saveCode } from '../store/tables/codes.ts'
 import { showError } from '../ui/error.tsx'
+import { refusalFields } from './authorization-request.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { sendBack } from './send-back.ts'
 import { showConsent } from './views/consent.tsx'
@@ -35,11 +36,10 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   const { id, request, signedIn } = asking
   const client = asking.client ?? (await findClient(store.db, request.client_id))
   const tenantId = signedIn.person.tenantId
-  const isAllowed = client !== undefined && (await isApproved(store.db, client.id, tenantId))
-  const refusal = request.refusal ?? (isAllowed ? undefined : 'unauthorized_client')
+  const refusal = refusalFields(request.refusal, await findApproval(store.db, request.client_id, tenantId))
   if (client === undefined || refusal !== undefined) {
     await closeRequest(store.db, request.id_hash, clock.nowMs())
-    const url = callbackUrl(request.redirect_uri, { error: refusal ?? 'server_error' }, request.state)
+    const url = callbackUrl(request.redirect_uri, refusal ?? { error: 'server_error' }, request.state)
     return asking.from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
   }
   const token = randomSecret()
@@ -70,8 +70,8 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
 async function approve(c: Context<HttpEnvironment>, post: StoredFormPost, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const { person } = signedIn
-  if (!(await isApproved(store.db, post.request.client_id, person.tenantId)))
-    return askConsent(c, { ...post, signedIn })
+  const approval = await findApproval(store.db, post.request.client_id, person.tenantId)
+  if (approval !== 'approved') return askConsent(c, { ...post, signedIn })
   const code = randomToken('aac_')
   const result = await transact(store.db, async (tx) => {
     const decided = await decide(c, { tx, post, signedIn })

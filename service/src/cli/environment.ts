@@ -8,8 +8,8 @@ export type Framework = (typeof frameworks)[number]
 
 /**
  * Returns what an application needs, ready to paste. Pages get the public client alone, under the prefix that their
- * framework asks for; a backend gets the confidential one and a key for its cookies. Without a framework it is all,
- * without prefixes.
+ * framework asks for. A backend gets the confidential client and a key for its cookies. Pages built by Vite have an .env
+ * of their own, so their backend's lines are a second file. Without a framework the names have no prefix.
  */
 export function environmentText({ authUrl, baseUrl, clients }: Service, framework: Framework | undefined): string {
   const own = clients.filter(({ tenant }) => tenant === clients[0]?.tenant)
@@ -20,13 +20,16 @@ export function environmentText({ authUrl, baseUrl, clients }: Service, framewor
     `COOKIE_SECRET=${randomSecret()}`,
   ]
   const under = (prefix: string): string[] => [...urls, ...publicLines].map((line) => prefix + line)
-  const lines = {
-    vite: () => under('VITE_'),
-    next: () => [...urls, ...backendLines, ...under('NEXT_PUBLIC_')],
-    node: () => [...urls, ...backendLines],
-    all: () => [...urls, ...publicLines, ...backendLines],
-  }[framework ?? 'all']()
-  return `\n.env\n${lines.join('\n')}\n`
+  const backend = [...urls, ...backendLines]
+  const files: Record<string, string[]> = {
+    vite: { '.env': under('VITE_'), '.env of a backend': backend },
+    next: { '.env': [...backend, ...under('NEXT_PUBLIC_')] },
+    node: { '.env': backend },
+    all: { '.env': [...urls, ...publicLines, ...backendLines] },
+  }[framework ?? 'all']
+  return Object.entries(files)
+    .map(([name, lines]) => `\n${name}\n${lines.join('\n')}\n`)
+    .join('')
 }
 
 function publicClientLines(client: Client | undefined): string[] {

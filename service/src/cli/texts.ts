@@ -16,7 +16,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   --dev                  serve the /_dev/* controls (clock, expiry, journal, reset); refuses --auth-url and --base-url
                          that other machines can reach, and requests that a proxy forwarded
   --json                 print one JSON line instead of text
-  --env FRAMEWORK        names for the printed .env: vite (VITE_…), next (NEXT_PUBLIC_… for pages) or node
+  --env FRAMEWORK        names for the printed .env: vite (VITE_… for pages, a second file for a backend),
+                         next (NEXT_PUBLIC_… for pages, no prefix for the server) or node (a backend alone)
                          (default: all names, without prefixes)
   --auth-port PORT       port of the authorization host, 4001; 0 picks a free one
   --base-port PORT       port of the API host, 4002; 0 picks a free one
@@ -44,7 +45,9 @@ Limits of failed attempts; beyond them the answer is 429 with Retry-After
   ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After.
 
 Other limits
+  agents of a tenant     ${limits.agentsPerTenant}; the next one is 409
   descriptions           ${limits.descriptionCharacters} characters; a longer one is 422
+  texts in a filter      ${limits.filterCharacters} characters; a longer one is 422
   responses of the API   ${inMebibytes(limits.answerBytes)}; a larger page is 422, ask for fewer rows
   calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait up to ${limits.tenantWaitMs / 1_000} s, also while clients have not taken
                          ${inMebibytes(limits.tenantUnsentBytes)} of its responses; the next gets 429 with Retry-After

@@ -41,6 +41,12 @@ export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
   return app
 }
 
+/** Answers at /_dev/* where the dev controls are off: a test that forgot the option learns its name. */
+export function refuseDevControls(c: Context<HttpEnvironment>): Response {
+  const error = "the dev controls are off; start agent-service with --dev, or startService with dev: 'on'"
+  return c.json({ error }, 404, { 'Cache-Control': 'no-store' })
+}
+
 function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
   const time = () => ({ nowMs: dev.nowMs(), clock: dev.clockState() })
   app.get('/state', (c) => {

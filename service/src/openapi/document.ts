@@ -56,7 +56,7 @@ export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl
 }
 
 function operationOf({ operation, permission, billing }: Endpoint): OpenApiOperation {
-  const { id, tag, summary, pathParameters, body, success } = operation
+  const { id, tag, summary, pathParameters, body, success, conflict } = operation
   const billed = billing === 'needed' ? ' The tenant needs active billing.' : ''
   return {
     operationId: id,
@@ -70,6 +70,7 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
       '401': { ...refused('invalid authentication credentials'), headers: challenge },
       '403': refused('OAuth client is not approved for this API, or missing permission'),
       ...(pathParameters === undefined ? {} : { '404': refused('No such parent agent in this tenant') }),
+      ...(conflict === undefined ? {} : { '409': refused(conflict) }),
       ...(body === undefined ? {} : { '413': refused('The body is over 256 KiB') }),
       ...(body === undefined ? {} : { '415': refused('The body is not application/json') }),
       '422': { description: 'Validation error', content: json(validationError) },

@@ -7,7 +7,7 @@ import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
 import { createDevControls } from '../dev/controls.ts'
 import { makeDemoWorld } from '../dev/demo-world.ts'
-import { createDevApp } from '../dev/dev-app.ts'
+import { createDevApp, refuseDevControls } from '../dev/dev-app.ts'
 import { readRoster } from '../dev/roster.ts'
 import { isSeeded, seed } from '../dev/seed.ts'
 import { setAccess } from '../dev/set-access.ts'
@@ -76,6 +76,7 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
   const authApp = createAuthApp(context)
   const { authUrl, baseUrl } = config
   if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster }))
+  else authApp.all('/_dev', refuseDevControls).all('/_dev/*', refuseDevControls)
   // Its schemas are a tenth of a start, and a login needs none of them.
   const apiApp = onFirstRequest(async () => (await import('./api-origin.ts')).createApiApp(context))
   const service: Service = {

@@ -1,3 +1,5 @@
+import type { Unapproved } from '../store/tables/clients.ts'
+
 export type OAuthErrorName =
   | 'invalid_request'
   | 'invalid_client'
@@ -34,6 +36,17 @@ export class OAuthError extends Error {
 
 export function invalidRequest(description: string): OAuthError {
   return new OAuthError({ error: 'invalid_request', description })
+}
+
+/** Says why a client may not act, to the person who signs in and to the developer of the client (S-061). */
+export const unapprovedText: Record<Unapproved, string> = {
+  'client-inactive': 'the client is inactive',
+  'client-not-approved': 'the tenant of this account has not approved the client',
+  'no-api-surface': 'the client may not use the API, because it lacks the api surface',
+}
+
+export function unauthorizedClient(why: Unapproved): OAuthError {
+  return new OAuthError({ error: 'unauthorized_client', description: unapprovedText[why] })
 }
 
 /** One description for every cause, so that a guess learns nothing. */

@@ -8,12 +8,13 @@ import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRedirectUrisOf } from '../store/tables/clients.ts'
 import type { AuthorizationCode } from '../store/tables/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
+import type { Standing } from '../store/tables/grant-eligibility.ts'
 import { findStanding } from '../store/tables/grant-eligibility.ts'
 import type { Grant } from '../store/tables/grants.ts'
 import { revokeGrant, saveGrant } from '../store/tables/grants.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
-import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
+import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
 
 //
@@ -33,9 +34,7 @@ export async function exchangeCode(
   const presented = readPresented(fields)
   const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
   if (result === 'refused') throw invalidGrant(await uriProblem(service, client, presented.redirectUri))
-  if (result === 'unapproved') {
-    throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
-  }
+  if (typeof result === 'string') throw unauthorizedClient(result)
   if ('replayOf' in result) {
     service.journal.event('code_replayed', { clientId: client.id, ...result.replayOf })
     throw invalidGrant()
@@ -65,7 +64,7 @@ function readPresented(fields: TokenFields): Presented {
 async function redeem(
   service: ServiceContext,
   { tx, client, presented }: { tx: Db; client: ClientRecord; presented: Presented },
-): Promise<IssuedTokens | Replay | 'refused' | 'unapproved'> {
+): Promise<IssuedTokens | Replay | Exclude<Standing, object>> {
   const nowMs = service.clock.nowMs()
   const code = await countAttempt(tx, hashToken(presented.code))
   if (code === undefined || !isBound(code, client, presented)) return 'refused'

@@ -4,6 +4,7 @@ import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { findAccessToken } from '../store/tables/access-tokens.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
+import type { Standing } from '../store/tables/grant-eligibility.ts'
 import { findStanding } from '../store/tables/grant-eligibility.ts'
 import type { LiveRefreshToken } from '../store/tables/grants.ts'
 import {
@@ -16,10 +17,10 @@ import {
 } from '../store/tables/grants.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
-import { invalidGrant, invalidRequest, OAuthError } from './oauth-error.ts'
+import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
 
-type Result = IssuedTokens | Replay | 'refused' | 'unapproved' | 'wider'
+type Result = IssuedTokens | Replay | Exclude<Standing, object> | 'wider'
 
 interface Use {
   tx: Db
@@ -43,9 +44,7 @@ export async function refreshGrant(
   if (result === 'wider') {
     throw new OAuthError({ error: 'invalid_scope', description: 'the grant has no other scope than api.access' })
   }
-  if (result === 'unapproved') {
-    throw new OAuthError({ error: 'unauthorized_client', description: 'the client is not approved' })
-  }
+  if (typeof result === 'string') throw unauthorizedClient(result)
   if ('replayOf' in result) {
     service.journal.event('refresh_token_reused', { clientId: client.id, ...result.replayOf })
     throw invalidGrant()

@@ -1,6 +1,8 @@
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import type { Db } from '../store.ts'
+import type { Approval } from './clients.ts'
+import { approvalOf } from './clients.ts'
 
 /** Who a live bearer token speaks for, as things stand now. */
 export interface BearerRecord {
@@ -9,7 +11,7 @@ export interface BearerRecord {
   permissions: string[]
   billing: 'active' | 'inactive'
   /** Of an OAuth access token; a user session token belongs to no client. */
-  client?: { id: string; active: boolean; approved: boolean; surfaces: string | null }
+  client?: { id: string; approval: Approval }
 }
 
 interface NewAccessToken {
@@ -60,13 +62,7 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
 export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
   const row = await liveAccessToken.first(db, { hash, nowMs })
   if (row === undefined) return undefined
-  const client = {
-    id: row.client_id,
-    active: row.client_active === 1,
-    approved: row.approved === 1,
-    surfaces: row.surfaces,
-  }
-  return { ...bearerOf(row), client }
+  return { ...bearerOf(row), client: { id: row.client_id, approval: approvalOf(row) } }
 }
 
 export async function saveSessionToken(

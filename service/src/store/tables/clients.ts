@@ -1,5 +1,6 @@
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
+import type { Flag } from '../schema.ts'
 import type { Db } from '../store.ts'
 import { lookupText } from './lookup-text.ts'
 
@@ -55,23 +56,36 @@ export async function findSecretHashes(db: Db, clientId: string, nowMs: number):
   return rows.map((row) => row.secret_hash)
 }
 
+/** Why a client may not act for a tenant. */
+export type Unapproved = 'client-inactive' | 'client-not-approved' | 'no-api-surface'
+export type Approval = 'approved' | Unapproved
+
 const approval = prepare((db, { clientId, tenantId }: Slots<{ clientId: string; tenantId: string }>) =>
   db
-    .selectFrom('client_approvals')
-    .innerJoin('clients', 'clients.id', 'client_approvals.client_id')
-    .select(['client_approvals.active as approved', 'client_approvals.surfaces', 'clients.active'])
-    .where('client_approvals.client_id', '=', clientId)
-    .where('client_approvals.tenant_id', '=', tenantId),
+    .selectFrom('clients')
+    .leftJoin('client_approvals as approval', (join) =>
+      join.onRef('approval.client_id', '=', 'clients.id').on('approval.tenant_id', '=', tenantId),
+    )
+    .select(['clients.active as client_active', 'approval.active as approved', 'approval.surfaces'])
+    .where('clients.id', '=', clientId),
 )
 
-/** Whether the client is active, approved for the tenant, and includes the api surface (spec 5.1, S-061). */
-export async function isApproved(db: Db, clientId: string, tenantId: string): Promise<boolean> {
-  const row = await approval.first(db, { clientId, tenantId })
-  return row !== undefined && row.active === 1 && row.approved === 1 && includesApi(row.surfaces)
+/** Reads whether a client may act for a tenant, and why not. */
+export async function findApproval(db: Db, clientId: string, tenantId: string): Promise<Approval> {
+  return approvalOf(await approval.first(db, { clientId, tenantId }))
 }
 
-export function includesApi(surfaces: string | null): boolean {
-  return surfaces !== null && (JSON.parse(surfaces) as string[]).includes('api')
+interface ApprovalColumns {
+  client_active: Flag | null
+  approved: Flag | null
+  surfaces: string | null
+}
+
+/** The client must be active, approved for the tenant, and have the api surface (spec 5.1, S-061). */
+export function approvalOf(columns: ApprovalColumns | undefined): Approval {
+  if (columns?.client_active !== 1) return 'client-inactive'
+  if (columns.approved !== 1) return 'client-not-approved'
+  return (JSON.parse(columns.surfaces ?? '[]') as string[]).includes('api') ? 'approved' : 'no-api-surface'
 }
 
 export interface RegisteredUri {

@@ -1,7 +1,8 @@
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import type { Db } from '../store.ts'
-import { includesApi } from './clients.ts'
+import type { Unapproved } from './clients.ts'
+import { approvalOf } from './clients.ts'
 
 interface Parties {
   clientId: string
@@ -10,7 +11,7 @@ interface Parties {
 }
 
 /** The permissions that a grant's tokens carry now, or why it gives none. */
-export type Standing = { permissions: string[] } | 'refused' | 'unapproved'
+export type Standing = { permissions: string[] } | 'refused' | Unapproved
 
 const standing = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
   db
@@ -29,7 +30,8 @@ const standing = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) 
 export async function findStanding(db: Db, parties: Parties): Promise<Standing> {
   const row = await standing.first(db, parties)
   if (row === undefined) return 'refused'
-  if (row.client_active !== 1 || row.approved !== 1 || !includesApi(row.surfaces)) return 'unapproved'
+  const approval = approvalOf(row)
+  if (approval !== 'approved') return approval
   const isActive = row.active === 1 && row.tenant_active === 1 && row.tenant_id === parties.tenantId
   return isActive ? { permissions: JSON.parse(row.permissions) } : 'refused'
 }

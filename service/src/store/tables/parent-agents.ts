@@ -26,6 +26,8 @@ export interface ParentAgents {
   /** Ids of those that were new, by agent_key. */
   createAll(agents: NewParentAgent[]): Promise<Map<string, number>>
   has(id: number): Promise<boolean>
+  /** Whether the tenant has this many agents, or more. */
+  areAtLeast(count: number): Promise<boolean>
 }
 
 export function parentAgentsOf(db: Db, tenantId: string): ParentAgents {
@@ -73,6 +75,18 @@ export function parentAgentsOf(db: Db, tenantId: string): ParentAgents {
     },
     async has(id) {
       return (await read([id])).length === 1
+    },
+    async areAtLeast(count) {
+      const last = await db
+        .selectFrom('parent_agents')
+        .select('tenant_id')
+        .where('tenant_id', '=', tenantId)
+        .orderBy('id')
+        .limit(1)
+        .offset(count - 1)
+        .executeTakeFirst()
+      requireTenant(last?.tenant_id ?? null, tenantId)
+      return last !== undefined
     },
   }
 }
