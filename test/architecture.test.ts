@@ -10,6 +10,7 @@ import { cycles, importsOf, reachable, sourceFiles, unionMembers } from './suppo
 /** The order of the core: every file may import the files before it, none after it. A stage is named after its main file. */
 const stages: Record<string, string[]> = {
   ground: [
+    'internal/limits.ts',
     'internal/present.ts',
     'internal/attempt.ts',
     'internal/base64url.ts',

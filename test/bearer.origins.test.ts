@@ -193,7 +193,8 @@ describe('relative URLs on a page', () => {
     )
   })
 
-  it('a few judged URLs are remembered, and no more the longer a process runs', async () => {
+  /** Returns a bearer fetch that tells how many URLs it parsed for a call. */
+  function countedParses(): (path: string) => Promise<number> {
     let parsed = 0
     const Native = URL
     vi.stubGlobal(
@@ -206,14 +207,41 @@ describe('relative URLs on a page', () => {
       },
     )
     const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: async () => new Response() })
-    const parsedFor = async (url: string): Promise<number> => {
+    return async (path) => {
       const before = parsed
-      await call(`${vectorBase}/${url}`)
+      await call(`${vectorBase}/${path}`)
       return parsed - before
     }
+  }
+
+  it('a few judged URLs are remembered, and no more the longer a process runs', async () => {
+    const parsedFor = countedParses()
     expect([await parsedFor('first'), await parsedFor('first')]).toEqual([1, 0])
     for (let index = 0; index < 1_000; index++) await parsedFor(String(index))
     expect(await parsedFor('first')).toBe(1)
+  })
+
+  it('a URL of up to 2,048 characters is remembered; a longer one is judged each time, so that memory has a bound', async () => {
+    const parsedFor = countedParses()
+    const longest = 'a'.repeat(2_048 - `${vectorBase}/`.length)
+    expect([await parsedFor(longest), await parsedFor(longest)]).toEqual([1, 0])
+    expect([await parsedFor(`${longest}a`), await parsedFor(`${longest}a`)]).toEqual([1, 1])
+  })
+
+  it('C-090 the URL parser turns no other character into a dot or a slash, so that none climbs out of the base path', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
+    const changed: string[][] = []
+    for (let first = 0; first <= 0x10ffff; first += 256) {
+      const characters = Array.from({ length: 256 }, (_, index) => String.fromCodePoint(first + index))
+      const segments = characters.filter((c) => !/[./\\?#%\t\n\r\p{Cs}]/u.test(c)).map((c) => c + c)
+      if (segments.length === 0) continue
+      await call(`${vectorBase}/x/${segments.join('/')}/x`)
+      const { url = '', authorization } = api.calls.at(-1) ?? {}
+      const sent = new URL(url).pathname.split('/').slice(3, -1).map(decodeURIComponent)
+      if (authorization !== 'Bearer token' || sent.join('/') !== segments.join('/')) changed.push(segments)
+    }
+    expect(changed).toEqual([])
   })
 
   it('C-090 count from the base of the document, as those of fetch do', async () => {

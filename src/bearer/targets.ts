@@ -1,6 +1,7 @@
 import { invalid } from '../config/invalid.ts'
 import { checkServiceUrl } from '../config/service-url.ts'
 import { attempt } from '../internal/attempt.ts'
+import { maxRememberedUrlLength, maxRememberedUrls } from '../internal/limits.ts'
 
 /** Where a token may go: under one base URL, or anywhere on the listed origins. */
 export type BearerScope =
@@ -14,7 +15,6 @@ type Target = string | Request
 /** Gives the URL that a text means, if the token may go there. */
 type Judged = (text: string) => string | undefined
 
-const maxRemembered = 64
 const encoded = /%([\da-f]{2})/gi
 
 /**
@@ -55,8 +55,9 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: 
 function remembered(judgeText: Judged): Judged {
   const judged = new Map<string, string | undefined>()
   return (text) => {
+    if (text.length > maxRememberedUrlLength) return judgeText(text)
     if (judged.has(text)) return judged.get(text)
-    if (judged.size >= maxRemembered) judged.clear()
+    if (judged.size >= maxRememberedUrls) judged.clear()
     const url = judgeText(text)
     judged.set(text, url)
     return url
