@@ -1,6 +1,6 @@
 import type { PendingLogin } from './authorize.ts'
 import { pendingLifeMs } from './callback.ts'
-import { checkArgument, clockKind, storageKind } from './config/options.ts'
+import { checkArgument, checkNames, clockKind, storageKind } from './config/options.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { redacted } from './internal/redacted.ts'
@@ -30,7 +30,8 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
 /** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
 export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
   checkArgument('storage', inner, storageKind)
-  // Not checked for unknown names, because a config from createAuthConfig, which has a clock, will do.
+  // A config of createAuthConfig, which has a clock, will do as well.
+  if (!('emit' in options)) checkNames('pendingLogins', options, ['clock'])
   const { clock = systemClock } = options
   checkArgument('clock', clock, clockKind)
   const storage = typed(inner)

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionKinds, storageKind } from './config/options.ts'
+import { checkNames, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
@@ -77,6 +77,7 @@ export interface SessionOptions {
 }
 
 const optionKinds: OptionKinds<SessionOptions> = { storage: storageKind, key: 'string' }
+const tokenOptionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minValidMs', 'forceRefresh', 'signal']
 
 /** How long after a refresh a 401 is taken as the API's last word, in milliseconds. */
 const refusalPauseMs = 30_000
@@ -96,6 +97,7 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
   let wishes = 0
   const methods: Omit<Session, 'state'> = {
     async getAccessToken(options = {}) {
+      checkNames('getAccessToken', options, tokenOptionNames)
       const caller = holder.held?.record.id
       const looked = holder.look()
       if (isPromise(looked)) await abortable(looked, options.signal)
@@ -133,7 +135,9 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       await holder.look()
       return holder.state
     },
-    async resume({ after = 'change' } = {}) {
+    async resume(options = {}) {
+      checkNames('resume', options, ['after'])
+      const { after = 'change' } = options
       renewal.retryNow()
       if (after === 'sign-out' && holder.held && !holder.saved) {
         renewal.cancel()

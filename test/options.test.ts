@@ -145,6 +145,10 @@ describe('options in plain JavaScript', () => {
     ],
     ['redisStorage', (options) => redisStorage(redis, options as RedisStorageOptions), { ttl: 5 }, 'ttlMs'],
     ['postgresStorage', (options) => postgresStorage(pool, options as PostgresStorageOptions), { tabel: 'x' }, 'table'],
+    ['pendingLogins', (options) => pendingLogins(memoryStorage(), options), { clok: config.clock }, 'clock'],
+    ['getAccessToken', (options) => session.getAccessToken(options), { forceRefesh: true }, 'forceRefresh'],
+    ['getAccessToken', (options) => session.getAccessToken(options), { minValid: 60_000 }, 'minValidMs'],
+    ['resume', (options) => session.resume(options), { afte: 'sign-out' }, 'after'],
   ])(
     '%s refuses an option that it does not know, and names the one that was meant',
     async (caller, call, options, meant) => {
@@ -154,6 +158,26 @@ describe('options in plain JavaScript', () => {
       })
     },
   )
+
+  it.each<[string, (storage: never) => unknown]>([
+    ['createSession', (storage) => createSession(config, { storage })],
+    ['encryptedStorage', (storage) => encryptedStorage(storage, { keys })],
+    ['pendingLogins', (storage) => pendingLogins(storage)],
+  ])('%s says how to make a storage of localStorage, and to call what makes one', async (_, call) => {
+    const needed = 'Configuration: storage must be an object with getItem, setItem and removeItem'
+    expect(await failure(() => call('localStorage' as never))).toMatchObject({
+      code: 'config_invalid',
+      message: `${needed}, such as webStorage(localStorage).`,
+    })
+    expect(await failure(() => call(memoryStorage as never))).toMatchObject({
+      code: 'config_invalid',
+      message: `${needed}. Call the function that returns it.`,
+    })
+  })
+
+  it('pendingLogins takes a config, of which it uses the clock', () => {
+    expect(() => pendingLogins(memoryStorage(), config)).not.toThrow()
+  })
 
   it.each<[string, () => unknown]>([
     ['scope', () => createAuthConfig({ ...optionsWith(), scope: ['api.access'] } as unknown as AuthConfigOptions)],

@@ -6,7 +6,7 @@ export type OptionKind =
   | 'number'
   | 'function'
   | 'list'
-  | { readonly methods: readonly string[] }
+  | { readonly methods: readonly string[]; readonly example?: string }
   | { readonly oneOf: readonly string[] }
 
 /** A kind for each option: an option without one does not compile. */
@@ -19,7 +19,10 @@ export const clockKind: OptionKind = { methods: ['wallMs', 'monotonicMs'] }
 
 export const signalKind: OptionKind = { methods: ['addEventListener'] }
 
-export const storageKind: OptionKind = { methods: ['getItem', 'setItem', 'removeItem'] }
+export const storageKind: OptionKind = {
+  methods: ['getItem', 'setItem', 'removeItem'],
+  example: 'webStorage(localStorage)',
+}
 
 /**
  * Throws `config_invalid` for an option that is unknown or of another kind, and names it. `undefined` counts as absent, and
@@ -28,9 +31,14 @@ export const storageKind: OptionKind = { methods: ['getItem', 'setItem', 'remove
 export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>): void {
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
   const names = Object.keys(kinds) as (keyof T & string)[]
-  for (const [name, value] of Object.entries(options))
-    if (value !== undefined && !names.includes(name as keyof T & string)) refuseUnknown(caller, name, names)
+  checkNames(caller, options, names)
   for (const name of names) if (options[name] !== undefined) checkArgument(name, options[name], kinds[name])
+}
+
+/** Throws `config_invalid` for an option of another name, unless it is undefined. */
+export function checkNames(caller: string, options: object, names: readonly string[]): void {
+  for (const name of Object.keys(options))
+    if (!names.includes(name) && Reflect.get(options, name) !== undefined) refuseUnknown(caller, name, names)
 }
 
 /** Throws `config_invalid` for a value that is absent or of another kind. */
@@ -40,8 +48,11 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
   } else if ('oneOf' in kind) {
     if (!kind.oneOf.includes(value as string)) invalid(`${name} must be ${listed(kind.oneOf, 'or')}`)
     // Looked for, not read: where a browser blocks storage, reading throws, and that is for the session to report.
-  } else if (!kind.methods.every((method) => method in Object(value)))
-    invalid(`${name} must be an object with ${listed(kind.methods, 'and')}`)
+  } else if (!kind.methods.every((method) => method in Object(value))) {
+    const example = kind.example ? `, such as ${kind.example}` : ''
+    const hint = typeof value === 'function' ? '. Call the function that returns it' : example
+    invalid(`${name} must be an object with ${listed(kind.methods, 'and')}${hint}`)
+  }
 }
 
 function refuseUnknown(caller: string, name: string, names: readonly string[]): never {
