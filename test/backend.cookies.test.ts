@@ -1,20 +1,11 @@
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { crowdedOut, removeLogin } from '../src/backend/cookies/pending-login-cookie.ts'
 import { backendContext } from '../src/backend/options.ts'
 import { unseal } from '../src/storage/encrypt.ts'
-import { type BackendRig, backendRig, guard, type RigOptions } from './support/backend-rig.ts'
-
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
-  return rig
-}
+import { type BackendRig, guard } from './support/backend-rig.ts'
+import { rigOf } from './support/rig-of.ts'
 
 /** Replaces one character by another of the same alphabet. */
 function flipped(text: string, at: number): string {

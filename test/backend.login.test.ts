@@ -1,22 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import {
-  type AppBrowser,
-  type BackendRig,
-  backendRig,
-  guard,
-  type RigOptions,
-  steppedStorage,
-} from './support/backend-rig.ts'
+import { describe, expect, test } from 'vitest'
+import { type AppBrowser, type BackendRig, guard, steppedStorage } from './support/backend-rig.ts'
+import { rigOf } from './support/rig-of.ts'
 
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
-  return rig
-}
 const tokenRequests = (rig: BackendRig): number => rig.sent.filter(({ url }) => url.includes('/token')).length
 
 describe('the login route', () => {

@@ -1,17 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { clientOf } from '../service/test/login.ts'
-import { type BackendRig, backendRig, type RigOptions } from './support/backend-rig.ts'
+import { rigOf } from './support/rig-of.ts'
 import { failure } from './support/token-flow.ts'
-
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
-  return rig
-}
 
 describe('the options of a backend', () => {
   test.each([

@@ -1,27 +1,11 @@
 import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
 import type { BackendSession } from 'agent-auth/backend'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { clientOf, personOf } from '../service/test/login.ts'
-import {
-  type BackendRig,
-  backendRig,
-  codeOf,
-  guard,
-  type RigOptions,
-  searchPath,
-  steppedStorage,
-} from './support/backend-rig.ts'
+import { type BackendRig, codeOf, guard, searchPath, steppedStorage } from './support/backend-rig.ts'
+import { rigOf } from './support/rig-of.ts'
 import { failure } from './support/token-flow.ts'
 
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
-  return rig
-}
 const refreshes = (rig: BackendRig): number => rig.sent.filter(({ url }) => url.includes('=refresh_token')).length
 const signedIn = (session: BackendSession): Exclude<BackendSession, { status: 'signed-out' }> => {
   if (session.status === 'signed-out') throw new Error('signed out')

@@ -1,16 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statusOf } from '../src/backend/responses.ts'
-import { type BackendRig, backendRig, guard, type RigOptions, searchPath } from './support/backend-rig.ts'
-
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
-  return rig
-}
+import { guard, searchPath } from './support/backend-rig.ts'
+import { rigOf } from './support/rig-of.ts'
 
 describe('a login through the backend', () => {
   test('C-114 C-116 login, session, API and logout, with an opaque Strict cookie', async () => {

@@ -1,10 +1,5 @@
-import { afterEach } from 'vitest'
-import { type AppBrowser, type BackendRig, backendRig, guard, type RigOptions } from './backend-rig.ts'
-
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
-})
+import { type AppBrowser, type BackendRig, guard, type RigOptions } from './backend-rig.ts'
+import { rigOf } from './rig-of.ts'
 
 const proxy = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'POST /api/items', 'PUT /api/items/:id']
 
@@ -25,8 +20,7 @@ export async function proxyRig(
     seen.push(request)
     return answer(request)
   }
-  const rig = await backendRig({ api, ...options, backend: { proxy, ...options.backend } })
-  rigs.push(rig)
+  const rig = await rigOf({ api, ...options, backend: { proxy, ...options.backend } })
   const person = rig.browser()
   await person.logIn()
   const get = (path: string, init: RequestInit = {}): Promise<Response> =>
