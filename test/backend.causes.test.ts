@@ -3,24 +3,29 @@ import type { AddressInfo } from 'node:net'
 import type { TokenStorage } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { causeOf } from '../src/backend/error-cause.ts'
 import { AgentAuthError } from '../src/errors.ts'
-import { type BackendRig, backendRig, codeOf, guard, type RigOptions, searchPath } from './support/backend-rig.ts'
+import { type BackendRig, codeOf, guard, searchPath } from './support/backend-rig.ts'
 import { assertNoLeak, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
+import { rigOf } from './support/rig-of.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
+afterEach(() => {
+  vi.useRealTimers()
 })
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  closing.push(() => rig.close())
-  return rig
-}
+
 const lastOf = <T extends BackendEvent['type']>(rig: BackendRig, type: T): Extract<BackendEvent, { type: T }> =>
   rig.events.findLast((event): event is Extract<BackendEvent, { type: T }> => event.type === type) as never
+
+/** A port of this machine that refuses connections. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
 
 describe('the cause of an event', () => {
   const token = secret('token')
@@ -128,10 +133,7 @@ describe('errors that are not expected', () => {
   })
 
   test('C-062 an API that is not there: 502, and the event says why', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
-    const { port } = server.address() as AddressInfo
-    await new Promise((resolve) => server.close(resolve))
+    const port = await closedPort()
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -140,8 +142,66 @@ describe('errors that are not expected', () => {
     expect(await codeOf(await refused.call())).toEqual([502, 'request_failed'])
     expect(lastOf(rig, 'proxied')).toMatchObject({
       status: 502,
-      cause: { name: 'TypeError', cause: { code: 'ECONNREFUSED' } },
+      cause: {
+        name: 'TypeError',
+        message: `http://127.0.0.1:${port} gave no response. Check baseUrl.`,
+        cause: { code: 'ECONNREFUSED' },
+      },
     })
+  })
+
+  test('C-062 an authorization server that is not there: the event of the callback names it and the option, the page does not', async () => {
+    const port = await closedPort()
+    const rig = await rigOf()
+    const authUrl = `http://127.0.0.1:${port}`
+    const browser = rig.browser(rig.another({ authUrl, fetch: undefined }))
+    const started = await browser.send('/auth/login')
+    const location = new URL(started.headers.get('location') ?? '')
+    // The browser itself shows that there is no server at this address.
+    expect(location.origin).toBe(authUrl)
+    const answered = await browser.send(`/auth/callback?code=c&state=${location.searchParams.get('state')}`)
+    expect(answered.status).toBe(503)
+    expect(await answered.text()).not.toContain(`:${port}`)
+    expect(lastOf(rig, 'login_failed')).toEqual({
+      type: 'login_failed',
+      code: 'temporarily_unavailable',
+      cause: {
+        name: 'AgentAuthError',
+        code: 'temporarily_unavailable',
+        message: `${authUrl} gave no response. Check authUrl and tokenEndpoint.`,
+      },
+    })
+  })
+
+  test('C-062 an authorization server that is gone when a token has to be refreshed: the event of the call names it', async () => {
+    const port = await closedPort()
+    const clock = testClock(Date.now())
+    const rig = await rigOf({ backend: { clock } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const authUrl = `http://127.0.0.1:${port}`
+    // The token endpoint alone, because records belong to their authUrl.
+    const gone = rig.browser(rig.another({ tokenEndpoint: `${authUrl}/token`, fetch: undefined }))
+    gone.setCookie(...browser.session())
+    clock.advance(7_200_000)
+    expect(await codeOf(await gone.call())).toEqual([503, 'temporarily_unavailable'])
+    expect(lastOf(rig, 'proxied')).toMatchObject({
+      status: 503,
+      cause: { message: `${authUrl} gave no response. Check authUrl and tokenEndpoint.` },
+    })
+  })
+
+  test.each<[string, () => Response]>([
+    ['a redirect', () => Response.redirect('https://elsewhere.example/')],
+    ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
+  ])('C-062 a response of the API with %s: 502, and the event says why', async (_, api) => {
+    const rig = await rigOf({ api })
+    const browser = rig.browser()
+    await browser.logIn()
+    const answered = await browser.call()
+    const { message } = (await answered.json()) as { message: string }
+    expect(answered.status).toBe(502)
+    expect(lastOf(rig, 'proxied').cause).toEqual({ name: 'AgentAuthError', code: 'request_failed', message })
   })
 
   test('C-062 an answer of the API that breaks off: an event with the route and the cause', async () => {
@@ -161,12 +221,53 @@ describe('errors that are not expected', () => {
     assertNoLeak(event)
   })
 
-  test('C-062 a browser that goes away is no interruption of the API', async () => {
-    const rig = await rigOf({ api: () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })) })
+  test.each(['cancels the response', 'closes its connection'])(
+    'C-062 a browser that %s in the middle of it interrupts nothing: no event, and the API is let go',
+    async (how) => {
+      // As over a socket: the body of an aborted request fails, which wakes the read that waits for it.
+      let aborted = false
+      const api = ({ signal }: Request): Response =>
+        new Response(
+          new ReadableStream({
+            start: (controller) =>
+              signal.addEventListener('abort', () => {
+                aborted = true
+                controller.error(signal.reason)
+              }),
+          }),
+        )
+      const rig = await rigOf({ api })
+      const browser = rig.browser()
+      await browser.logIn()
+      const left = new AbortController()
+      const reader = (await browser.call(searchPath, { signal: left.signal })).body?.getReader()
+      const reading = reader?.read().catch(() => {})
+      if (how === 'cancels the response') await reader?.cancel()
+      else left.abort()
+      await reading
+      expect(aborted).toBe(true)
+      expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 200 })
+    },
+  )
+
+  test('C-062 an API that falls silent for 30 s interrupts a response once, and the event says so', async () => {
+    const body = ({ signal }: Request): ReadableStream =>
+      new ReadableStream({
+        start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+      })
+    const rig = await rigOf({ api: (request) => new Response(body(request)) })
     const browser = rig.browser()
     await browser.logIn()
-    await (await browser.call()).body?.cancel()
-    expect(lastOf(rig, 'proxy_interrupted')).toBeUndefined()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const answered = await browser.call()
+    const reading = answered.text().catch((error: Error) => error.message)
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await reading).toContain('broke off')
+    await new Promise((resolve) => setImmediate(resolve))
+    const interruptions = rig.events.filter(({ type }) => type === 'proxy_interrupted')
+    expect(interruptions).toEqual([
+      { type: 'proxy_interrupted', route: `POST ${searchPath}`, cause: expect.objectContaining({ code: 'timeout' }) },
+    ])
   })
 
   test('C-062 a revocation that fails: the event says why', async () => {
@@ -178,7 +279,13 @@ describe('errors that are not expected', () => {
     const browser = rig.browser(rig.another({ fetch: fetcher, revocationEndpoint: 'https://auth.example.com/revoke' }))
     await browser.logIn()
     await browser.logOut()
-    expect(lastOf(rig, 'logged_out')).toMatchObject({ revocation: 'failed', cause: { cause: { code: 'ENOTFOUND' } } })
+    expect(lastOf(rig, 'logged_out')).toMatchObject({
+      revocation: 'failed',
+      cause: {
+        message: 'https://auth.example.com gave no response. Check revocationEndpoint.',
+        cause: { code: 'ENOTFOUND' },
+      },
+    })
   })
 
   type Operation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'

@@ -249,7 +249,7 @@ describe('bodies and limits', () => {
     const call = rig.backend.handle(request)
     await new Promise((resolve) => setImmediate(resolve))
     gone.abort()
-    expect((await call)?.status).toBe(503)
+    expect((await call)?.status).toBe(499)
     expect(rig.seen).toEqual([])
   })
 
@@ -264,7 +264,7 @@ describe('bodies and limits', () => {
       await until(() => rig.seen.length === 1)
       if (how === 'goes away') gone.abort()
       else await vi.advanceTimersByTimeAsync(30_000)
-      expect((await call)?.status).toBe(how === 'goes away' ? 502 : 504)
+      expect((await call)?.status).toBe(how === 'goes away' ? 499 : 504)
     },
   )
 
@@ -318,8 +318,15 @@ describe('bodies and limits', () => {
 
   test('C-126 who was gone before sends nothing', async () => {
     const rig = await proxyRig()
-    expect((await rig.get('/api/items/7', { signal: AbortSignal.abort() })).status).toBe(502)
+    expect(await codeOf(await rig.get('/api/items/7', { signal: AbortSignal.abort() }))).toEqual([499, 'aborted'])
     expect(rig.seen).toEqual([])
+    // Neither a failure of the API nor a cause: monitoring must not count browsers that left.
+    expect(rig.events.at(-1)).toEqual({
+      type: 'proxied',
+      route: 'GET /api/items/:id',
+      status: 499,
+      durationMs: expect.any(Number),
+    })
   })
 
   test('C-126 an answer that cannot be passed on is a 502, and its connection is let go', async () => {
@@ -337,6 +344,10 @@ describe('bodies and limits', () => {
     expect(rig.seen[0]?.signal.aborted).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
     expect(await codeOf(await call)).toEqual([504, 'timeout'])
+    expect(rig.events.at(-1)).toMatchObject({
+      status: 504,
+      cause: { code: 'timeout', message: `${rig.service.baseUrl} gave no response. Check baseUrl.` },
+    })
     expect(rig.seen[0]?.signal.aborted).toBe(true)
   })
 
@@ -391,7 +402,7 @@ describe('bodies and limits', () => {
     const call = rig.get('/api/items/slow', { signal: gone.signal })
     await expect.poll(() => rig.seen.length).toBe(1)
     gone.abort()
-    expect((await call).status).toBe(502)
+    expect((await call).status).toBe(499)
     expect(rig.seen[0]?.signal.aborted).toBe(true)
     const answered = await rig.get('/api/items/endless')
     await answered.body?.cancel()

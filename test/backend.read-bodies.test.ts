@@ -7,7 +7,7 @@ import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type AppBrowser, type BackendRig, backendRig, guard } from './support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from './support/backend-rig.ts'
 
 // Frameworks on real ports that read or replace a request's body before the backend gets it.
 
@@ -130,6 +130,28 @@ describe.each(Object.entries(frameworks))('before the backend %s', (_, make) => 
       expect(app.seen).toEqual([])
     },
   )
+})
+
+describe('express.json() before the backend', () => {
+  test('C-126 changes nothing for the four routes of the backend, nor for requests without a body', async () => {
+    const app = await started((backend) => {
+      const server = express().use(express.json())
+      return server.use(listener(backend)).listen(0, '127.0.0.1')
+    })
+    const send = (route: string, init: RequestInit = {}): Promise<Response> => {
+      const headers = { ...guard, cookie: app.person.cookieHeader(), ...(init.headers as object) }
+      return fetch(`http://127.0.0.1:${app.port}${route}`, { redirect: 'manual', ...init, headers })
+    }
+    expect(await (await send('/auth/session')).json()).toMatchObject({ status: 'signed-in' })
+    expect((await send('/auth/callback?code=c&state=s')).status).toBe(200)
+    expect((await send(path, { method: 'POST' })).status).toBe(200)
+    // A request that is refused before its body matters is refused for that reason, and at once.
+    const json = { 'content-type': 'application/json' }
+    const refused = await send(path, { method: 'POST', headers: { ...json, 'x-agent-auth': '0' }, body: '{}' })
+    expect(await codeOf(refused)).toEqual([403, 'origin_forbidden'])
+    const out = await send('/auth/logout', { method: 'POST', headers: json, body: '{}' })
+    expect(await out.json()).toEqual({ status: 'signed-out' })
+  })
 })
 
 describe('a request that other code changed', () => {

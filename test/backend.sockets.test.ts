@@ -206,7 +206,7 @@ describe('over sockets', () => {
     expect(seen[0]?.headers['accept-encoding']).toBe('identity')
   })
 
-  test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'x-own'])(
+  test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'gzip,', ', gzip', 'x-own'])(
     'C-124 a body in the content coding %s, which Node leaves as it is: 502, and no byte of it',
     async (coding) => {
       const { call, rig } = await socketRig((_, response) => {
@@ -216,6 +216,19 @@ describe('over sockets', () => {
       const answered = await call('/api/items/7')
       expect(await codeOf(answered)).toEqual([502, 'request_failed'])
       expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 502 })
+    },
+  )
+
+  test.each(['', ',', ' , identity', 'identity, identity'])(
+    'C-124 a body whose Content-Encoding is "%s", which names no coding, arrives as it is',
+    async (coding) => {
+      const { call } = await socketRig((_, response) => {
+        response.setHeader('content-encoding', coding)
+        response.end('plain text')
+      })
+      const answered = await call('/api/items/7')
+      expect([answered.status, await answered.text()]).toEqual([200, 'plain text'])
+      expect(answered.headers.get('content-encoding')).toBeNull()
     },
   )
 

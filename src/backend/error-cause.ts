@@ -1,4 +1,5 @@
-import { type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
+import type { AuthConfig } from '../config.ts'
+import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { present } from '../internal/present.ts'
 
@@ -11,7 +12,7 @@ export interface ErrorCause {
   readonly name: string
   /** Such as `ECONNREFUSED`, or a code of this library. */
   readonly code?: AgentAuthErrorCode | (string & {})
-  /** The message of the error, if it was checked. */
+  /** A text of this library. It quotes no other error. */
   readonly message?: string
   /** The innermost five places in the code. */
   readonly stack?: readonly string[]
@@ -24,6 +25,20 @@ const maxFrames = 5
 /** Never throws, whatever the members of the error do. */
 export function causeOf(error: unknown): ErrorCause {
   return attempt(() => described(error, 0)) ?? { name: 'Error' }
+}
+
+/** Returns the cause of a request that got no response. Its message names the origin and the option to check. */
+export function unreachedCause(error: unknown, url: string, option: string): ErrorCause {
+  return { ...causeOf(error), message: `${new URL(url).origin} gave no response. Check ${option}.` }
+}
+
+/** Returns the cause of an error of the session or the exchange if the token endpoint was not reached. */
+export function tokenEndpointCause(
+  { tokenEndpoint }: Pick<AuthConfig, 'tokenEndpoint'>,
+  error: AgentAuthError,
+): ErrorCause | undefined {
+  if (error.details?.outcome !== 'not_sent') return undefined
+  return unreachedCause(error, tokenEndpoint, 'authUrl and tokenEndpoint')
 }
 
 function described(error: unknown, depth: number): ErrorCause {

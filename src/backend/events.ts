@@ -37,11 +37,11 @@ export interface ProxiedEvent {
   readonly type: 'proxied'
   /** As configured in `proxy`. */
   readonly route: string
-  /** The status of the response to the browser. */
+  /** The status of the response to the browser. 499: the browser left before there was one. */
   readonly status: number
   /** How long the request took, in milliseconds. */
   readonly durationMs: number
-  /** Why there is no response of the API. */
+  /** Why the response is not the API's. */
   readonly cause?: ErrorCause
 }
 
@@ -52,6 +52,8 @@ export interface LoginFailedEvent {
   readonly code: AgentAuthErrorCode
   /** The `error` code of the authorization server. RFC 6749 sections 4.1.2.1 and 5.2. */
   readonly error?: string
+  /** Set if the token endpoint was not reached. Its message names the origin. */
+  readonly cause?: ErrorCause
 }
 
 /** Whether the refresh token was revoked at logout. */

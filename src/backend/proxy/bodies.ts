@@ -121,14 +121,18 @@ function silent(): AgentAuthError {
   return new AgentAuthError('timeout', 'The API sent nothing for 30 s.')
 }
 
-/** Called once. `problem` is set where the API is the reason. */
+/** Called once. `problem` is set if the API is the reason. */
 export type OnRelayed = (how: 'done' | 'broken', problem?: unknown) => void
 
 /** Passes an answer's body on as it comes, one piece at a time; whoever stalls, on either side, ends it. */
 export function relayed(body: ReadableStream<Uint8Array>, onEnd: OnRelayed): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let state: 'open' | 'ended' = 'open'
+  // Ending a response aborts the request, which fails the read in progress: only the first reason counts.
   const end = (how: 'done' | 'broken', problem?: unknown): void => {
+    if (state === 'ended') return
+    state = 'ended'
     clearTimeout(timer)
     onEnd(how, problem)
   }
@@ -148,6 +152,7 @@ export function relayed(body: ReadableStream<Uint8Array>, onEnd: OnRelayed): Rea
         wait(controller, 'api')
         try {
           const { done, value } = await reader.read()
+          if (state === 'ended') return
           wait(controller, 'browser')
           if (value) return controller.enqueue(value)
           if (done) controller.close()

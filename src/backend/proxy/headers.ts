@@ -138,12 +138,13 @@ export function responseHeaders(headers: Headers, passed: PassedHeaders): Fields
 }
 
 /**
- * Whether `fetch` has decoded a body, as far as its coding says. It leaves a body with any other coding as it came, and
- * `identity` is such a coding beside others.
+ * Returns whether a body is plain: it has no coding, or `fetch` has decoded it. An empty list element is no coding (RFC 9110
+ * section 5.6.1), but `fetch` decodes nothing if the list has one or has `identity`.
  */
 export function isDecoded(headers: Headers): boolean {
-  const codings = (headers.get('content-encoding') ?? 'identity').toLowerCase().split(',')
-  return codings.join() === 'identity' || codings.every((coding) => decodable.has(coding.trim()))
+  const codings = (headers.get('content-encoding') ?? '').toLowerCase().split(',')
+  const names = codings.map((coding) => coding.trim())
+  return names.every((name) => name === '' || name === 'identity') || names.every((name) => decodable.has(name))
 }
 
 /** A password prompt of the browser would be for this app, in the API's name. */

@@ -1,12 +1,12 @@
-import { isAgentAuthError } from '../../errors.ts'
+import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { present } from '../../internal/present.ts'
 import { findSession } from '../cookies/session-cookie.ts'
-import { causeOf, type ErrorCause } from '../error-cause.ts'
+import { causeOf, type ErrorCause, tokenEndpointCause, unreachedCause } from '../error-cause.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
 import { isGuarded } from '../fetch-metadata.ts'
 import type { BackendContext } from '../options.ts'
 import { type BodyProblem, drained, type OnRelayed, relayed, requestBody, UnfitBody } from '../proxy/bodies.ts'
-import { type Fields, isDecoded, type PassedHeaders, requestHeaders, responseHeaders } from '../proxy/headers.ts'
+import { type Fields, isDecoded, requestHeaders, responseHeaders } from '../proxy/headers.ts'
 import type { ProxyMatch } from '../proxy/routes.ts'
 import { type Failure, failed, failedWith, guarded } from '../responses.ts'
 import { apiFetch } from '../sessions/get-session.ts'
@@ -73,8 +73,8 @@ interface Call {
   readonly done: () => void
   /** Set when it turned out that the request may not go on. */
   refused?: ProxyRefusal
-  /** Set when there is no response of the API to pass on. */
-  cause?: ErrorCause
+  /** Set if the response is not the API's. */
+  cause?: ErrorCause | undefined
 }
 
 async function forward(call: Call): Promise<Response> {
@@ -83,9 +83,9 @@ async function forward(call: Call): Promise<Response> {
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  let cause: 'deadline' | BodyProblem | undefined
+  let problem = 'no_response' as ForwardingProblem | undefined
   const timer = setTimeout(() => {
-    cause = 'deadline'
+    problem = 'deadline'
     abort()
   }, deadlineMs)
   const end = once(() => {
@@ -93,8 +93,8 @@ async function forward(call: Call): Promise<Response> {
     call.done()
   })
   try {
-    const body = await requestBody(request, stop.signal, (problem) => {
-      cause = problem
+    const body = await requestBody(request, stop.signal, (unfit) => {
+      problem = unfit
     })
     live.fetch ??= apiFetch(context, live.session)
     // Only a request that can neither be followed nor shown in a window is sent by Node without a copy of its body.
@@ -102,46 +102,60 @@ async function forward(call: Call): Promise<Response> {
     // Not yet in the types: a streamed body needs it.
     const duplex = { duplex: 'half' } as const
     const response = await live.fetch(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
-    return relay(response, context.passedHeaders, (how, problem) => {
+    problem = undefined
+    return relay(call, response, (how, interruption) => {
+      // A browser that left has aborted the request to the API, which is no failure of the API.
+      if (interruption !== undefined && !request.signal.aborted)
+        context.emit({ type: 'proxy_interrupted', route: call.route, cause: causeOf(interruption) })
       if (how === 'broken') abort()
-      if (problem !== undefined) context.emit({ type: 'proxy_interrupted', route: call.route, cause: causeOf(problem) })
       end()
     })
   } catch (error) {
-    // The API may have answered all the same, with something that cannot be passed on.
+    const left = request.signal.aborted
+    // The API may have responded with something that cannot be passed on.
     abort()
     end()
-    if (error instanceof UnfitBody) cause = error.problem
-    if (cause !== 'deadline' && !request.signal.aborted) await drained(request)
-    return notForwarded(call, error, cause)
+    if (error instanceof UnfitBody) problem = error.problem
+    if (left && problem !== 'deadline') return browserLeft()
+    if (problem !== 'deadline') await drained(request)
+    return notForwarded(call, error, problem)
   } finally {
     clearTimeout(timer)
   }
 }
 
-function relay(response: Response, passed: PassedHeaders, onEnd: OnRelayed): Response {
+function relay(call: Call, response: Response, onEnd: OnRelayed): Response {
   const { status, type, redirected, body } = response
   if (type === 'opaqueredirect' || redirected || (status >= 300 && status < 400 && status !== 304)) {
     onEnd('broken')
-    return redirectRefused()
+    return refusedResponse(call, redirectMessage)
   }
   if (body && !isDecoded(response.headers)) {
     onEnd('broken')
-    return failed(502, rejected('The API sent a body in a content coding that was not asked for.'))
+    return refusedResponse(
+      call,
+      'The API sent a content coding that was not requested. It must send none, gzip, deflate or br.',
+    )
   }
-  const headers = responseHeaders(response.headers, passed)
+  const headers = responseHeaders(response.headers, call.context.passedHeaders)
   if (!body) onEnd('done')
   return guarded(new Response(body && relayed(body, onEnd), { status, headers }))
 }
 
-function notForwarded(call: Call, error: unknown, cause: 'deadline' | BodyProblem | undefined): Response {
-  if (cause === 'deadline')
-    return failed(504, { code: 'timeout', message: 'The API did not answer in time.', retryable: true })
-  if (cause === 'too_large') {
+type ForwardingProblem = 'deadline' | 'no_response' | BodyProblem
+
+function notForwarded(call: Call, error: unknown, problem: ForwardingProblem | undefined): Response {
+  const { config } = call.context
+  if (problem === 'deadline') {
+    const late = new AgentAuthError('timeout', 'The API did not respond within 30 s. Try again.', { retryable: true })
+    call.cause = unreachedCause(late, config.baseUrl, 'baseUrl')
+    return failed(504, late)
+  }
+  if (problem === 'too_large') {
     call.refused = 'body'
     return failed(413, rejected('The body is larger than 1 MiB.'))
   }
-  if (cause === 'read_before') {
+  if (problem === 'read_before') {
     call.refused = 'body_read'
     const message =
       'The body was read before the backend got the request. Put the backend before express.json() and other body parsers.'
@@ -150,15 +164,27 @@ function notForwarded(call: Call, error: unknown, cause: 'deadline' | BodyProble
   if (isAgentAuthError(error)) {
     // Only before sending: after a 401 the API's own answer is passed on instead.
     if (error.code === 'login_required') call.refused = 'signed_out'
+    else call.cause = tokenEndpointCause(config, error)
     return failedWith(error)
   }
-  call.cause = causeOf(error)
-  if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return redirectRefused()
-  return failed(502, { code: 'request_failed', message: 'The API could not be reached.', retryable: true })
+  if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return refusedResponse(call, redirectMessage)
+  call.cause = problem === 'no_response' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error)
+  return failed(502, { code: 'request_failed', message: 'The API could not be reached. Try again.', retryable: true })
 }
 
-function redirectRefused(): Response {
-  return failed(502, rejected('The API answered with a redirect, which is not followed.'))
+const redirectMessage =
+  'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.'
+
+/** Responds with 502 instead of a response that must not be passed on. */
+function refusedResponse(call: Call, message: string): Response {
+  const failure = rejected(message)
+  call.cause = { name: 'AgentAuthError', ...failure }
+  return failed(502, failure)
+}
+
+/** No browser gets this response. Its status keeps the event apart from failures of the API. */
+function browserLeft(): Response {
+  return failed(499, { code: 'aborted', message: 'The browser left before the API responded.' })
 }
 
 function forbidden(message: string): Failure {
