@@ -1,18 +1,13 @@
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import type { BackendOptions } from 'agent-auth/backend'
-import { afterEach, describe, expect, test } from 'vitest'
-import { type BackendRig, backendRig, codeOf, guard, type RigOptions, steppedStorage } from './support/backend-rig.ts'
-import { testClock } from './support/clock.ts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type AppBrowser, type BackendRig, codeOf, guard, steppedStorage } from './support/backend-rig.ts'
+import { type TestClock, testClock } from './support/clock.ts'
+import { rigOf } from './support/rig-of.ts'
 
-const rigs: BackendRig[] = []
-afterEach(async () => {
-  await Promise.all(rigs.splice(0).map((rig) => rig.close()))
+afterEach(() => {
+  vi.useRealTimers()
 })
-async function rigOf(options?: RigOptions): Promise<BackendRig> {
-  const rig = await backendRig(options)
-  rigs.push(rig)
-  return rig
-}
 
 describe('a write of the store that took effect and was reported as failed', () => {
   test('C-108 C-128 after a login it is found, so that a logout elsewhere ends the session in every process', async () => {
@@ -44,8 +39,12 @@ describe('a write of the store that took effect and was reported as failed', () 
   })
 })
 
-/** A service that numbers its tokens, and what its revocation endpoint was told. */
-function numbered(): { options: Partial<BackendOptions>; revoked: (string | null)[]; live: Set<string> } {
+/** A service that numbers its tokens, and what its revocation endpoint was told. `held` delays the responses to refreshes. */
+function numbered(held?: Promise<unknown>): {
+  options: Partial<BackendOptions>
+  revoked: (string | null)[]
+  live: Set<string>
+} {
   let issued = 0
   const live = new Set<string>()
   const revoked: (string | null)[] = []
@@ -63,7 +62,11 @@ function numbered(): { options: Partial<BackendOptions>; revoked: (string | null
     live.add(refresh_token)
     return Response.json({ access_token: `access-${issued}`, refresh_token, expires_in: 600 })
   }
-  const fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => answer(String(input), init)
+  const fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const response = answer(String(input), init)
+    if (String(input).includes('=refresh_token')) await held
+    return response
+  }
   return { options: { revocationEndpoint, fetch }, revoked, live }
 }
 
@@ -143,6 +146,126 @@ describe('revocation at logout', () => {
     await browser.logOut()
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'off' })
   })
+})
+
+describe('a logout while a refresh is in progress', () => {
+  type Where = 'the same process' | 'another process'
+  interface Refreshing {
+    readonly rig: BackendRig
+    readonly clock: TestClock
+    readonly live: Set<string>
+    readonly browser: AppBrowser
+    readonly elsewhere: AppBrowser
+    readonly refreshed: Promise<unknown>
+    readonly stored: Map<string, string>
+    release(): void
+  }
+
+  /** A session whose refresh has reached the service, which has rotated the token and not yet responded. */
+  async function refreshing(where: Where, onLock: () => void = () => {}): Promise<Refreshing> {
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { options, live } = numbered(held)
+    const clock = testClock(Date.now())
+    const stored = new Map<string, string>()
+    const lock = memoryStorage()
+    const sessions: TokenStorage = {
+      getItem: async (name) => stored.get(name) ?? null,
+      setItem: async (name, value) => void stored.set(name, value),
+      removeItem: async (name) => void stored.delete(name),
+      withLock: (name, task) => {
+        if (live.has('refresh-2')) onLock()
+        // Without the signal: the lock may be granted to a logout that no longer waits for it.
+        return lock.withLock?.(name, task) as Promise<never>
+      },
+    }
+    const rig = await rigOf({ backend: { ...options, clock, sessions } })
+    const browser = rig.browser()
+    await browser.send('/auth/login').then(finish(browser))
+    const elsewhere = where === 'another process' ? rig.browser(rig.another({})) : rig.browser()
+    elsewhere.setCookie(...browser.session())
+    clock.advance(700_000)
+    const refreshed = elsewhere.call()
+    await expect.poll(() => [...live]).toEqual(['refresh-2'])
+    return { rig, clock, live, browser, elsewhere, refreshed, stored, release }
+  }
+
+  test.each<Where>(['the same process', 'another process'])(
+    'C-128 F098 in %s waits for the new token, revokes it and leaves no record',
+    async (where) => {
+      let proceed = (): void => {}
+      // The logout waits for the lock, which the refresh has.
+      const { browser, clock, elsewhere, live, refreshed, release, rig, stored } = await refreshing(where, () =>
+        proceed(),
+      )
+      proceed = release
+      expect((await browser.logOut()).status).toBe(200)
+      release()
+      await refreshed
+      expect([...live]).toEqual([])
+      expect([...stored.keys()]).toEqual([])
+      expect(rig.events.filter(({ type }) => type === 'logged_out')).toEqual([
+        { type: 'logged_out', revocation: 'done' },
+      ])
+      // Another process reads the storage once a second.
+      clock.advance(1_000)
+      expect(await elsewhere.status()).toBe('signed-out')
+    },
+  )
+
+  test.each<Where>(['the same process', 'another process'])(
+    'C-128 F098 in %s that does not end waits for a second, then ends the session and reports that a token is left',
+    async (where) => {
+      const { browser, clock, elsewhere, refreshed, release, rig, stored } = await refreshing(where)
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const leaving = browser.logOut()
+      for (let round = 0; round < 100; round++) await vi.advanceTimersByTimeAsync(20)
+      if (where === 'the same process') expect((await leaving).status).toBe(200)
+      release()
+      await refreshed
+      expect((await leaving).status).toBe(200)
+      expect([...stored.keys()]).toEqual([])
+      expect(rig.events.filter(({ type }) => type === 'logged_out')).toEqual([
+        { type: 'logged_out', revocation: 'failed' },
+      ])
+      // Another process reads the storage once a second.
+      clock.advance(1_000)
+      expect(await elsewhere.status()).toBe('signed-out')
+    },
+  )
+})
+
+test('C-128 F098 a process that waits for the lock behind a logout refreshes nothing', async () => {
+  const { options, live } = numbered()
+  const clock = testClock(Date.now())
+  const inner = memoryStorage()
+  const seen: string[] = []
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const sessions = steppedStorage((operation) => {
+    seen.push(operation)
+    return operation === 'removeItem' ? gate : undefined
+  }, inner)
+  const rig = await rigOf({ backend: { ...options, clock, sessions } })
+  const browser = rig.browser()
+  await browser.send('/auth/login').then(finish(browser))
+  const elsewhere = rig.browser(rig.another({}))
+  elsewhere.setCookie(...browser.session())
+  clock.advance(700_000)
+  const leaving = browser.logOut()
+  await expect.poll(() => seen).toContain('removeItem')
+  seen.length = 0
+  const call = elsewhere.call()
+  await expect.poll(() => seen).toContain('withLock')
+  open()
+  expect((await leaving).status).toBe(200)
+  expect((await call).status).toBe(401)
+  expect([...live]).toEqual([])
+  expect(rig.events.filter(({ type }) => type === 'token_request')).toHaveLength(1)
 })
 
 /** From the answer of the login route to the end of the callback, with a code of our own. */

@@ -3,8 +3,9 @@ import { causeOf } from './error-cause.ts'
 import { type BackendContext, type BackendOptions, backendContext } from './options.ts'
 import { matchRoute } from './proxy/routes.ts'
 import { failed, failedWith } from './responses.ts'
-import { callback, type Logins } from './routes/callback.ts'
+import { callback } from './routes/callback.ts'
 import { login } from './routes/login.ts'
+import { loginAttempts } from './routes/login-attempts.ts'
 import { logout } from './routes/logout.ts'
 import { proxy } from './routes/proxy.ts'
 import { session } from './routes/session.ts'
@@ -29,10 +30,10 @@ export interface Backend {
 export function createBackend(options: BackendOptions): Backend {
   const context = backendContext(options)
   const { basePath } = context
-  const logins: Logins = new Map()
+  const attempts = loginAttempts()
   const own = new Map<string, OwnRoute>([
     [`${basePath}/login`, { method: 'GET', serve: (request) => login(context, request) }],
-    [`${basePath}/callback`, { method: 'GET', serve: (request) => callback(context, logins, request) }],
+    [`${basePath}/callback`, { method: 'GET', serve: (request) => callback(context, attempts, request) }],
     [`${basePath}/session`, { method: 'GET', serve: (request) => session(context, request) }],
     [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
   ])

@@ -10,7 +10,7 @@ import { type PassedHeaders, type ProxyHeaderNames, passedHeaders } from './prox
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
 import { sealKeys } from './secrets.ts'
 import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
-import { watchedStorage } from './sessions/watched-storage.ts'
+import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
 
 /** The options of `createAuthConfig`, with `redirectUri` at `{basePath}/callback` of the app's own origin, and these. */
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
@@ -41,7 +41,7 @@ export interface BackendContext {
   readonly config: AuthConfig
   /** The fetch the API is called with. */
   readonly apiFetch: typeof fetch | undefined
-  readonly sessions: TokenStorage
+  readonly sessions: LockedStorage
   readonly live: LiveSessions
   /** The latest session keys by the id they were made from. */
   readonly knownKeys: Map<string, string>

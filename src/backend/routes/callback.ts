@@ -8,6 +8,7 @@ import { sessionStore } from '../../session/store.ts'
 import { cookieLine } from '../cookies/cookies.ts'
 import { findLogin, type LoginOnItsWay, removeLogin } from '../cookies/pending-login-cookie.ts'
 import { findSession, sessionKey } from '../cookies/session-cookie.ts'
+import { tokenEndpointCause } from '../error-cause.ts'
 import type { LoginFailedEvent } from '../events.ts'
 import { isPrefetch } from '../fetch-metadata.ts'
 import { ignoreOwn } from '../ignore-own.ts'
@@ -15,15 +16,10 @@ import type { BackendContext } from '../options.ts'
 import { errorPage, goOn } from '../pages.ts'
 import { answer, statusOf } from '../responses.ts'
 import { notNow } from './login.ts'
-
-/** How many logins that failed are remembered, so that their code is not sent again. */
-const maxFailed = 256
-
-/** What one login came to, by state: callers that come together, or again, share it. */
-export type Logins = Map<string, Promise<void>>
+import { isCodeUnsent, type LoginAttempts } from './login-attempts.ts'
 
 /** `GET {basePath}/callback`: checks the answer, gets the tokens, starts the session and goes on to where the person wanted. */
-export async function callback(context: BackendContext, logins: Logins, request: Request): Promise<Response> {
+export async function callback(context: BackendContext, attempts: LoginAttempts, request: Request): Promise<Response> {
   if (isPrefetch(request)) return notNow()
   const startedMs = context.config.clock.monotonicMs()
   const url = new URL(request.url)
@@ -33,7 +29,7 @@ export async function callback(context: BackendContext, logins: Logins, request:
     if (!login) return await withoutLogin(context, request)
     // Resolved against the redirect URI: the host a request names is never looked at.
     const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: context.config.clock.wallMs() })
-    await once(logins, state, () => finish(context, login, grant))
+    await attempts.run(state, () => finish(context, login, grant))
     await endOthers(context, request, login)
     context.emit({ type: 'login_finished', durationMs: context.config.clock.monotonicMs() - startedMs })
     const cookies = [cookieLine(context.sessionCookie, login.id), removeLogin(context, state)]
@@ -41,24 +37,6 @@ export async function callback(context: BackendContext, logins: Logins, request:
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
     return notFinished(context, error, { state, login })
-  }
-}
-
-/** Runs the task, or shares its result: with calls in progress, and with later ones if the code was sent in vain. */
-async function once(logins: Logins, state: string, task: () => Promise<void>): Promise<void> {
-  const earlier = logins.get(state)
-  // Returned before any wait, because two calls of the same moment would both find no earlier one.
-  if (earlier !== undefined) return earlier
-  const work = task()
-  logins.set(state, work)
-  for (const [oldest] of logins) if (logins.size > maxFailed) logins.delete(oldest)
-  try {
-    await work
-    // From here on the session itself shows that this login was handled.
-    logins.delete(state)
-  } catch (error) {
-    if (isUnsent(error)) logins.delete(state)
-    throw error
   }
 }
 
@@ -114,9 +92,10 @@ function notFinished(
   const { code, details } = error
   // What is no code may be any text of the callback's URL.
   const [reason] = /^[a-z_]{1,64}$/.exec(details?.error ?? '') ?? []
-  context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason }))
+  const cause = tokenEndpointCause(context.config, error)
+  context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason, cause }))
   // Where the code was not sent, loading the page again may succeed.
-  const cookies = state && !isUnsent(error) ? [removeLogin(context, state)] : []
+  const cookies = state && !isCodeUnsent(error) ? [removeLogin(context, state)] : []
   const back = details?.returnTo ?? login?.pending.returnTo ?? '/'
   if (context.errorPath)
     return answer(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
@@ -130,11 +109,6 @@ function messageOf({ config }: BackendContext, { message, details }: AgentAuthEr
   return config.clientKind === 'confidential'
     ? `${message} If clientId names a public client, remove clientSecret: a public client has no secret.`
     : `${message} If clientId names a confidential client, set clientSecret.`
-}
-
-function isUnsent(error: unknown): boolean {
-  if (!isAgentAuthError(error) || !error.retryable) return false
-  return /^(storage_failed|lock_timeout)$/.test(error.code) || error.details?.outcome === 'not_sent'
 }
 
 function statusOfLogin(code: AgentAuthError['code']): number {

@@ -1,11 +1,13 @@
 import { isAgentAuthError } from '../../errors.ts'
 import { cookieLine } from '../cookies/cookies.ts'
 import { findSession } from '../cookies/session-cookie.ts'
+import { unreachedCause } from '../error-cause.ts'
+import type { LoggedOutEvent } from '../events.ts'
 import { isGuarded } from '../fetch-metadata.ts'
 import { ignoreOwn } from '../ignore-own.ts'
 import type { BackendContext } from '../options.ts'
 import { failed, failedWith, json } from '../responses.ts'
-import { refreshTokensOf, revokeAll } from '../revocation.ts'
+import { type EndingSession, endSession } from '../sessions/end-session.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /** `POST {basePath}/logout`: the session goes first, then the cookie; revoking the token may fail. RFC 7009. */
@@ -29,11 +31,29 @@ export async function logout(context: BackendContext, request: Request): Promise
 /** Rejects with `storage_failed` when the record may still be there; its token is revoked all the same. */
 async function end(context: BackendContext, live: LiveSession, key: string): Promise<void> {
   if (await isUnknown(live)) return
-  const tokens = context.revocationEndpoint ? await refreshTokensOf(context, live, key) : []
+  const { revocationEndpoint } = context
+  const ending = revocationEndpoint ? await endSession(context, live, key) : undefined
   try {
-    await live.session.signOut()
+    await (ending?.signedOut ?? live.session.signOut())
   } finally {
-    context.emit({ type: 'logged_out', ...(await revokeAll(context, tokens)) })
+    const result: RevocationResult = ending ? await revokeAll(context, ending) : { revocation: 'off' }
+    context.emit({ type: 'logged_out', ...result })
+  }
+}
+
+type RevocationResult = Pick<LoggedOutEvent, 'revocation' | 'cause'>
+
+/** Returns `failed` also without a token, because one that could not be read may be valid. */
+async function revokeAll(context: BackendContext, ending: EndingSession): Promise<RevocationResult> {
+  try {
+    // Loaded at the first logout, so that the start does not wait for it.
+    const { revoke } = await import('../sessions/revocation-request.ts')
+    const revoked = await Promise.all(ending.refreshTokens.map((token) => revoke(context, token)))
+    const isDone = revoked.length > 0 && revoked.every(Boolean) && ending.otherTokens === 'none'
+    return { revocation: isDone ? 'done' : 'failed' }
+  } catch (error) {
+    const cause = unreachedCause(error, context.revocationEndpoint as string, 'revocationEndpoint')
+    return { revocation: 'failed', cause }
   }
 }
 

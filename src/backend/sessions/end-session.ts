@@ -1,39 +1,76 @@
-import { decodeRecord, isRecord, sessionName } from '../session/record.ts'
-import { readOr } from '../session/save.ts'
-import { sessionStore } from '../session/store.ts'
-import { causeOf } from './error-cause.ts'
-import type { LoggedOutEvent } from './events.ts'
-import type { BackendContext } from './options.ts'
-import type { LiveSession } from './sessions/live-sessions.ts'
+import { attempted } from '../../internal/timeouts.ts'
+import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
+import { readOr } from '../../session/save.ts'
+import { sessionStore } from '../../session/store.ts'
+import type { BackendContext } from '../options.ts'
+import type { LiveSession } from './live-sessions.ts'
+import type { SessionRecords } from './session-records.ts'
+import type { LockedStorage } from './watched-storage.ts'
 
-/**
- * The refresh tokens of a session that may be valid: the one that the store did not take, and the one in the store. Where
- * that cannot be read, the one this process saw last stands for it.
- */
-export async function refreshTokensOf(
-  { config, sessions }: BackendContext,
-  { records }: LiveSession,
-  key: string,
-): Promise<string[]> {
-  const name = sessionName(config, key)
-  const { owed, last } = records
-  const stored = (await readOr(sessionStore(sessions, name), undefined)) ?? decodeRecord(name, last)
-  const found = [decodeRecord(name, owed), stored].map((one) => (isRecord(one) ? one.tokens.refreshToken : undefined))
-  return [...new Set(found)].filter((token) => token !== undefined)
+/** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
+const maxRefreshWaitMs = 1_000
+
+/** A session that has begun to end. */
+export interface EndingSession {
+  /** Settles as `signOut` of a session does. */
+  readonly signedOut: Promise<void>
+  /** The refresh tokens that may be valid. */
+  readonly refreshTokens: readonly string[]
+  /** `possible`: a refresh did not end in time, so that the service may have issued a token that was not read. */
+  readonly otherTokens: 'none' | 'possible'
 }
 
-/** `failed` also without a token, since one that could not be read may be valid; `off` without an endpoint. */
-export async function revokeAll(
-  context: BackendContext,
-  tokens: readonly string[],
-): Promise<Pick<LoggedOutEvent, 'revocation' | 'cause'>> {
-  if (!context.revocationEndpoint) return { revocation: 'off' }
+/**
+ * Signs the session out behind the refresh that is in progress in any process, because that refresh replaces the token to
+ * revoke. Resolves when the record is removed, or with a rejected `signedOut`.
+ */
+export async function endSession(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
+  const { config, sessions } = context
+  const name = sessionName(config, key)
+  const store = sessionStore(sessions, name)
+  const release = await lockWithin(sessions, name, maxRefreshWaitMs)
   try {
-    // Loaded at the first logout, so that the start does not wait for it.
-    const { revoke } = await import('./revocation-request.ts')
-    const revoked = await Promise.all(tokens.map((token) => revoke(context, token)))
-    return { revocation: revoked.length > 0 && revoked.every(Boolean) ? 'done' : 'failed' }
-  } catch (error) {
-    return { revocation: 'failed', cause: causeOf(error) }
+    const stored = await readOr(store, undefined)
+    const refreshTokens = refreshTokensOf(name, live.records, stored)
+    const signedOut = live.session.signOut()
+    // It rejects while the lock is held, before the caller can wait for it.
+    signedOut.catch(() => {})
+    // The record is gone before the lock is free, because the next owner would refresh it.
+    if (release && stored && isRecord(stored)) await attempted(() => store.remove())
+    return { signedOut, refreshTokens, otherTokens: release ? 'none' : 'possible' }
+  } finally {
+    release?.()
   }
+}
+
+/**
+ * Returns the refresh token of the record that could not be saved, and that of the storage. If the storage cannot be read,
+ * the record that this process read last stands in.
+ */
+function refreshTokensOf(name: string, { owed, last }: SessionRecords, stored: Stored | undefined): string[] {
+  const records = [decodeRecord(name, owed), stored ?? decodeRecord(name, last)]
+  const tokens = records.map((record) => (isRecord(record) ? record.tokens.refreshToken : undefined))
+  return [...new Set(tokens)].filter((token) => token !== undefined)
+}
+
+/** Resolves to what frees the lock, or to undefined if it was not acquired in time or the storage failed. */
+function lockWithin(sessions: LockedStorage, name: string, timeoutMs: number): Promise<(() => void) | undefined> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  return new Promise((resolve) => {
+    const giveUp = (): void => {
+      clearTimeout(timer)
+      resolve(undefined)
+      waiting.abort()
+    }
+    const timer = setTimeout(giveUp, timeoutMs)
+    const hold = (): Promise<void> =>
+      new Promise((release) => {
+        clearTimeout(timer)
+        // A storage may grant the lock although the signal has fired.
+        if (signal.aborted) release()
+        else resolve(release)
+      })
+    sessions.withLock(name, hold, { signal }).catch(giveUp)
+  })
 }

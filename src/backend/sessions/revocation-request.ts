@@ -1,7 +1,7 @@
 import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
-import { discardBody } from '../internal/discard-body.ts'
-import { withDeadline } from '../internal/timeouts.ts'
-import type { BackendContext } from './options.ts'
+import { discardBody } from '../../internal/discard-body.ts'
+import { withDeadline } from '../../internal/timeouts.ts'
+import type { BackendContext } from '../options.ts'
 
 /** For all tokens of one logout together. */
 const revocationTimeoutMs = 2_000

@@ -4,14 +4,14 @@ import type { TokenStorage } from '../../storage/token-storage.ts'
 import { causeOf } from '../error-cause.ts'
 import type { BackendEvent, StorageOperation } from '../events.ts'
 
+/** A storage with a lock. */
+export type LockedStorage = TokenStorage & Required<Pick<TokenStorage, 'withLock'>>
+
 /**
  * The storage, with an event for each operation that fails: a session reports only that it goes on from memory, since the
  * error may quote the record.
  */
-export function watchedStorage(
-  sessions: TokenStorage,
-  emit: (event: BackendEvent) => void,
-): TokenStorage & Required<Pick<TokenStorage, 'withLock'>> {
+export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEvent) => void): LockedStorage {
   function failed(operation: StorageOperation, error: unknown): never {
     emit({ type: 'storage_error', operation, cause: causeOf(error) })
     throw error

@@ -1,0 +1,50 @@
+import { isAgentAuthError } from '../../errors.ts'
+
+/** How many failed logins one process remembers. */
+const maxFailures = 256
+
+/** Finishes each login of this process once, by the state of the login. */
+export interface LoginAttempts {
+  /**
+   * Runs the task, or waits for the one of the same login that is in progress. If an earlier one failed after its code was
+   * sent, rejects with that error, so that no code is sent twice. RFC 6749 section 4.1.2.
+   */
+  run(state: string, task: () => Promise<void>): Promise<void>
+}
+
+export function loginAttempts(): LoginAttempts {
+  const inFlight = new Map<string, Promise<void>>()
+  const failures = new Map<string, unknown>()
+
+  async function start(state: string, task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      if (!isCodeUnsent(error)) remember(state, error)
+      throw error
+    } finally {
+      inFlight.delete(state)
+    }
+  }
+
+  function remember(state: string, error: unknown): void {
+    failures.set(state, error)
+    const [oldest = state] = failures.keys()
+    if (failures.size > maxFailures) failures.delete(oldest)
+  }
+
+  return {
+    async run(state, task) {
+      if (failures.has(state)) throw failures.get(state)
+      const running = inFlight.get(state) ?? start(state, task)
+      inFlight.set(state, running)
+      return running
+    },
+  }
+}
+
+/** Returns whether a login failed before its code was sent, so that loading the callback again may succeed. */
+export function isCodeUnsent(error: unknown): boolean {
+  if (!isAgentAuthError(error) || !error.retryable) return false
+  return /^(storage_failed|lock_timeout)$/.test(error.code) || error.details?.outcome === 'not_sent'
+}
