@@ -67,15 +67,30 @@ test('S-020 an account that exists waits in the same line as one that does not',
   await Promise.all(all)
 })
 
-test('S-021 browsers that signed in before have a line of their own, which goes first', async () => {
+test('S-021 browsers that signed in before have a line of their own, and go first where one of them runs at most', async () => {
   const strangers = attempts(40)
   const known = attempts(33, 'device')
   expect(await known.at(-1)).toBe('busy')
   const renewed = passwords.hash('a-new-password')
   while (running.length > 0) await endOne()
   await Promise.all([...strangers, ...known, renewed])
-  expect(begun.slice(0, 4)).toEqual(['stranger 0', 'stranger 1', 'a-new-password', 'device 0'])
-  expect(begun.indexOf('device 31')).toBeLessThan(begun.indexOf('stranger 2'))
+  expect(begun.slice(0, 3)).toEqual(['stranger 0', 'stranger 1', 'a-new-password'])
+  expect(begun.slice(3, 7)).toEqual(['device 0', 'stranger 2', 'device 1', 'stranger 3'])
+})
+
+test('S-021 browsers of two accounts that try without a pause leave every other turn to strangers', async () => {
+  const known = ['first', 'second'].flatMap((account) =>
+    [0, 1, 2, 3, 4].map((turn) => passwords.verify(`${account} ${turn}`, undefined, { lane: 'device', account })),
+  )
+  await setImmediate()
+  expect(begun).toEqual(['first 0', 'second 0'])
+  const strangers = attempts(3)
+  await endOne()
+  expect(begun.slice(2)).toEqual(['stranger 0'])
+  while (running.length > 0) await endOne()
+  await Promise.all([...known, ...strangers])
+  expect(begun.filter((password) => password.startsWith('stranger')).length).toBe(3)
+  expect(begun.indexOf('stranger 2')).toBeLessThan(8)
 })
 
 test('S-089 what waits is dropped at the end, and nothing waits any more', async () => {

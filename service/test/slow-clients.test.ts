@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { afterEach, expect, test } from 'vitest'
 import type { HttpEnvironment } from '../src/http/environment.ts'
@@ -53,9 +52,14 @@ function connected({ socket }: Pick<SlowClient, 'socket'>): Promise<unknown> {
   })
 }
 
-async function echo(limits = usualLimits): Promise<Listener> {
+async function echo(limits = usualLimits): Promise<Listener & { readonly began: number }> {
   const listener = await listen(0, { limits })
+  let began = 0
   const app = new Hono<HttpEnvironment>()
+  app.use(async (_c, next) => {
+    began += 1
+    return next()
+  })
   app.post('/', async (c) => c.text(await c.req.text()))
   app.get('/', (c) => c.text('here'))
   app.onError((_error, c) => c.text('gone', 500))
@@ -64,7 +68,12 @@ async function echo(limits = usualLimits): Promise<Listener> {
     listener.server.closeAllConnections()
     await stop(listener.server)
   })
-  return listener
+  return {
+    ...listener,
+    get began() {
+      return began
+    },
+  }
 }
 
 async function callOnce(service: Service, token: string): Promise<number> {
@@ -133,21 +142,55 @@ test('S-085 who does not end the body in time is cut off', async () => {
   expect(slow.sent).toBeGreaterThan(10)
 })
 
-test('S-085 more connections than the cap are closed at once, and there is room again when slow ones are cut off', async () => {
-  const { url } = await echo({ ...quick, headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, mostConnections: 20 })
-  const slow = Array.from({ length: 20 }, () => {
-    const client = trickle(url, '', 100)
-    client.socket.write(`POST / HTTP/1.1\r\nHost: ${new URL(url).host}\r\nContent-Length: 100000\r\n\r\n`)
+test('S-085 connections whose body is incomplete give way, oldest first, so that they never close the host for others', async () => {
+  const rig = await echo({ ...usualLimits, mostConnectionsPerAddress: 20 })
+  const head = `POST / HTTP/1.1\r\nHost: ${new URL(rig.url).host}\r\nContent-Length: 100000\r\n\r\n`
+  const kept = trickle(rig.url, '', 60_000)
+  kept.socket.write(`GET / HTTP/1.1\r\nHost: ${new URL(rig.url).host}\r\n\r\n`)
+  await once(kept.socket, 'data')
+  const slow: SlowClient[] = []
+  for (let index = 0; index < 19; index += 1) {
+    const client = trickle(rig.url, '', 60_000)
+    client.socket.write(head)
+    slow.push(client)
+    await expect.poll(() => rig.began).toBe(index + 2)
+  }
+  for (let call = 0; call < 3; call += 1) {
+    const answer = await exchangeBytes(
+      rig.url,
+      ['POST / HTTP/1.1', `Host: ${new URL(rig.url).host}`, 'Content-Length: 4'],
+      'here',
+    )
+    expect(statusOf(answer)).toBe(200)
+  }
+  // The idle connection gave way first, and each call leaves its own place to the next.
+  const isGone = (): boolean[] => [kept, ...slow].map(({ socket }) => socket.destroyed)
+  await expect.poll(isGone).toEqual([true, ...slow.map(() => false)])
+  const more = Array.from({ length: 3 }, () => trickle(rig.url, '', 60_000))
+  for (const client of more) client.socket.write(head)
+  await expect.poll(() => isGone().slice(0, 4)).toEqual([true, true, true, false])
+  expect(more.map(({ socket }) => socket.destroyed)).toEqual([false, false, false])
+})
+
+test('S-085 A-47 with 1,000 incomplete bodies at the token endpoint, requests of others are answered', async () => {
+  const service = await startService()
+  cleanups.push(() => service.close())
+  const { host } = new URL(service.authUrl)
+  const head = ['POST /auth/v1/token?grant_type=authorization_code HTTP/1.1', `Host: ${host}`]
+  const type = 'Content-Type: application/x-www-form-urlencoded'
+  const slow = Array.from({ length: 1_000 }, () => {
+    const client = open(service.authUrl)
+    client.on('error', () => {}).resume()
+    client.write([...head, type, 'Content-Length: 1000', '', 'code='].join('\r\n'))
+    cleanups.push(() => client.destroy())
     return client
   })
-  await Promise.all(slow.map(connected))
-  await pause(100)
-  const beyond = trickle(url, '', 60_000)
-  expect(await beyond.answer).toBe('')
-  await Promise.all(slow.map(({ answer }) => answer))
-  const answer = await exchangeBytes(url, ['GET / HTTP/1.1', `Host: ${new URL(url).host}`])
-  expect(statusOf(answer)).toBe(200)
-})
+  await Promise.all(slow.map((socket) => connected({ socket })))
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => exchangeBytes(service.authUrl, [...head, type, 'Content-Length: 6'], 'code=a')),
+  )
+  expect(answers.map(statusOf)).toEqual(answers.map(() => 401))
+}, 60_000)
 
 test('S-085 the limits of a started service are those of the requirement, and its listener has them', async () => {
   expect(usualLimits).toEqual({

@@ -1,6 +1,6 @@
 /**
  * Who a slow hash is for. `own` is a hash that the service stores; it always gets its turn. `device` is an attempt from a
- * browser that signed in to this account before; it goes before a `stranger`'s (A-70).
+ * browser that signed in to this account before; it goes before a `stranger`'s, unless another one runs already (A-70).
  */
 export type HashPlace = { lane: 'own' } | AttemptPlace
 
@@ -16,10 +16,12 @@ export interface HashLine {
   drop(): void
 }
 
-interface Waiting {
-  /** Of two with one key, one runs at a time. */
-  key: string | undefined
-  take(turn: 'go' | 'busy'): void
+interface Turn {
+  readonly lane: HashPlace['lane']
+  /** Of two attempts in one lane with one account, one runs at a time. */
+  readonly account: string | undefined
+  begin(): void
+  drop(): void
 }
 
 /** As many as leave half of the four threads of Node's pool to others (A-70). */
@@ -36,50 +38,60 @@ export const mostHashesWaitingPerAccount = 4
  * An account takes a part of it alone: otherwise one user's right password, sent again and again, would keep out all others.
  */
 export function createHashLine(): HashLine {
-  const lanes: Record<HashPlace['lane'], Waiting[]> = { own: [], device: [], stranger: [] }
-  const runningKeys = new Set<string | undefined>()
-  let running = 0
+  const lanes: Record<HashPlace['lane'], Turn[]> = { own: [], device: [], stranger: [] }
+  const running = new Set<Turn>()
   let isDropped = false
 
-  async function takeTurn(lane: HashPlace['lane'], key: string | undefined): Promise<'go' | 'busy'> {
-    if (key !== undefined && (isDropped || isFull(lanes[lane], key))) return 'busy'
-    const turn = new Promise<'go' | 'busy'>((take) => lanes[lane].push({ key, take }))
-    fill()
-    return turn
-  }
   function fill(): void {
-    while (running < mostHashesAtOnce) {
-      const next = takeNext(lanes.own) ?? takeNext(lanes.device) ?? takeNext(lanes.stranger)
+    while (running.size < mostHashesAtOnce) {
+      const next = takeNext()
       if (next === undefined) return
-      running += 1
-      if (next.key !== undefined) runningKeys.add(next.key)
-      next.take('go')
+      running.add(next)
+      next.begin()
     }
   }
-  function takeNext(lane: Waiting[]): Waiting | undefined {
-    const index = lane.findIndex(({ key }) => !runningKeys.has(key))
-    return index < 0 ? undefined : lane.splice(index, 1)[0]
+  /** While a browser's attempt runs, strangers come first: browsers of two accounts would otherwise take every turn. */
+  function takeNext(): Turn | undefined {
+    const isDeviceRunning = [...running].some(({ lane }) => lane === 'device')
+    const attempts = isDeviceRunning ? [lanes.stranger, lanes.device] : [lanes.device, lanes.stranger]
+    for (const lane of [lanes.own, ...attempts]) {
+      const index = lane.findIndex((turn) => ![...running].some((other) => isSameAccount(turn, other)))
+      if (index >= 0) return lane.splice(index, 1)[0]
+    }
+    return undefined
+  }
+  function takeTurn(lane: HashPlace['lane'], account: string | undefined): Promise<Turn | 'busy'> {
+    return new Promise((resolve) => {
+      const turn: Turn = { lane, account, begin: () => resolve(turn), drop: () => resolve('busy') }
+      lanes[lane].push(turn)
+      fill()
+    })
   }
   return {
     async run(place, work) {
-      const key = place.lane === 'own' ? undefined : `${place.lane} ${place.account}`
-      if ((await takeTurn(place.lane, key)) === 'busy') return 'busy'
+      const account = place.lane === 'own' ? undefined : place.account
+      if (account !== undefined && (isDropped || isFull(lanes[place.lane], account))) return 'busy'
+      const turn = await takeTurn(place.lane, account)
+      if (turn === 'busy') return 'busy'
       try {
         return await work()
       } finally {
-        running -= 1
-        runningKeys.delete(key)
+        running.delete(turn)
         fill()
       }
     },
     drop() {
       isDropped = true
-      for (const { take } of [...lanes.device.splice(0), ...lanes.stranger.splice(0)]) take('busy')
+      for (const turn of [...lanes.device.splice(0), ...lanes.stranger.splice(0)]) turn.drop()
     },
   }
 }
 
-function isFull(lane: Waiting[], key: string): boolean {
-  const sameKey = lane.filter((waiting) => waiting.key === key)
-  return lane.length >= mostHashesWaiting || sameKey.length >= mostHashesWaitingPerAccount
+function isSameAccount(one: Turn, other: Turn): boolean {
+  return one.account !== undefined && one.account === other.account && one.lane === other.lane
+}
+
+function isFull(lane: Turn[], account: string): boolean {
+  const sameAccount = lane.filter((turn) => turn.account === account)
+  return lane.length >= mostHashesWaiting || sameAccount.length >= mostHashesWaitingPerAccount
 }

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface ConnectionLimits {
@@ -23,17 +23,21 @@ interface Connection {
   readonly address: string | undefined
   /** The requests that wait, in their order; the first one is being answered. */
   readonly turns: (() => void)[]
+  /** The request that arrived last. */
+  latest: IncomingMessage | undefined
   /** What had been read when the last answer was complete; undefined before that. */
   bytesAtAnswer: number | undefined
 }
 
 /** Bounds what connections can hold, and for how long (S-085, A-47). */
 export function watchConnections(server: Server, limits: ConnectionLimits): Connections {
+  // In the order of the last request, or of the connection if it sent no request yet.
   const open = new Map<Socket, Connection>()
 
   server.on('connection', (socket: Socket) => {
-    const connection: Connection = { socket, address: socket.remoteAddress, turns: [], bytesAtAnswer: undefined }
-    if (!makeRoom(connection.address)) return socket.destroy()
+    const address = socket.remoteAddress
+    if (!makeRoom(address)) return socket.destroy()
+    const connection: Connection = { socket, address, turns: [], latest: undefined, bytesAtAnswer: undefined }
     open.set(socket, connection)
     socket.once('close', () => {
       open.delete(socket)
@@ -52,17 +56,16 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
     for (const connection of open.values()) if (isIdle(connection)) connection.socket.destroy()
   }
 
-  /** Drops a connection that no request is answered on, when there are too many. */
+  /** Drops a connection that no whole request is answered on, when there are too many. */
   function makeRoom(address: string | undefined): boolean {
     if (open.size < Math.min(limits.mostConnections, limits.mostConnectionsPerAddress)) return true
     const sameAddress = [...open.values()].filter((connection) => connection.address === address)
     if (sameAddress.length >= limits.mostConnectionsPerAddress) return dropOne(sameAddress)
     return open.size < limits.mostConnections || dropOne([...open.values()])
   }
-  /** The oldest of those without a whole request yet, else the oldest that was answered. */
+  /** The oldest one: an order by state would let new connections, whose headers are on the way, push out each other. */
   function dropOne(connections: Connection[]): boolean {
-    const unused = connections.filter(({ socket, turns }) => turns.length === 0 && socket.writableLength === 0)
-    const dropped = unused.find(({ bytesAtAnswer }) => bytesAtAnswer === undefined) ?? unused[0]
+    const dropped = connections.find((connection) => !isBeingAnswered(connection))
     dropped?.socket.destroy()
     if (dropped !== undefined) open.delete(dropped.socket)
     return dropped !== undefined
@@ -79,6 +82,9 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
       const { socket } = outgoing.req
       const connection = open.get(socket)
       if (connection === undefined) return 'gone'
+      open.delete(socket)
+      open.set(socket, connection)
+      connection.latest = outgoing.req
       const { turns } = connection
       if (turns.length >= limits.mostPipelined) {
         socket.destroy()
@@ -105,4 +111,9 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
 /** Nothing is being answered, sent or received. */
 function isIdle({ socket, turns, bytesAtAnswer }: Connection): boolean {
   return turns.length === 0 && socket.writableLength === 0 && socket.bytesRead === bytesAtAnswer
+}
+
+/** A whole request has arrived and is not answered, or its answer is not sent. A request without its body is not whole. */
+function isBeingAnswered({ socket, turns, latest }: Connection): boolean {
+  return turns.length > 1 || socket.writableLength > 0 || (turns.length === 1 && latest?.complete === true)
 }
