@@ -20,6 +20,7 @@ const names = [
   '005-search-text',
   '006-names-as-sent',
   '007-requests-by-session',
+  '008-carried-requests',
 ]
 
 let location: { dataFile: string | undefined; databaseUrl: string | undefined }
@@ -83,6 +84,7 @@ test('issue: data of an earlier version is brought up to date', async () => {
     await sql`delete from kysely_migration where name >= '003'`.execute(db)
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     for (const name of [...searchIndexes, 'requests_by_session']) await db.schema.dropIndex(name).execute()
+    await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
   })
   expect(await done()).toEqual(names)
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
@@ -99,6 +101,7 @@ test('A-23 what earlier versions wrote is found like what this one writes', asyn
     await sql`update parent_agents set search_text = ${'ας\nας\nας\none\ntwo'}`.execute(db)
     await sql`delete from kysely_migration where name >= '005'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
+    await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     return now
   })
@@ -115,6 +118,7 @@ test('A-17 names of earlier versions are returned as they were, and their text i
     await sql`update parent_agents set search_text = ${'ας\nας\nας\ncafe\u0301'}`.execute(db)
     await sql`delete from kysely_migration where name >= '006'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
+    await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
   })
   const search = {

@@ -103,3 +103,79 @@ test('S-014 A-48 a request that was decided stays decided, however many requests
   expect((await signIn(browser, page)).status).toBe(400)
   expect((await approve(browser, consentPage)).status).toBe(400)
 })
+
+const deny = (browser: Browser, page: Page): Promise<Page> => browser.submit(page, consentPath, { decision: 'deny' })
+
+test('S-085 A-48 a signed-in user whose tenant has not approved the client leaves no request behind', async () => {
+  const browser = new Browser(service.fetch)
+  await service.dev.setAccess({ approval: { 'Demo public': 'unapproved' } })
+  const refused = await signIn(browser, await ask(browser))
+  expect(new URL(refused.next ?? '').searchParams.get('error')).toBe('unauthorized_client')
+  for (let request = 0; request < 5; request += 1) {
+    expect(new URL((await ask(browser)).next ?? '').searchParams.get('error')).toBe('unauthorized_client')
+  }
+  expect(await rows()).toBe(0)
+})
+
+test('S-085 A-48 a user who decides again and again leaves no request behind but the one that the sign-in page carried', async () => {
+  const browser = new Browser(service.fetch)
+  const first = await signIn(browser, await ask(browser, 'state-of-the-page'))
+  expect(new URL((await deny(browser, first)).next ?? '').searchParams.get('error')).toBe('access_denied')
+  for (const decide of [deny, approve, deny, approve]) await decide(browser, await ask(browser))
+  const left = await assembly.context.store.db.selectFrom('authorization_requests').selectAll().execute()
+  expect(left).toHaveLength(1)
+  // Only what keeps the page from being used again is left of it.
+  expect(left[0]).toMatchObject({ redirect_uri: '', state: null, session_hash: null, consent_hash: null })
+})
+
+test('S-014 A-48 the consent form takes no request that a sign-in page carries, so that each one costs a password', async () => {
+  const browser = new Browser(service.fetch)
+  const carried = (await ask(browser)).hidden(signInPath).request ?? ''
+  const consentPage = await signIn(browser, await ask(browser))
+  const before = await rows()
+  const page = await browser.submit(consentPage, consentPath, { request: carried, decision: 'deny' })
+  expect([page.status, await rows()]).toEqual([400, before])
+  expect(page.html).toContain('start again')
+})
+
+test('S-014 a page from before a reset is too old: its request may have been decided', async () => {
+  const browser = new Browser(service.fetch)
+  const page = await ask(browser)
+  const consentPage = await signIn(browser, page)
+  expect((await approve(browser, consentPage)).next).toContain('code=')
+  await service.dev.reset()
+  const again = await signIn(browser, page)
+  expect([again.status, await rows()]).toEqual([400, 0])
+  expect(again.html).toContain('start again')
+  expect((await approve(browser, consentPage)).status).toBe(400)
+  // A request that begins after the reset is as good as before.
+  expect((await approve(browser, await signIn(browser, await ask(browser)))).next).toContain('code=')
+})
+
+test('S-014 a page whose client a reset has removed is too old', async () => {
+  const { db } = assembly.context.store
+  const own = {
+    id: 'app_of_a_page',
+    tenant_id: 'tenant-a',
+    name: 'Own',
+    kind: 'public' as const,
+    active: 1 as const,
+    position: 9,
+  }
+  const { tenant_id } = await db.selectFrom('clients').select('tenant_id').executeTakeFirstOrThrow()
+  await db
+    .insertInto('clients')
+    .values({ ...own, tenant_id })
+    .execute()
+  const redirectUri = 'https://own.example/callback'
+  await db
+    .insertInto('client_redirect_uris')
+    .values({ client_id: own.id, redirect_uri: redirectUri, position: 0 })
+    .execute()
+  const browser = new Browser(service.fetch)
+  const { url } = authorizeUrl(service, { parameters: { client_id: own.id, redirect_uri: redirectUri } })
+  const page = await browser.get(url)
+  await service.dev.reset()
+  const late = await signIn(browser, page)
+  expect([late.status, late.html.includes('start again')]).toEqual([400, true])
+})

@@ -4,7 +4,7 @@ import { unapprovedText } from '../token/oauth-error.ts'
 import { matchesRegistered } from './redirect-uris.ts'
 
 /** What a verified client asked for. `refusal` is the error that goes back to its redirect URI (S-004, A-28). */
-export interface AskedFor {
+export interface AuthorizationRequest {
   redirectUri: string
   scope: string
   state: string | null
@@ -25,10 +25,10 @@ export function verifiedRedirectUri(query: Query, client: RegisteredClient): str
   return client.redirectUris.some((registered) => matchesRegistered(sent, registered, client.kind)) ? sent : undefined
 }
 
-export function readAskedFor(
+export function readAuthorizationRequest(
   query: Query,
   { client, redirectUri }: { client: ClientRecord; redirectUri: string },
-): AskedFor {
+): AuthorizationRequest {
   const state = query.count('state') > 1 ? undefined : query.get('state')
   const refusal = findRefusal(query, client) ?? null
   return {

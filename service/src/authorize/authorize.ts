@@ -5,20 +5,18 @@ import { parseQuery } from '../http/query.ts'
 import { ensureBrowser } from '../sign-in/cookies.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
 import { showSignIn } from '../sign-in/views/sign-in.tsx'
-import { requestLifeMs, saveRequest } from '../store/tables/authorization-requests.ts'
+import { requestLifeMs } from '../store/tables/authorization-requests.ts'
 import { clientRegistryOf } from '../store/tables/client-registry.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
-import type { AskedFor } from './authorization-request.ts'
-import { readAskedFor, verifiedRedirectUri } from './authorization-request.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import { readAuthorizationRequest, verifiedRedirectUri } from './authorization-request.ts'
 import { approveAtOnce, findAutomaticPerson } from './automatic-approval.ts'
+import type { CarriedRequest } from './carried-request.ts'
+import { encryptRequest, rowOf } from './carried-request.ts'
 import { askConsent } from './consent.ts'
-import { callbackUrl } from './redirect-uris.ts'
-import { sendBack } from './send-back.ts'
 import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
-import type { WaitingRequest } from './waiting-request.ts'
-import { encryptRequest, storedFrom } from './waiting-request.ts'
 
 const unknownClient = 'The application that sent you here is not known (client_id).'
 const newIds = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
@@ -40,37 +38,31 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
     const fixes = unregisteredFix({ sent, client, clients, authUrl: config.authUrl })
     return showError(c, 400, unregisteredText(sent), fixes)
   }
-  return begin(c, client, readAskedFor(query, { client, redirectUri }))
+  return begin(c, client, readAuthorizationRequest(query, { client, redirectUri }))
 }
 
-async function begin(c: Context<HttpEnvironment>, client: ClientRecord, asked: AskedFor): Promise<Response> {
+async function begin(
+  c: Context<HttpEnvironment>,
+  client: ClientRecord,
+  asked: AuthorizationRequest,
+): Promise<Response> {
   const person = await findAutomaticPerson(c)
   if (person !== undefined) return approveAtOnce(c, { clientId: client.id, asked, person })
   const signedIn = await readSignedIn(c)
-  if (signedIn !== undefined && asked.refusal !== null) {
-    return sendBack(c, callbackUrl(asked.redirectUri, { error: asked.refusal }, asked.state))
-  }
-  const waiting = waitingRequest(c, client.id, asked)
+  const carried = carriedRequest(c, client.id, asked)
   if (signedIn === undefined) {
-    const request = encryptRequest(c.get('service').keys, waiting)
-    return showSignIn(c, { request, status: 200 })
+    return showSignIn(c, { request: await encryptRequest(c.get('service'), carried), status: 200 })
   }
-  const request = storedFrom(waiting)
-  await saveRequest(c.get('service').store.db, request)
-  return askConsent(c, { id: waiting.id, request, signedIn, client })
+  const request = { ...rowOf(carried), carried: 0 as const }
+  return askConsent(c, { id: carried.id, request, kept: 'on-page', signedIn, client })
 }
 
-function waitingRequest(c: Context<HttpEnvironment>, clientId: string, asked: AskedFor): WaitingRequest {
-  const { redirectUri, scope, state, codeChallenge, refusal } = asked
+function carriedRequest(c: Context<HttpEnvironment>, clientId: string, asked: AuthorizationRequest): CarriedRequest {
   return {
+    ...asked,
     id: randomSecret(),
     browserHash: hashToken(ensureBrowser(c)),
     clientId,
-    redirectUri,
-    scope,
-    state,
-    codeChallenge,
-    refusal,
     expiresMs: c.get('service').clock.nowMs() + requestLifeMs,
   }
 }

@@ -5,7 +5,7 @@ import { findApproval } from '../store/tables/clients.ts'
 import { saveCode } from '../store/tables/codes.ts'
 import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail } from '../store/tables/people.ts'
-import type { AskedFor } from './authorization-request.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
 import { refusalFields } from './authorization-request.ts'
 import { callbackUrl } from './redirect-uris.ts'
 import { sendBack } from './send-back.ts'
@@ -21,7 +21,7 @@ export async function findAutomaticPerson(c: Context<HttpEnvironment>): Promise<
 /** Straight back to the client: every rule of the request and of approval holds, only the two pages are left out. */
 export async function approveAtOnce(
   c: Context<HttpEnvironment>,
-  { clientId, asked, person }: { clientId: string; asked: AskedFor; person: PersonRecord },
+  { clientId, asked, person }: { clientId: string; asked: AuthorizationRequest; person: PersonRecord },
 ): Promise<Response> {
   const { store, clock, config, journal } = c.get('service')
   const { redirectUri, state } = asked

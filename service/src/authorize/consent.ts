@@ -1,28 +1,32 @@
 import type { Context } from 'hono'
 import { hashToken, randomSecret, randomToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { StoredFormPost } from '../http/form.ts'
-import { readFormPost, storeRequest } from '../http/form.ts'
 import type { SignedIn } from '../sign-in/sign-in-session.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
 import { showSignIn } from '../sign-in/views/sign-in.tsx'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import type { AuthorizationRequest } from '../store/tables/authorization-requests.ts'
-import { bindConsent, closeRequest, decideRequest, dropOldRequests } from '../store/tables/authorization-requests.ts'
+import type { AuthorizationRequestRow } from '../store/tables/authorization-requests.ts'
+import {
+  bindConsent,
+  closeRequest,
+  decideRequest,
+  dropOldRequests,
+  saveRequest,
+} from '../store/tables/authorization-requests.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findApproval, findClient } from '../store/tables/clients.ts'
 import { saveCode } from '../store/tables/codes.ts'
 import { showError } from '../ui/error.tsx'
 import { refusalFields } from './authorization-request.ts'
 import { callbackUrl } from './redirect-uris.ts'
+import type { RequestForm } from './request-form.ts'
+import { readRequestForm, showTooOld } from './request-form.ts'
 import { sendBack } from './send-back.ts'
 import { showConsent } from './views/consent.tsx'
 import { showContinue } from './views/continue.tsx'
 
-interface Asking {
-  id: string
-  request: AuthorizationRequest
+interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
   signedIn: SignedIn
   /** Present if the browser posted the sign-in form, whose page allows no redirect to the application. */
   from?: 'sign-in form'
@@ -30,44 +34,53 @@ interface Asking {
   client?: ClientRecord
 }
 
-/** Shows the consent page, or sends the request's error back now that somebody is signed in. Always asks. */
+/** Shows the consent page, or sends the request's error back now that the user is signed in. Always asks. */
 export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): Promise<Response> {
-  const { store, clock } = c.get('service')
-  const { id, request, signedIn } = asking
+  const { store } = c.get('service')
+  const { id, request, kept, signedIn } = asking
   const client = asking.client ?? (await findClient(store.db, request.client_id))
-  const tenantId = signedIn.person.tenantId
-  const refusal = refusalFields(request.refusal, await findApproval(store.db, request.client_id, tenantId))
-  if (client === undefined || refusal !== undefined) {
-    await closeRequest(store.db, request.id_hash, clock.nowMs())
-    const url = callbackUrl(request.redirect_uri, refusal ?? { error: 'server_error' }, request.state)
-    return asking.from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
-  }
+  if (client === undefined) return showTooOld(c)
+  const approval = await findApproval(store.db, client.id, signedIn.person.tenantId)
+  const refusal = refusalFields(request.refusal, approval)
+  if (refusal !== undefined) return refuse(c, asking, refusal)
+  if (kept === 'on-page') await saveRequest(store.db, request)
   const token = randomSecret()
-  await bindConsent(store.db, {
-    idHash: request.id_hash,
-    sessionHash: signedIn.sessionHash,
-    consentHash: hashToken(token),
-  })
+  const consent = { idHash: request.id_hash, sessionHash: signedIn.sessionHash, consentHash: hashToken(token) }
+  if ((await bindConsent(store.db, consent)) === 'decided') return showTooOld(c)
   await dropOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.id_hash })
   return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirect_uri })
 }
 
-/** POST /auth/v1/consent, field decision. */
-export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
-  const sent = await readFormPost(c)
-  if (sent instanceof Response) return sent
-  const signedIn = await readSignedIn(c)
-  if (signedIn === undefined) return showSignIn(c, { request: sent.id, status: 200 })
-  const post = await storeRequest(c, sent)
-  if (post instanceof Response) return post
-  // Somebody else signed in since the page was shown: ask the person who is there now (S-015).
-  if (post.request.session_hash !== signedIn.sessionHash) return askConsent(c, { ...post, signedIn })
-  const decision = post.get('decision')
-  if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose to approve or to deny.')
-  return decision === 'approve' ? approve(c, post, signedIn) : deny(c, post, signedIn)
+/** A refused request is not stored: a client that the tenant has not approved could be asked for without end. */
+async function refuse(
+  c: Context<HttpEnvironment>,
+  { request, kept, from }: Asking,
+  refusal: Record<string, string>,
+): Promise<Response> {
+  const { store, clock } = c.get('service')
+  if (kept === 'in-database') {
+    await transact(store.db, (tx) => closeRequest(tx, request.id_hash, clock.nowMs()))
+  }
+  const url = callbackUrl(request.redirect_uri, refusal, request.state)
+  return from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
 }
 
-async function approve(c: Context<HttpEnvironment>, post: StoredFormPost, signedIn: SignedIn): Promise<Response> {
+/** POST /auth/v1/consent, field decision. */
+export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
+  const form = await readRequestForm(c)
+  if (form instanceof Response) return form
+  const signedIn = await readSignedIn(c)
+  if (signedIn === undefined) return showSignIn(c, { request: form.requestField, status: 200 })
+  // Only the sign-in form stores what its page carries, so that each stored row costs a password.
+  if (form.kept === 'on-page') return showTooOld(c)
+  // Another user signed in since the page was shown: ask the one who is signed in now (S-015).
+  if (form.request.session_hash !== signedIn.sessionHash) return askConsent(c, { ...form, signedIn })
+  const decision = form.get('decision')
+  if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose to approve or to deny.')
+  return decision === 'approve' ? approve(c, form, signedIn) : deny(c, form, signedIn)
+}
+
+async function approve(c: Context<HttpEnvironment>, post: RequestForm, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const { person } = signedIn
   const approval = await findApproval(store.db, post.request.client_id, person.tenantId)
@@ -78,15 +91,15 @@ async function approve(c: Context<HttpEnvironment>, post: StoredFormPost, signed
     if (decided === 'decided') await saveApprovedCode(c, { tx, code, request: post.request, signedIn })
     return decided
   })
-  if (result === 'refused') return usedUp(c)
+  if (result === 'refused') return showTooOld(c)
   journal.event('consent_approved', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
   return sendBack(c, callbackUrl(post.request.redirect_uri, { code }, post.request.state))
 }
 
-async function deny(c: Context<HttpEnvironment>, post: StoredFormPost, signedIn: SignedIn): Promise<Response> {
+async function deny(c: Context<HttpEnvironment>, post: RequestForm, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const result = await transact(store.db, (tx) => decide(c, { tx, post, signedIn }))
-  if (result === 'refused') return usedUp(c)
+  if (result === 'refused') return showTooOld(c)
   const { person } = signedIn
   journal.event('consent_denied', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
   return sendBack(c, callbackUrl(post.request.redirect_uri, { error: 'access_denied' }, post.request.state))
@@ -94,7 +107,7 @@ async function deny(c: Context<HttpEnvironment>, post: StoredFormPost, signedIn:
 
 function decide(
   c: Context<HttpEnvironment>,
-  { tx, post, signedIn }: { tx: Db; post: StoredFormPost; signedIn: SignedIn },
+  { tx, post, signedIn }: { tx: Db; post: RequestForm; signedIn: SignedIn },
 ): Promise<'decided' | 'refused'> {
   return decideRequest(tx, {
     idHash: post.request.id_hash,
@@ -107,7 +120,7 @@ function decide(
 /** The code is bound to everything that was verified when the request came in (S-026). */
 async function saveApprovedCode(
   c: Context<HttpEnvironment>,
-  { tx, code, request, signedIn }: { tx: Db; code: string; request: AuthorizationRequest; signedIn: SignedIn },
+  { tx, code, request, signedIn }: { tx: Db; code: string; request: AuthorizationRequestRow; signedIn: SignedIn },
 ): Promise<void> {
   const { clock, config } = c.get('service')
   await saveCode(tx, {
@@ -120,8 +133,4 @@ async function saveApprovedCode(
     scope: request.scope,
     expires_ms: clock.nowMs() + config.codeLifeMs,
   })
-}
-
-function usedUp(c: Context<HttpEnvironment>): Response | Promise<Response> {
-  return showError(c, 400, 'This page has been used. Go back to your application and start again.')
 }

@@ -4,7 +4,7 @@ import { keyedHash, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { ensureBrowser, readCookie } from '../sign-in/cookies.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
-import { readOwnForm } from '../sign-in/interaction-form.ts'
+import { readInteractionForm } from '../sign-in/interaction-form.ts'
 import type { SignedIn } from '../sign-in/sign-in-session.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
 import { showError } from '../ui/error.tsx'
@@ -35,7 +35,7 @@ export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Re
 
 /** A form of this admin's own session; without its token it could come from anywhere (S-060). */
 export async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admin; get: FormField } | Response> {
-  const get = await readOwnForm(c, mostBytes)
+  const get = await readInteractionForm(c, mostBytes)
   if (get instanceof Response) return get
   const admin = await readAdmin(c)
   if (admin instanceof Response) return admin
@@ -48,7 +48,7 @@ export function signInToken(c: Context<HttpEnvironment>): string {
 }
 
 export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormField | Response> {
-  const get = await readOwnForm(c)
+  const get = await readInteractionForm(c)
   if (get instanceof Response) return get
   const isKnown = readCookie(c, 'browser') !== undefined && sameText(get('token') ?? '', signInToken(c))
   return isKnown ? get : foreignForm(c)

@@ -1,6 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { Db } from '../store/store.ts'
+import type { ServiceKeyName } from '../store/tables/service-keys.ts'
+import { addServiceKey, findServiceKey } from '../store/tables/service-keys.ts'
 import { hashToken, randomSecret } from './secrets.ts'
 
 export interface ServiceKeys {
@@ -28,15 +30,9 @@ export async function loadKeys(db: Db): Promise<ServiceKeys> {
   }
 }
 
-async function keyNamed(db: Db, name: string, make: () => Promise<string>): Promise<string> {
-  const find = () => db.selectFrom('service_keys').select('value').where('name', '=', name).executeTakeFirst()
-  const found = await find()
-  if (found !== undefined) return found.value
-  // Two processes may start at once: the first one's key stands.
-  await db
-    .insertInto('service_keys')
-    .values({ name, value: await make() })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute()
-  return (await find())?.value ?? keyNamed(db, name, make)
+async function keyNamed(db: Db, name: ServiceKeyName, make: () => Promise<string>): Promise<string> {
+  const found = await findServiceKey(db, name)
+  if (found !== undefined) return found
+  await addServiceKey(db, name, await make())
+  return keyNamed(db, name, make)
 }

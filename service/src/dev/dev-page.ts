@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import { randomSecret, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { DevControls } from '../service.ts'
-import { readOwnForm } from '../sign-in/interaction-form.ts'
+import { readInteractionForm } from '../sign-in/interaction-form.ts'
 import { showError } from '../ui/error.tsx'
 import { actOn, doneText, effectNames } from './dev-actions.ts'
 import type { Roster } from './roster.ts'
@@ -34,7 +34,7 @@ export function serveDevPage(app: Hono<HttpEnvironment>, { dev, baseUrl, roster 
     return show(c, text === undefined ? undefined : { kind: 'done', text })
   })
   app.post('/do', async (c) => {
-    const get = await readOwnForm(c)
+    const get = await readInteractionForm(c)
     if (get instanceof Response) return get
     if (!sameText(get('token') ?? '', token)) return showError(c, 403, 'Open the page again.')
     const result = await actOn(dev, get)

@@ -1,9 +1,10 @@
 import { refuseRegistration } from '../authorize/redirect-uris.ts'
 import type { ServiceContext } from '../context.ts'
-import { keyedHash, randomId } from '../credentials/secrets.ts'
+import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { clientRegistryOf } from '../store/tables/client-registry.ts'
+import { replaceServiceKey } from '../store/tables/service-keys.ts'
 import { seedAgents } from './demo-agents.ts'
 import type { DemoClient, DemoPerson, DemoWorld } from './demo-world.ts'
 
@@ -97,7 +98,8 @@ const everyTable = [
   'tenants',
 ] as const
 
-/** Empties everything but the service's own keys. */
+/** Empties everything but the service's own keys. Requests that sign-in pages carry from before are void. */
 async function empty(tx: Db): Promise<void> {
+  await replaceServiceKey(tx, 'reset', randomSecret())
   for (const table of everyTable) await tx.deleteFrom(table).execute()
 }

@@ -11,7 +11,7 @@ export type FormField = (name: string) => string | undefined
 const usualBytes = 16 * 1_024
 
 /** Reads a form that one of our own pages posted; the answer to anything else is a page. */
-export async function readOwnForm(
+export async function readInteractionForm(
   c: Context<HttpEnvironment>,
   mostBytes: number = usualBytes,
 ): Promise<FormField | Response> {

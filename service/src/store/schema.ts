@@ -70,6 +70,8 @@ export interface AuthorizationRequestTable {
   consent_hash: string | null
   expires_ms: number
   decided_ms: number | null
+  /** 1 if a sign-in page carries the request. Its row outlives the decision, because the page may be sent again. */
+  carried: Flag
 }
 
 export interface AuthorizationCodeTable {

@@ -8,6 +8,7 @@ import { addSearchIndexes } from './004-search-indexes.ts'
 import { foldSearchText } from './005-search-text.ts'
 import { keepNamesAsSent } from './006-names-as-sent.ts'
 import { indexRequestsBySession } from './007-requests-by-session.ts'
+import { markCarriedRequests } from './008-carried-requests.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(dialect: StoreDialect): Record<string, Migration> {
@@ -24,5 +25,6 @@ export function migrations(dialect: StoreDialect): Record<string, Migration> {
     '005-search-text': { up: foldSearchText },
     '006-names-as-sent': { up: keepNamesAsSent },
     '007-requests-by-session': { up: indexRequestsBySession },
+    '008-carried-requests': { up: markCarriedRequests },
   }
 }

@@ -5,13 +5,13 @@ import { prepare } from '../engine/prepare.ts'
 import type { AuthorizationRequestTable } from '../schema.ts'
 import type { Db } from '../store.ts'
 
-export type AuthorizationRequest = Selectable<AuthorizationRequestTable>
+export type AuthorizationRequestRow = Selectable<AuthorizationRequestTable>
 
 /** A request that nobody finishes is dropped after ten minutes. */
 export const requestLifeMs: number = 10 * 60_000
 const mostDroppedAtOnce = 1_000
 
-const insertRequest = prepare((db, request: Slots<AuthorizationRequest>) =>
+const insertRequest = prepare((db, request: Slots<AuthorizationRequestRow>) =>
   db
     .insertInto('authorization_requests')
     .values({
@@ -27,12 +27,13 @@ const insertRequest = prepare((db, request: Slots<AuthorizationRequest>) =>
       consent_hash: request.consent_hash,
       expires_ms: request.expires_ms,
       decided_ms: request.decided_ms,
+      carried: request.carried,
     })
     // A sign-in page can be sent twice; what was decided meanwhile stays decided.
     .onConflict((conflict) => conflict.column('id_hash').doNothing()),
 )
 
-export async function saveRequest(db: Db, request: AuthorizationRequest): Promise<void> {
+export async function saveRequest(db: Db, request: AuthorizationRequestRow): Promise<void> {
   await insertRequest.run(db, request)
 }
 
@@ -58,10 +59,7 @@ const dropOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
     ),
 )
 
-/**
- * Keeps the newest requests of one sign-in session, this one among them, and those that were decided: the sign-in page
- * still carries such a request, and it would be stored and decided again.
- */
+/** Keeps the newest open requests of one sign-in session, this one among them. */
 export async function dropOldRequests(db: Db, old: OldRequests): Promise<void> {
   await dropOld.run(db, old)
 }
@@ -83,7 +81,7 @@ const openRequest = prepare((db, { idHash, browserHash, nowMs }: Slots<Asked>) =
 )
 
 /** An undecided request of this browser. */
-export async function findOpenRequest(db: Db, asked: Asked): Promise<AuthorizationRequest | undefined> {
+export async function findOpenRequest(db: Db, asked: Asked): Promise<AuthorizationRequestRow | undefined> {
   return openRequest.first(db, asked)
 }
 
@@ -97,18 +95,22 @@ const bind = prepare((db, { idHash, sessionHash, consentHash }: Slots<Consent>) 
   db
     .updateTable('authorization_requests')
     .set({ session_hash: sessionHash, consent_hash: consentHash })
-    .where('id_hash', '=', idHash),
+    .where('id_hash', '=', idHash)
+    .where('decided_ms', 'is', null),
 )
 
-/** Ties the request to a signed-in session and to the one token that its consent form carries. */
-export async function bindConsent(db: Db, consent: Consent): Promise<void> {
-  await bind.run(db, consent)
+/** Ties the request to a sign-in session and to the one token that its consent form carries, unless it was decided. */
+export async function bindConsent(db: Db, consent: Consent): Promise<'bound' | 'decided'> {
+  return (await bind.run(db, consent)) === 1 ? 'bound' : 'decided'
 }
+
+/** What is left of a decided request that a sign-in page carries: enough to know that it was decided. */
+const blank = { redirect_uri: '', scope: '', state: null, code_challenge: null, session_hash: null, consent_hash: null }
 
 const decide = prepare((db, { idHash, sessionHash, consentHash, nowMs }: Slots<Consent & { nowMs: number }>) =>
   db
     .updateTable('authorization_requests')
-    .set({ decided_ms: nowMs })
+    .set({ ...blank, decided_ms: nowMs })
     .where('id_hash', '=', idHash)
     .where('session_hash', '=', sessionHash)
     .where('consent_hash', '=', consentHash)
@@ -116,12 +118,23 @@ const decide = prepare((db, { idHash, sessionHash, consentHash, nowMs }: Slots<C
     .where('expires_ms', '>', nowMs),
 )
 
-/** Decides the request once; of several answers only the first finds it undecided (S-014). */
-export async function decideRequest(db: Db, consent: Consent & { nowMs: number }): Promise<'decided' | 'refused'> {
-  return (await decide.run(db, consent)) === 1 ? 'decided' : 'refused'
+const dropUncarried = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
+  db.deleteFrom('authorization_requests').where('id_hash', '=', idHash).where('carried', '=', 0),
+)
+
+/**
+ * Decides the request once; of several answers only the first finds it undecided (S-014). Takes an open transaction. The
+ * row goes, unless a sign-in page carries the request and could have it stored and decided again.
+ */
+export async function decideRequest(tx: Db, consent: Consent & { nowMs: number }): Promise<'decided' | 'refused'> {
+  if ((await decide.run(tx, consent)) !== 1) return 'refused'
+  await dropUncarried.run(tx, consent)
+  return 'decided'
 }
 
-/** Ends a request that was answered with an error before anybody was asked. */
-export async function closeRequest(db: Db, idHash: string, nowMs: number): Promise<void> {
-  await db.updateTable('authorization_requests').set({ decided_ms: nowMs }).where('id_hash', '=', idHash).execute()
+/** Ends a request that was answered with an error before the user was asked. */
+export async function closeRequest(tx: Db, idHash: string, nowMs: number): Promise<void> {
+  const closed = { ...blank, decided_ms: nowMs }
+  await tx.updateTable('authorization_requests').set(closed).where('id_hash', '=', idHash).execute()
+  await dropUncarried.run(tx, { idHash })
 }

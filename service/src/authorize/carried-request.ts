@@ -1,0 +1,60 @@
+import type { ServiceContext } from '../context.ts'
+import { hashToken, keyedHash, seal, unseal } from '../credentials/secrets.ts'
+import type { AuthorizationRequestRow } from '../store/tables/authorization-requests.ts'
+import { findServiceKey } from '../store/tables/service-keys.ts'
+
+/**
+ * An authorization request before the user has signed in. The sign-in page carries it, encrypted, so that requests of
+ * strangers take no room in the service (A-48).
+ */
+export interface CarriedRequest {
+  /** Its id once it is stored. */
+  id: string
+  browserHash: string
+  clientId: string
+  redirectUri: string
+  scope: string
+  state: string | null
+  codeChallenge: string | null
+  refusal: string | null
+  expiresMs: number
+}
+
+export async function encryptRequest(service: ServiceContext, request: CarriedRequest): Promise<string> {
+  return seal(await keyFor(service), JSON.stringify(request))
+}
+
+/** Returns undefined for text that this service did not encrypt since the last reset. */
+export async function decryptRequest(service: ServiceContext, text: string): Promise<CarriedRequest | undefined> {
+  const key = await keyFor(service)
+  try {
+    return JSON.parse(unseal(key, text)) as CarriedRequest
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the row that is stored from the sign-in on. */
+export function rowOf(request: CarriedRequest): AuthorizationRequestRow {
+  return {
+    id_hash: hashToken(request.id),
+    browser_hash: request.browserHash,
+    client_id: request.clientId,
+    redirect_uri: request.redirectUri,
+    scope: request.scope,
+    state: request.state,
+    code_challenge: request.codeChallenge,
+    refusal: request.refusal,
+    session_hash: null,
+    consent_hash: null,
+    expires_ms: request.expiresMs,
+    decided_ms: null,
+    carried: 1,
+  }
+}
+
+/** A reset removes the rows that say which requests were decided, so it also ends the pages that carry them. */
+async function keyFor({ keys, store }: ServiceContext): Promise<string> {
+  const reset = (await findServiceKey(store.db, 'reset')) ?? ''
+  return keyedHash(keys.hashKey, `authorization request ${reset}`)
+}

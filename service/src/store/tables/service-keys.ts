@@ -1,0 +1,26 @@
+import type { Db } from '../store.ts'
+
+/** `reset` is a value that each reset replaces; what was encrypted with an earlier one is void. */
+export type ServiceKeyName = 'hash' | 'signing' | 'reset'
+
+export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<string | undefined> {
+  const row = await db.selectFrom('service_keys').select('value').where('name', '=', name).executeTakeFirst()
+  return row?.value
+}
+
+/** Stores the key unless there is one of this name: of two processes that start at once, the first one's key stands. */
+export async function addServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
+  await db
+    .insertInto('service_keys')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+}
+
+export async function replaceServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
+  await db
+    .insertInto('service_keys')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
