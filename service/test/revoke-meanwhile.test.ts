@@ -1,8 +1,33 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Db } from '../src/store/store.ts'
 import { login } from './login.ts'
-import { assemble } from './start.ts'
+import { assemble, isOnPostgres } from './start.ts'
+
+const laterMs = (): number => Date.now() + 60_000
+
+/** What comes first in a token request decides how it is held up: a refresh updates its grant, a code makes a new one. */
+const grantOf = {
+  refresh: async (tx: Db, id: string) => {
+    await tx.updateTable('grants').set({ touched_ms: 1 }).where('id', '=', id).execute()
+    return id
+  },
+  'code exchange': async (tx: Db, id: string) => {
+    const { client_id, person_id, tenant_id, scope } = await tx
+      .selectFrom('grants')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    const parties = { client_id, person_id, tenant_id, scope }
+    const times = { created_ms: 1, touched_ms: 1, expires_ms: laterMs(), revoked_ms: null }
+    await tx
+      .insertInto('grants')
+      .values({ id: 'new', ...parties, ...times })
+      .execute()
+    return 'new'
+  },
+}
 
 const insert = {
   revoke: (tx: Db, grant_id: string) =>
@@ -11,7 +36,7 @@ const insert = {
       .values({
         hash: 'successor',
         grant_id,
-        idle_expires_ms: Date.now() + 60_000,
+        idle_expires_ms: laterMs(),
         used_ms: null,
         revoked_ms: null,
         successor_hash: null,
@@ -19,38 +44,55 @@ const insert = {
       })
       .execute(),
   expire: (tx: Db, grant_id: string) =>
-    tx
-      .insertInto('access_tokens')
-      .values({ hash: 'successor', grant_id, expires_ms: Date.now() + 60_000 })
-      .execute(),
+    tx.insertInto('access_tokens').values({ hash: 'successor', grant_id, expires_ms: laterMs() }).execute(),
 }
 
-test.each(['revoke', 'expire'] as const)(
-  'S-054 %s waits for a refresh that is not complete and reaches what it issues',
-  async (control) => {
-    const { service, context } = await assemble()
-    onTestFinished(service.close)
-    const { db } = context.store
-    await login(service)
-    const { id } = await db.selectFrom('grants').select('id').executeTakeFirstOrThrow()
-    let begun = (): void => {}
-    const isBegun = new Promise<void>((resolve) => {
-      begun = resolve
-    })
-    // As a refresh does: it holds its grant, then adds a token.
-    const refreshing = db.transaction().execute(async (tx) => {
-      await tx.updateTable('grants').set({ touched_ms: 1 }).where('id', '=', id).execute()
-      await insert[control](tx, id)
-      begun()
-      await pause(500)
-    })
-    await isBegun
-    await (control === 'revoke' ? service.dev.revokeRefreshTokens() : service.dev.expireAccessTokens())
-    const nowMs = service.dev.nowMs()
-    await refreshing
-    const refresh = await db.selectFrom('refresh_tokens').select('revoked_ms').execute()
-    const access = await db.selectFrom('access_tokens').select('expires_ms').execute()
-    if (control === 'revoke') expect(refresh.map(({ revoked_ms }) => revoked_ms !== null)).toEqual([true, true])
-    else expect(access.map(({ expires_ms }) => expires_ms <= nowMs)).toEqual([true, true])
-  },
-)
+function signal(): { given: Promise<void>; give: () => void } {
+  let give = (): void => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give }
+}
+
+/** Until the control waits for a lock; libSQL has one connection, so that there it waits from the start. */
+async function untilWaiting(db: Db, isOver: () => boolean): Promise<void> {
+  if (!isOnPostgres()) return setImmediate()
+  const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while (!isOver() && (await waiting.execute(db)).rows.length === 0) await setImmediate()
+}
+
+test.each([
+  ['revoke', 'refresh'],
+  ['expire', 'refresh'],
+  ['revoke', 'code exchange'],
+  ['expire', 'code exchange'],
+] as const)('S-054 %s waits for a %s that is not complete and reaches what it issues', async (control, issuer) => {
+  const { service, context } = await assemble()
+  onTestFinished(service.close)
+  const { db } = context.store
+  await login(service)
+  const { id } = await db.selectFrom('grants').select('id').executeTakeFirstOrThrow()
+  const begun = signal()
+  const mayEnd = signal()
+  const issuing = db.transaction().execute(async (tx) => {
+    await insert[control](tx, await grantOf[issuer](tx, id))
+    begun.give()
+    await mayEnd.given
+  })
+  await begun.given
+  let isOver = false
+  const controlled = (control === 'revoke' ? service.dev.revokeRefreshTokens() : service.dev.expireAccessTokens()).then(
+    () => {
+      isOver = true
+    },
+  )
+  await untilWaiting(db, () => isOver)
+  mayEnd.give()
+  await Promise.all([issuing, controlled])
+  const nowMs = service.dev.nowMs()
+  const refresh = await db.selectFrom('refresh_tokens').select('revoked_ms').execute()
+  const access = await db.selectFrom('access_tokens').select('expires_ms').execute()
+  if (control === 'revoke') expect(refresh.map(({ revoked_ms }) => revoked_ms !== null)).toEqual([true, true])
+  else expect(access.map(({ expires_ms }) => expires_ms <= nowMs)).toEqual([true, true])
+})

@@ -16,7 +16,7 @@ const sessionTokenLifeMs = 12 * 60 * 60_000
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
-  /** An update does not see what a refresh inserts meanwhile; each refresh holds its grant. */
+  /** An update does not see what a refresh or a code exchange inserts meanwhile; both write a grant first. */
   function onEveryGrant(change: (tx: Db) => Promise<void>): Promise<void> {
     return transact(store.db, async (tx) => {
       await store.lockGrants(tx)

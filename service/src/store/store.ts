@@ -12,7 +12,7 @@ export interface Store {
   readonly db: Db
   /** Until the transaction ends nothing is added that belongs to a tenant, a person, a client or a grant of now. */
   lockEverything(tx: Db): Promise<void>
-  /** Waits for every transaction on a grant, and lets none begin until this one ends. */
+  /** Waits for every transaction that writes a grant, a new one too, and lets none begin until this one ends. */
   lockGrants(tx: Db): Promise<void>
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ export async function openStore(location: StoreLocation): Promise<Store> {
   return {
     db,
     lockEverything: (tx) => lockEverything(tx, dialect),
-    lockGrants: (tx) => dialect.lockRows(tx, 'grants'),
+    lockGrants: (tx) => dialect.lockTable(tx, 'grants'),
     close: () => db.destroy(),
   }
 }

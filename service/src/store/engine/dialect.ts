@@ -12,6 +12,8 @@ export interface StoreDialect {
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
   /** Lets nobody change these rows or add others that refer to them until the transaction ends. */
   lockRows(tx: Kysely<Tables>, table: keyof Tables): Promise<void>
+  /** Lets no other transaction write to this table until the transaction ends, and waits for those that have. */
+  lockTable(tx: Kysely<Tables>, table: keyof Tables): Promise<void>
   /** Tells a planner that counts nothing by itself how many rows share the first columns of each index. */
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
 }

@@ -17,6 +17,7 @@ export function libsqlDialect(dataFile: string | undefined): StoreDialect {
     autoId: (column) => column.primaryKey().autoIncrement(),
     // Whoever writes has the whole database.
     lockRows: async () => undefined,
+    lockTable: async () => undefined,
     describeIndexes,
   }
 }

@@ -24,6 +24,9 @@ export function postgresDialect(databaseUrl: string): StoreDialect {
     lockRows: async (tx, table) => {
       await sql`select 1 from ${sql.table(table)} for update`.execute(tx)
     },
+    lockTable: async (tx, table) => {
+      await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(tx)
+    },
     // Its autovacuum counts.
     describeIndexes: async () => undefined,
   }
