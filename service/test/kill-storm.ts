@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Db } from '../src/store/store.ts'
 import { openStore } from '../src/store/store.ts'
-import { findRefreshToken } from '../src/store/tables/grants.ts'
+import { findRefreshTokenUse } from '../src/store/tables/refresh-tokens.ts'
 import type { Service, TokenAnswer } from './login.ts'
 import { authorizeUrl, clientOf, exchange, refresh } from './login.ts'
 import type { ProcessOptions, ServiceProcess } from './processes.ts'
@@ -158,8 +158,8 @@ async function checkLeaves(db: Db, report: KillReport): Promise<void> {
 }
 
 async function countUnheard(db: Db, families: Family[]): Promise<number> {
-  const tokens = await Promise.all(families.map(({ refreshToken }) => findRefreshToken(db, hashToken(refreshToken))))
-  return tokens.filter((token) => token?.used_ms != null).length
+  const uses = await Promise.all(families.map(({ refreshToken }) => findRefreshTokenUse(db, hashToken(refreshToken))))
+  return uses.filter((use) => use === 'used').length
 }
 
 /** The client's own retry: its last token gives a pair, whether the killed service had rotated it or not. */

@@ -31,13 +31,13 @@ export async function approveAtOnce(
   const code = randomToken('aac_')
   await saveCode(store.db, {
     hash: hashToken(code),
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    code_challenge: asked.codeChallenge,
-    person_id: person.id,
-    tenant_id: person.tenantId,
+    clientId,
+    redirectUri,
+    codeChallenge: asked.codeChallenge,
+    personId: person.id,
+    tenantId: person.tenantId,
     scope: asked.scope,
-    expires_ms: clock.nowMs() + config.codeLifeMs,
+    expiresMs: clock.nowMs() + config.codeLifeMs,
   })
   journal.event('consent_approved', { clientId, personId: person.id, tenant: person.tenantId })
   return sendBack(c, callbackUrl(redirectUri, { code }, state))

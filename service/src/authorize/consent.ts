@@ -125,12 +125,12 @@ async function saveApprovedCode(
   const { clock, config } = c.get('service')
   await saveCode(tx, {
     hash: hashToken(code),
-    client_id: request.client_id,
-    redirect_uri: request.redirect_uri,
-    code_challenge: request.code_challenge,
-    person_id: signedIn.person.id,
-    tenant_id: signedIn.person.tenantId,
+    clientId: request.client_id,
+    redirectUri: request.redirect_uri,
+    codeChallenge: request.code_challenge,
+    personId: signedIn.person.id,
+    tenantId: signedIn.person.tenantId,
     scope: request.scope,
-    expires_ms: clock.nowMs() + config.codeLifeMs,
+    expiresMs: clock.nowMs() + config.codeLifeMs,
   })
 }

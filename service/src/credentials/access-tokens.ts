@@ -1,6 +1,6 @@
 import { randomUUID, sign, verify } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
-import type { Grant } from '../store/tables/grants.ts'
+import type { Authorization } from '../store/tables/authorizations.ts'
 
 /** What a call may rest on besides what is stored. */
 export interface AccessTokenClaims {
@@ -16,17 +16,17 @@ const secondMs = 1_000
  */
 export function signAccessToken(
   { config, clock, keys }: ServiceContext,
-  { grant, permissions, expiresMs }: { grant: Grant; permissions: string[]; expiresMs: number },
+  { authorization, permissions, expiresMs }: { authorization: Authorization; permissions: string[]; expiresMs: number },
 ): string {
   const header = { alg: 'ES256', typ: 'at+jwt', kid: keys.keyId }
   const claims = {
-    client_id: grant.client_id,
-    tenant: grant.tenant_id,
+    client_id: authorization.clientId,
+    tenant: authorization.tenantId,
     permissions,
-    scope: grant.scope,
+    scope: authorization.scope,
     iss: config.authUrl,
     aud: config.baseUrl,
-    sub: grant.person_id,
+    sub: authorization.personId,
     jti: randomUUID(),
     iat: Math.floor(clock.nowMs() / secondMs),
     // Rounded up: the stored time decides to the millisecond.

@@ -4,8 +4,8 @@ import type { DevControls } from '../service.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { expireEveryAccessToken, saveSessionToken } from '../store/tables/access-tokens.ts'
-import { revokeEveryRefreshToken } from '../store/tables/grants.ts'
 import { findPersonByEmail } from '../store/tables/people.ts'
+import { revokeEveryRefreshToken } from '../store/tables/refresh-tokens.ts'
 import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { seed } from './seed.ts'
@@ -35,8 +35,8 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
       const person = await findPersonByEmail(store.db, email)
       if (person === undefined) throw new Error('nobody has this email address')
       const token = randomToken('ast_')
-      const expires_ms = clock.nowMs() + sessionTokenLifeMs
-      await saveSessionToken(store.db, { hash: hashToken(token), person_id: person.id, expires_ms })
+      const expiresMs = clock.nowMs() + sessionTokenLifeMs
+      await saveSessionToken(store.db, { hash: hashToken(token), personId: person.id, expiresMs })
       return token
     },
     journal: () => journal.entries(),

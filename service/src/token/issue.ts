@@ -3,8 +3,8 @@ import { signAccessToken } from '../credentials/access-tokens.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
 import type { Db } from '../store/store.ts'
 import { saveAccessToken } from '../store/tables/access-tokens.ts'
-import type { Grant } from '../store/tables/grants.ts'
-import { saveRefreshToken } from '../store/tables/grants.ts'
+import type { Authorization } from '../store/tables/authorizations.ts'
+import { saveRefreshToken } from '../store/tables/refresh-tokens.ts'
 
 /** What the client gets, and until when. */
 export interface IssuedTokens {
@@ -14,7 +14,7 @@ export interface IssuedTokens {
   scope: string
 }
 
-/** A spent code or token that came again. Its grant is revoked; it is recorded once that is committed (S-087). */
+/** A used code or token that came again. The journal gets an event once the revocation is committed (S-087). */
 export interface Replay {
   replayOf: { personId: string; tenant: string }
 }
@@ -26,31 +26,31 @@ const dayMs = 24 * hourMs
 export const absoluteLifeMs: Record<'public' | 'confidential', number> = { public: dayMs, confidential: 30 * dayMs }
 const idleLifeMs: Record<'public' | 'confidential', number> = { public: 8 * hourMs, confidential: 30 * dayMs }
 
-export function idleExpiry(grant: Grant, kind: 'public' | 'confidential', nowMs: number): number {
-  return Math.min(grant.expires_ms, nowMs + idleLifeMs[kind])
+export function idleExpiry({ expiresMs }: Authorization, kind: 'public' | 'confidential', nowMs: number): number {
+  return Math.min(expiresMs, nowMs + idleLifeMs[kind])
 }
 
 export async function issueAccessToken(
   service: ServiceContext,
-  { tx, grant, permissions }: { tx: Db; grant: Grant; permissions: string[] },
+  { tx, authorization, permissions }: { tx: Db; authorization: Authorization; permissions: string[] },
 ): Promise<IssuedTokens> {
-  // Not beyond the grant: its tokens are cleaned away with it.
-  const expiresMs = Math.min(grant.expires_ms, service.clock.nowMs() + service.config.accessTokenLifeMs)
-  const accessToken = signAccessToken(service, { grant, permissions, expiresMs })
-  await saveAccessToken(tx, { hash: hashToken(accessToken), grant_id: grant.id, expires_ms: expiresMs })
-  return { accessToken, accessExpiresMs: expiresMs, scope: grant.scope }
+  // An expired authorization is deleted with its tokens, so none may live longer.
+  const expiresMs = Math.min(authorization.expiresMs, service.clock.nowMs() + service.config.accessTokenLifeMs)
+  const accessToken = signAccessToken(service, { authorization, permissions, expiresMs })
+  await saveAccessToken(tx, { hash: hashToken(accessToken), authorizationId: authorization.id, expiresMs })
+  return { accessToken, accessExpiresMs: expiresMs, scope: authorization.scope }
 }
 
 export async function issuePair(
   service: ServiceContext,
-  issue: { tx: Db; grant: Grant; permissions: string[]; kind: 'public' | 'confidential' },
+  issue: { tx: Db; authorization: Authorization; permissions: string[]; kind: 'public' | 'confidential' },
 ): Promise<IssuedTokens & { refreshToken: string }> {
   const issued = await issueAccessToken(service, issue)
   const refreshToken = randomToken('art_')
   await saveRefreshToken(issue.tx, {
     hash: hashToken(refreshToken),
-    grant_id: issue.grant.id,
-    idle_expires_ms: idleExpiry(issue.grant, issue.kind, service.clock.nowMs()),
+    authorizationId: issue.authorization.id,
+    idleExpiresMs: idleExpiry(issue.authorization, issue.kind, service.clock.nowMs()),
   })
   return { ...issued, refreshToken }
 }

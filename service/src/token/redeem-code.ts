@@ -4,14 +4,14 @@ import type { ServiceContext } from '../context.ts'
 import { hashToken, randomId, sameText } from '../credentials/secrets.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
+import type { Authorization } from '../store/tables/authorizations.ts'
+import { revokeAuthorization, saveAuthorization } from '../store/tables/authorizations.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRedirectUrisOf } from '../store/tables/clients.ts'
 import type { AuthorizationCode } from '../store/tables/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
-import type { Standing } from '../store/tables/grant-eligibility.ts'
-import { findStanding } from '../store/tables/grant-eligibility.ts'
-import type { Grant } from '../store/tables/grants.ts'
-import { revokeGrant, saveGrant } from '../store/tables/grants.ts'
+import type { Ineligible } from '../store/tables/grant-eligibility.ts'
+import { findEligibility } from '../store/tables/grant-eligibility.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
@@ -33,7 +33,8 @@ export async function exchangeCode(
 ): Promise<IssuedTokens> {
   const presented = readPresented(fields)
   const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
-  if (result === 'refused') throw invalidGrant(await uriProblem(service, client, presented.redirectUri))
+  if (result === 'refused' || result === 'account-inactive')
+    throw invalidGrant(await uriProblem(service, client, presented.redirectUri))
   if (typeof result === 'string') throw unauthorizedClient(result)
   if ('replayOf' in result) {
     service.journal.event('code_replayed', { clientId: client.id, ...result.replayOf })
@@ -64,31 +65,28 @@ function readPresented(fields: TokenFields): Presented {
 async function redeem(
   service: ServiceContext,
   { tx, client, presented }: { tx: Db; client: ClientRecord; presented: Presented },
-): Promise<IssuedTokens | Replay | Exclude<Standing, object>> {
+): Promise<IssuedTokens | Replay | Ineligible | 'refused'> {
   const nowMs = service.clock.nowMs()
   const code = await countAttempt(tx, hashToken(presented.code))
   if (code === undefined || !isBound(code, client, presented)) return 'refused'
-  if (code.used_ms !== null) {
+  const { personId, tenantId } = code
+  if (code.usedMs !== null) {
     // Only a fully valid replay proves that the code leaked (S-028).
-    if (code.grant_id !== null) await revokeGrant(tx, code.grant_id, nowMs)
-    return { replayOf: { personId: code.person_id, tenant: code.tenant_id } }
+    if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
+    return { replayOf: { personId, tenant: tenantId } }
   }
-  if (code.attempts > mostAttempts || code.expires_ms <= nowMs) return 'refused'
-  const standing = await findStanding(tx, {
-    clientId: client.id,
-    personId: code.person_id,
-    tenantId: code.tenant_id,
-  })
-  if (typeof standing === 'string') return standing
-  const grant = await startGrant(tx, { code, client, nowMs })
-  return issuePair(service, { tx, grant, permissions: standing.permissions, kind: client.kind })
+  if (code.attempts > mostAttempts || code.expiresMs <= nowMs) return 'refused'
+  const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
+  if (typeof eligibility === 'string') return eligibility
+  const authorization = await startAuthorization(tx, { code, client, nowMs })
+  return issuePair(service, { tx, authorization, permissions: eligibility.permissions, kind: client.kind })
 }
 
 /** Client, redirect URI and verifier are those the code was made for (S-026, S-031). */
 function isBound(code: AuthorizationCode, client: ClientRecord, { redirectUri, verifier }: Presented): boolean {
-  if (code.client_id !== client.id || code.redirect_uri !== redirectUri) return false
-  if (code.code_challenge === null) return verifier === undefined
-  return verifier !== undefined && fitsChallenge(verifier, code.code_challenge)
+  if (code.clientId !== client.id || code.redirectUri !== redirectUri) return false
+  if (code.codeChallenge === null) return verifier === undefined
+  return verifier !== undefined && fitsChallenge(verifier, code.codeChallenge)
 }
 
 /** Grammar first: a short verifier could be guessed (S-030). */
@@ -97,19 +95,14 @@ function fitsChallenge(verifier: string, challenge: string): boolean {
   return sameText(createHash('sha256').update(verifier).digest('base64url'), challenge)
 }
 
-async function startGrant(
+async function startAuthorization(
   tx: Db,
   { code, client, nowMs }: { code: AuthorizationCode; client: ClientRecord; nowMs: number },
-): Promise<Grant> {
-  const grant = {
-    id: randomId('grant'),
-    client_id: client.id,
-    person_id: code.person_id,
-    tenant_id: code.tenant_id,
-    scope: code.scope,
-    expires_ms: nowMs + absoluteLifeMs[client.kind],
-  }
-  await saveGrant(tx, { ...grant, created_ms: nowMs })
-  await markCodeUsed(tx, { hash: code.hash, grantId: grant.id, nowMs, keepUntilMs: grant.expires_ms })
-  return grant
+): Promise<Authorization> {
+  const { personId, tenantId, scope } = code
+  const expiresMs = nowMs + absoluteLifeMs[client.kind]
+  const authorization = { id: randomId('grant'), clientId: client.id, personId, tenantId, scope, expiresMs }
+  await saveAuthorization(tx, authorization, nowMs)
+  await markCodeUsed(tx, { hash: code.hash, authorizationId: authorization.id, nowMs, keepUntilMs: expiresMs })
+  return authorization
 }

@@ -3,31 +3,28 @@ import { hashToken, seal, unseal } from '../credentials/secrets.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { findAccessToken } from '../store/tables/access-tokens.ts'
+import { lockAuthorizationOf, revokeAuthorization } from '../store/tables/authorizations.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
-import type { Standing } from '../store/tables/grant-eligibility.ts'
-import { findStanding } from '../store/tables/grant-eligibility.ts'
-import type { LiveRefreshToken } from '../store/tables/grants.ts'
+import type { Ineligible } from '../store/tables/grant-eligibility.ts'
+import { findEligibility } from '../store/tables/grant-eligibility.ts'
+import type { LiveRefreshToken, RefreshToken } from '../store/tables/refresh-tokens.ts'
 import {
   extendIdleLife,
   findLiveRefreshToken,
-  findRefreshToken,
-  lockGrantOfRefreshToken,
+  findRefreshTokenUse,
   markRefreshTokenUsed,
-  revokeGrant,
-} from '../store/tables/grants.ts'
+} from '../store/tables/refresh-tokens.ts'
 import type { IssuedTokens, Replay } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
 
-type Result = IssuedTokens | Replay | Exclude<Standing, object> | 'wider'
+type Result = IssuedTokens | Replay | Ineligible | 'refused' | 'wider'
 
-interface Use {
+interface Use extends LiveRefreshToken {
   tx: Db
   client: ClientRecord
   presented: string
-  /** The token's record and its grant's. */
-  grant: LiveRefreshToken
   permissions: string[]
 }
 
@@ -40,7 +37,7 @@ export async function refreshGrant(
   if (presented === undefined) throw invalidRequest('refresh_token is missing')
   const scope = fields('scope')
   const result = await transact(service.store.db, (tx) => findAndUse(service, { tx, client, presented }, scope))
-  if (result === 'refused') throw invalidGrant()
+  if (result === 'refused' || result === 'account-inactive') throw invalidGrant()
   if (result === 'wider') {
     throw new OAuthError({ error: 'invalid_scope', description: 'the grant has no other scope than api.access' })
   }
@@ -59,24 +56,22 @@ async function findAndUse(
 ): Promise<Result> {
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented)
-  await lockGrantOfRefreshToken(tx, hash, nowMs)
-  const grant = await findLiveRefreshToken(tx, { hash, clientId: client.id, nowMs })
-  if (grant === undefined) return 'refused'
-  // Before the client's and the person's standing: whatever that is, two parties hold the token.
-  if (grant.used_ms !== null && !(await isInGrace(service, tx, grant))) {
-    await revokeGrant(tx, grant.id, nowMs)
-    return { replayOf: { personId: grant.person_id, tenant: grant.tenant_id } }
+  await lockAuthorizationOf(tx, hash, nowMs)
+  const live = await findLiveRefreshToken(tx, { hash, clientId: client.id, nowMs })
+  if (live === undefined) return 'refused'
+  const { token, authorization } = live
+  const { personId, tenantId } = authorization
+  // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now.
+  if (token.usedMs !== null && !(await isInGrace(service, tx, token))) {
+    await revokeAuthorization(tx, authorization.id, nowMs)
+    return { replayOf: { personId, tenant: tenantId } }
   }
-  const standing = await findStanding(tx, {
-    clientId: client.id,
-    personId: grant.person_id,
-    tenantId: grant.tenant_id,
-  })
-  if (typeof standing === 'string') return standing
-  if (!isHeld(scope, grant.scope)) return 'wider'
-  const use = { tx, client, presented, grant, permissions: standing.permissions }
-  if (grant.used_ms !== null) return giveAgain(service, use)
-  if (grant.idle_expires_ms <= nowMs) return 'refused'
+  const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
+  if (typeof eligibility === 'string') return eligibility
+  if (!isHeld(scope, authorization.scope)) return 'wider'
+  const use = { tx, client, presented, ...live, permissions: eligibility.permissions }
+  if (token.usedMs !== null) return giveAgain(service, use)
+  if (token.idleExpiresMs <= nowMs) return 'refused'
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
 }
 
@@ -88,19 +83,19 @@ function isHeld(scope: string | undefined, granted: string): boolean {
 async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> {
   const pair = await issuePair(service, { ...use, kind: use.client.kind })
   await markRefreshTokenUsed(use.tx, {
-    hash: use.grant.hash,
+    hash: use.token.hash,
     usedMs: service.clock.nowMs(),
     successorHash: hashToken(pair.refreshToken),
     // Only the holder of the old token can read the new pair (S-049).
-    successorSealed: seal(use.presented, JSON.stringify(pair)),
+    successorEncrypted: seal(use.presented, JSON.stringify(pair)),
   })
   return pair
 }
 
-/** Without rotation the same refresh token goes on, and its idle life starts anew. */
+/** Without rotation the same refresh token goes on, and its idle life starts again. */
 async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
-  const idleExpiresMs = idleExpiry(use.grant, use.client.kind, service.clock.nowMs())
-  await extendIdleLife(use.tx, use.grant.hash, idleExpiresMs)
+  const idleExpiresMs = idleExpiry(use.authorization, use.client.kind, service.clock.nowMs())
+  await extendIdleLife(use.tx, use.token.hash, idleExpiresMs)
   return issueAccessToken(service, use)
 }
 
@@ -109,16 +104,16 @@ async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
  * as long as nobody used the successor, the same pair is given (S-048). Anything else means that two parties hold the
  * token (S-050).
  */
-async function isInGrace({ clock, config }: ServiceContext, tx: Db, grant: LiveRefreshToken): Promise<boolean> {
-  if (grant.used_ms === null || clock.nowMs() - grant.used_ms >= config.graceMs) return false
-  // Whatever revokes one token of a family revokes this one too.
-  const successor = grant.successor_hash === null ? undefined : await findRefreshToken(tx, grant.successor_hash)
-  return successor !== undefined && successor.used_ms === null && grant.successor_sealed !== null
+async function isInGrace({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
+  if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
+  // The successor is not revoked, because a revocation takes all tokens of a family and this one is live.
+  if (token.successorHash === null || token.successorEncrypted === null) return false
+  return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused'
 }
 
 /** The pair once more. An access token that has ended since gives way to a live one. */
 async function giveAgain(service: ServiceContext, use: Use): Promise<IssuedTokens> {
-  const pair = JSON.parse(unseal(use.presented, use.grant.successor_sealed ?? '')) as IssuedTokens
+  const pair = JSON.parse(unseal(use.presented, use.token.successorEncrypted ?? '')) as IssuedTokens
   const live = await findAccessToken(use.tx, hashToken(pair.accessToken), service.clock.nowMs())
   return live === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
 }

@@ -4,31 +4,31 @@ import type { Db } from '../store.ts'
 import type { Approval } from './clients.ts'
 import { approvalOf } from './clients.ts'
 
-/** Who a live bearer token speaks for, as things stand now. */
+/** The account, and for an OAuth access token the client, of a bearer token that is not expired or revoked. */
 export interface BearerRecord {
   personId: string
   tenantId: string
   permissions: string[]
   billing: 'active' | 'inactive'
-  /** Of an OAuth access token; a user session token belongs to no client. */
+  /** Absent for a user session token, which belongs to no client. */
   client?: { id: string; approval: Approval }
 }
 
 interface NewAccessToken {
   hash: string
-  grant_id: string
-  expires_ms: number
+  authorizationId: string
+  expiresMs: number
 }
 
-const insertAccessToken = prepare((db, { hash, grant_id, expires_ms }: Slots<NewAccessToken>) =>
-  db.insertInto('access_tokens').values({ hash, grant_id, expires_ms }),
+const insertAccessToken = prepare((db, { hash, authorizationId, expiresMs }: Slots<NewAccessToken>) =>
+  db.insertInto('access_tokens').values({ hash, grant_id: authorizationId, expires_ms: expiresMs }),
 )
 
 export async function saveAccessToken(db: Db, token: NewAccessToken): Promise<void> {
   await insertAccessToken.run(db, token)
 }
 
-/** Every access token counts as expired from now on. */
+/** Makes every access token of the database expired. */
 export async function expireEveryAccessToken(db: Db, nowMs: number): Promise<void> {
   await db.updateTable('access_tokens').set({ expires_ms: nowMs }).where('expires_ms', '>', nowMs).execute()
 }
@@ -58,18 +58,21 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
     .where('tenants.active', '=', 1),
 )
 
-/** Looked up at each call, so that a revoked grant or a disabled person is noticed on the next request (S-054). */
+/** Finds what a token may do now: each call reads it, so that a revocation takes effect with the next request (S-054). */
 export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
   const row = await liveAccessToken.first(db, { hash, nowMs })
   if (row === undefined) return undefined
   return { ...bearerOf(row), client: { id: row.client_id, approval: approvalOf(row) } }
 }
 
-export async function saveSessionToken(
-  db: Db,
-  token: { hash: string; person_id: string; expires_ms: number },
-): Promise<void> {
-  await db.insertInto('session_tokens').values(token).execute()
+interface NewSessionToken {
+  hash: string
+  personId: string
+  expiresMs: number
+}
+
+export async function saveSessionToken(db: Db, { hash, personId, expiresMs }: NewSessionToken): Promise<void> {
+  await db.insertInto('session_tokens').values({ hash, person_id: personId, expires_ms: expiresMs }).execute()
 }
 
 export async function findSessionToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {

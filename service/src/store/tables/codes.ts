@@ -1,27 +1,39 @@
-import type { Selectable } from 'kysely'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { AuthorizationCodeTable } from '../schema.ts'
 import type { Db } from '../store.ts'
 
-export type AuthorizationCode = Selectable<AuthorizationCodeTable>
+interface NewCode {
+  hash: string
+  clientId: string
+  redirectUri: string
+  codeChallenge: string | null
+  personId: string
+  tenantId: string
+  scope: string
+  expiresMs: number
+}
 
-type NewCode = Omit<AuthorizationCode, 'attempts' | 'used_ms' | 'grant_id' | 'keep_until_ms'>
+export interface AuthorizationCode extends NewCode {
+  /** How often the code was presented, this time included. */
+  attempts: number
+  usedMs: number | null
+  authorizationId: string | null
+}
 
 const insertCode = prepare((db, code: Slots<NewCode>) =>
   db.insertInto('authorization_codes').values({
     hash: code.hash,
-    client_id: code.client_id,
-    redirect_uri: code.redirect_uri,
-    code_challenge: code.code_challenge,
-    person_id: code.person_id,
-    tenant_id: code.tenant_id,
+    client_id: code.clientId,
+    redirect_uri: code.redirectUri,
+    code_challenge: code.codeChallenge,
+    person_id: code.personId,
+    tenant_id: code.tenantId,
     scope: code.scope,
-    expires_ms: code.expires_ms,
+    expires_ms: code.expiresMs,
     attempts: 0,
     used_ms: null,
     grant_id: null,
-    keep_until_ms: code.expires_ms,
+    keep_until_ms: code.expiresMs,
   }),
 )
 
@@ -34,28 +46,31 @@ const attempt = prepare((db, { hash }: Slots<{ hash: string }>) =>
     .updateTable('authorization_codes')
     .set((column) => ({ attempts: column('attempts', '+', 1) }))
     .where('hash', '=', hash)
-    .returningAll(),
+    .returning(['hash', 'client_id as clientId', 'redirect_uri as redirectUri', 'code_challenge as codeChallenge'])
+    .returning(['person_id as personId', 'tenant_id as tenantId', 'scope', 'expires_ms as expiresMs'])
+    .returning(['attempts', 'used_ms as usedMs', 'grant_id as authorizationId']),
 )
 
-/** Counts the attempt first: the update also locks the row, so attempts on one code run one after the other. */
+/** Counts an attempt, then returns the code. The update locks the row, so attempts on one code run one after the other. */
 export async function countAttempt(db: Db, hash: string): Promise<AuthorizationCode | undefined> {
   return attempt.first(db, { hash })
 }
 
 interface Use {
   hash: string
-  grantId: string
+  authorizationId: string
   nowMs: number
   keepUntilMs: number
 }
 
-const use = prepare((db, { hash, grantId, nowMs, keepUntilMs }: Slots<Use>) =>
+const use = prepare((db, { hash, authorizationId, nowMs, keepUntilMs }: Slots<Use>) =>
   db
     .updateTable('authorization_codes')
-    .set({ used_ms: nowMs, grant_id: grantId, keep_until_ms: keepUntilMs })
+    .set({ used_ms: nowMs, grant_id: authorizationId, keep_until_ms: keepUntilMs })
     .where('hash', '=', hash),
 )
 
+/** Marks a code as used. Its row stays as long as a token of its authorization can live (S-032). */
 export async function markCodeUsed(db: Db, used: Use): Promise<void> {
   await use.run(db, used)
 }

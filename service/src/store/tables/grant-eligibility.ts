@@ -10,10 +10,12 @@ interface Parties {
   tenantId: string
 }
 
-/** The permissions that a grant's tokens carry now, or why it gives none. */
-export type Standing = { permissions: string[] } | 'refused' | Unapproved
+/** The permissions that new tokens of an authorization carry, or why it gives none. */
+export type GrantEligibility = { permissions: string[] } | Ineligible
+/** `account-inactive` is also an account that moved to another tenant, and one of an inactive tenant. */
+export type Ineligible = 'account-inactive' | Unapproved
 
-const standing = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
+const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
   db
     .selectFrom('people')
     .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
@@ -26,12 +28,12 @@ const standing = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) 
     .where('people.id', '=', personId),
 )
 
-/** Person, tenant, client and approval in one query, because every exchange and every refresh asks for them. */
-export async function findStanding(db: Db, parties: Parties): Promise<Standing> {
-  const row = await standing.first(db, parties)
-  if (row === undefined) return 'refused'
+/** Reads person, tenant, client and approval in one query, because every redemption and every refresh needs them. */
+export async function findEligibility(db: Db, parties: Parties): Promise<GrantEligibility> {
+  const row = await eligibility.first(db, parties)
+  if (row === undefined) return 'account-inactive'
   const approval = approvalOf(row)
   if (approval !== 'approved') return approval
   const isActive = row.active === 1 && row.tenant_active === 1 && row.tenant_id === parties.tenantId
-  return isActive ? { permissions: JSON.parse(row.permissions) } : 'refused'
+  return isActive ? { permissions: JSON.parse(row.permissions) } : 'account-inactive'
 }
