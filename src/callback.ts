@@ -5,7 +5,7 @@ import { type Grant, sealGrant } from './grant.ts'
 import { attempt } from './internal/attempt.ts'
 import { systemClock } from './internal/clock.ts'
 import { present } from './internal/present.ts'
-import { remedyFor } from './refusals.ts'
+import { isTemporary, remedyFor } from './refusals.ts'
 
 /** How long a login may take, from `startLogin` to the callback. */
 export const pendingLifeMs = 600_000
@@ -90,7 +90,7 @@ function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthE
     returnTo,
   })
   const code = error === 'access_denied' ? 'login_denied' : 'login_failed'
-  const retryable = /^(server_error|temporarily_unavailable)$/.test(error)
+  const retryable = isTemporary(error)
   const remedy = remedyFor(error)
   const why = remedy ? `: ${error}. ${remedy}` : unregistered
   return new AgentAuthError(code, `The service refused the login${why}`, { retryable, details })

@@ -1,14 +1,16 @@
+const temporary = ['server_error', 'temporarily_unavailable']
+
 /**
  * The error codes that are registered for the authorize and token endpoints, and who has to do what. RFC 6749 sections
  * 4.1.2.1 and 5.2, OpenID Connect Core sections 3.1.2.6 and 6, RFC 8707, 9396 and 9470.
  */
-const registered: Readonly<Record<string, string>> = {
-  'server_error temporarily_unavailable': 'The service has a problem. Try again later.',
+const remedies: Readonly<Record<string, string>> = {
+  [temporary.join(' ')]: 'The service has a problem. Try again later.',
   access_denied: 'The user or the service denied it. Offer the sign-in again.',
   'login_required interaction_required account_selection_required consent_required':
     'The user has to answer there. Start the login without prompt=none.',
   invalid_scope: 'Developer: set scope to one that this client may have.',
-  unauthorized_client: 'Developer: check clientId and what this client is registered for.',
+  unauthorized_client: 'Developer: check clientId. User: use an account of a tenant that has approved this app.',
   invalid_client: 'Developer: check clientId, clientSecret and basicEncoding.',
   unsupported_grant_type: 'Developer: check tokenEndpoint and dialect.',
   unsupported_response_type: 'Operator of the service: allow this client the authorization code flow.',
@@ -20,5 +22,10 @@ const registered: Readonly<Record<string, string>> = {
 
 /** Returns what has to be done about a registered code, and undefined for any other text, which could echo a secret. */
 export function remedyFor(error: unknown): string | undefined {
-  return Object.entries(registered).find(([codes]) => codes.split(' ').includes(error as string))?.[1]
+  return Object.entries(remedies).find(([codes]) => codes.split(' ').includes(error as string))?.[1]
+}
+
+/** Tells whether a code says that the service may answer later. */
+export function isTemporary(error: string): boolean {
+  return temporary.includes(error)
 }

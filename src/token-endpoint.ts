@@ -1,11 +1,10 @@
 import type { AuthConfig } from './config.ts'
-import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import { isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { present } from './internal/present.ts'
 import { withDeadline } from './internal/timeouts.ts'
-import { classify, type Failure, type GrantType, type Outcome, outcomeError } from './token-endpoint/outcome.ts'
-import { readTokenAnswer, type TokenAnswer } from './token-endpoint/response.ts'
-import { overNetwork, TransportFailure } from './token-endpoint/transport.ts'
+import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/outcome.ts'
+import { readTokenResponse, type TokenResponse } from './token-endpoint/response.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
@@ -17,51 +16,48 @@ export interface TokenRequest {
 }
 
 /**
- * Sends one token request and reads its answer under one deadline. Nothing is retried here, no redirect is followed, and
- * no error of the network gets out. Specification section 5.2, RFC 6749 section 5.
+ * Sends one token request and reads its response under one deadline. It retries nothing and follows no redirect.
+ * Specification section 5.2, RFC 6749 section 5.
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
-  const { clock, tokenEndpoint, timeoutMs } = config
+  const { clock, tokenEndpoint } = config
+  const { grant } = request
+  const { origin } = new URL(tokenEndpoint)
   const startedMs = clock.monotonicMs()
   const obtainedAtMs = clock.wallMs()
-  // Looked at before: a network that goes away while the request is under way proves nothing. Nor does a browser know of
-  // every network, and a code must not be sent again on its word.
-  const offline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
-  let outcome: Outcome = 'ambiguous'
-  let status: number | undefined
-  try {
-    const answer = await withDeadline(timeoutMs, (signal) => roundTrip(config, request, signal), request.signal)
-    status = answer.status
-    outcome = classify(request.grant, answer)
-    if (outcome !== 'ok' || !answer.body) throw outcomeError(outcome as Failure, answer)
-    const tokens = tokensFromResponse(answer.body, obtainedAtMs, request.previous)
-    if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
-    return tokens
-  } catch (error) {
-    if (outcome === 'ok') outcome = 'ambiguous'
-    const isTransport = error instanceof TransportFailure
-    if (!isTransport && !isAgentAuthError(error)) throw error
-    if (isTransport && (offline || wasNotSent(error.reason))) outcome = 'not_sent'
-    throw requestError(request.grant, outcome, error)
-  } finally {
-    config.emit(
-      present<Extract<AuthEvent, { type: 'token_request' }>>({
-        type: 'token_request',
-        grant: request.grant,
-        outcome,
-        status,
-        durationMs: clock.monotonicMs() - startedMs,
-        origin: new URL(tokenEndpoint).origin,
-      }),
-    )
-  }
+  const result = await send(config, request)
+  const nowMs = clock.wallMs()
+  const outcome = classify(grant, result)
+  config.emit(
+    present<Extract<AuthEvent, { type: 'token_request' }>>({
+      type: 'token_request',
+      grant,
+      outcome,
+      status: result.status,
+      durationMs: clock.monotonicMs() - startedMs,
+      origin,
+    }),
+  )
+  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs })
+  const tokens = tokensFromResponse(result.body ?? {}, obtainedAtMs, request.previous)
+  if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
+  return tokens
 }
 
-async function roundTrip(config: AuthConfig, request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
-  const [url, init] = await overNetwork(async () => wireRequest(config, request))
-  const response = await overNetwork(() => config.fetch(url, { ...init, signal }))
-  const nowMs = config.clock.wallMs()
-  return overNetwork(() => readTokenAnswer(response, url, nowMs))
+/** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
+async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
+  // Read before the request, because a network that goes away later proves nothing. A browser does not know every network
+  // either, so that a code is never sent again for this reason.
+  const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
+  const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
+    const [url, init] = wireRequest(config, request)
+    return readTokenResponse(await config.fetch(url, { ...init, signal }), url)
+  }
+  try {
+    return await withDeadline(config.timeoutMs, roundTrip, request.signal)
+  } catch (error) {
+    return { lost: isAgentAuthError(error) ? error : isOffline || wasNotSent(error) ? 'not_sent' : 'unknown' }
+  }
 }
 
 /** An absent scope is the one that was asked for. RFC 6749 section 5.1. */
@@ -100,27 +96,15 @@ function wireRequest(
   ]
 }
 
-/** Whether the failure came before a byte of the request left; only Node names the cause. */
+/**
+ * Tells whether the failure came before a byte of the request was sent. Only Node names the cause. TLS has too many codes for a
+ * list: those of certificates name them.
+ */
 function wasNotSent(error: unknown): boolean {
   const { code, syscall = 'connect' } = (error as { cause?: { code?: unknown; syscall?: unknown } } | null)?.cause ?? {}
   return (
     /^(connect|getaddrinfo)$/.test(String(syscall)) &&
     typeof code === 'string' &&
     /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|VERIFY/.test(code)
-  )
-}
-
-/** A refresh may be repeated; a code that was sent is spent, whatever became of the answer. */
-function requestError(grant: GrantType, outcome: Failure, error: unknown): AgentAuthError {
-  const own = isAgentAuthError(error)
-  if (own && !error.retryable) return error
-  const spent = grant === 'authorization_code' && outcome !== 'not_sent'
-  const what = outcome === 'not_sent' ? 'was not reached' : 'did not answer, or CORS hides its answer'
-  const lost = own ? error : new AgentAuthError('temporarily_unavailable', `The token endpoint ${what}.`)
-  const { code, message, status, details = { outcome } } = lost
-  return new AgentAuthError(
-    spent && code !== 'response_too_large' ? 'exchange_interrupted' : code,
-    `${message} ${spent ? 'Start the login again.' : 'Try again.'}`,
-    { retryable: !spent, status, details },
   )
 }

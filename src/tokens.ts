@@ -1,4 +1,3 @@
-import { AgentAuthError } from './errors.ts'
 import { attempt } from './internal/attempt.ts'
 import { present } from './internal/present.ts'
 import { redacted } from './internal/redacted.ts'
@@ -24,19 +23,22 @@ export function isTokenText(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]{1,16384}$/.test(value)
 }
 
+/** Tells whether a token response holds an access token that is sent as `Bearer`. RFC 6749 sections 5.1 and 7.1. */
+export function hasBearerToken({ access_token: token, token_type: type }: Record<string, unknown>): boolean {
+  return isTokenText(token) && (type == null || (typeof type === 'string' && type.toLowerCase() === 'bearer'))
+}
+
 /**
- * Reads the members of a token response that the specification and RFC 6749 section 5.1 name; all but `access_token` may
- * be missing, and what a refresh leaves out is kept from `previous`. Throws `response_invalid`.
+ * Reads a response that `hasBearerToken` has accepted: the members that the specification and RFC 6749 section 5.1 name. If
+ * a refresh leaves out the refresh token or the scope, those of `previous` stay.
  */
 export function tokensFromResponse(
   body: Record<string, unknown>,
   obtainedAtMs: number,
   previous: Partial<Tokens> = {},
 ): Tokens {
-  const { access_token: accessToken, token_type: type, refresh_token: refreshToken, scope } = body
-  if (!isTokenText(accessToken)) refuse('no usable access_token')
-  if (type != null && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
-    refuse('a token_type other than Bearer')
+  const { refresh_token: refreshToken, scope } = body
+  const accessToken = String(body.access_token)
   const lifeMs = lifetimeMs(body.expires_in) ?? jwtLifetimeMs(accessToken, obtainedAtMs)
   return createTokens({
     accessToken,
@@ -76,8 +78,4 @@ function jwtLifetimeMs(accessToken: string, nowMs: number): number | undefined {
     const { exp, iat = nowMs / 1000 } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')))
     return lifetimeMs(exp - iat)
   })
-}
-
-function refuse(what: string): never {
-  throw new AgentAuthError('response_invalid', `The token response holds ${what}.`, { retryable: true })
 }

@@ -32,12 +32,7 @@ const stages: Record<string, string[]> = {
     'config.ts',
   ],
   tokens: ['tokens.ts'],
-  'token-endpoint': [
-    'token-endpoint/transport.ts',
-    'token-endpoint/response.ts',
-    'token-endpoint/outcome.ts',
-    'token-endpoint.ts',
-  ],
+  'token-endpoint': ['token-endpoint/response.ts', 'token-endpoint/outcome.ts', 'token-endpoint.ts'],
   authorize: ['authorize.ts'],
   callback: ['grant.ts', 'callback.ts'],
   exchange: ['exchange.ts'],

@@ -20,7 +20,7 @@ async function begin(options: Parameters<typeof configWith>[0] = {}): Promise<Pe
 const registered: [error: string, remedy: RegExp][] = [
   ['access_denied', /user or the service denied it\. Offer the sign-in again\./],
   ['invalid_request', /Developer: check redirectUri, params/],
-  ['unauthorized_client', /Developer: check clientId and what this client is registered for\./],
+  ['unauthorized_client', /Developer: check clientId\. User: use an account of a tenant that has approved this app\./],
   ['unsupported_response_type', /Operator of the service: allow this client the authorization code flow\./],
   ['invalid_scope', /Developer: set scope to one that this client may have\./],
   ['server_error', /Try again later\./],

@@ -1,4 +1,5 @@
-import { HttpResponse, http } from 'msw'
+import { type AddressInfo, createServer } from 'node:net'
+import { HttpResponse, http, passthrough } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { AuthEvent } from '../src/events.ts'
@@ -192,8 +193,8 @@ describe('the outcome table', () => {
       const error = await failure(call)
       const [outcome, code, retryable] = verdicts[grant]
       expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
-      // A well-formed answer without a token is refused by what reads the token, which doesn't know the status.
-      if (outcome !== 'ambiguous' || status !== 200) expect(error.status).toBe(status)
+      expect(error.status).toBe(status)
+      expect(error.message.length).toBeLessThanOrEqual(160)
       expect(error.cause).toBeUndefined()
       expect(events).toMatchObject([{ type: 'token_request', outcome, status, origin: 'https://auth.example.com' }])
       const named = error.details?.error
@@ -312,7 +313,7 @@ describe('Retry-After', () => {
 /** Each code that is registered for the token endpoint and refuses the client: who has to do what. */
 const remedies: [error: string, remedy: string][] = [
   ['invalid_client', 'Developer: check clientId, clientSecret and basicEncoding.'],
-  ['unauthorized_client', 'Developer: check clientId and what this client is registered for.'],
+  ['unauthorized_client', 'Developer: check clientId. User: use an account of a tenant that has approved this app.'],
   ['unsupported_grant_type', 'Developer: check tokenEndpoint and dialect.'],
   ['invalid_scope', 'Developer: set scope to one that this client may have.'],
   ['invalid_target', 'Developer: check params.'],
@@ -325,7 +326,7 @@ describe('the message of a refusal', () => {
     for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
       expect(await failure(call)).toMatchObject({
         code: 'client_rejected',
-        message: `The token endpoint answered 400 ${error}. ${remedy}`,
+        message: `The token endpoint responded with 400 ${error}. ${remedy}`,
       })
   })
 
@@ -335,7 +336,7 @@ describe('the message of a refusal', () => {
     for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
       expect(await failure(call)).toMatchObject({
         code: 'grant_rejected',
-        message: 'The token endpoint answered 400 invalid_grant. The user must sign in again.',
+        message: 'The token endpoint responded with 400 invalid_grant. The user must sign in again.',
       })
   })
 
@@ -345,9 +346,58 @@ describe('the message of a refusal', () => {
       answerWith([400, json, { error }])
       const refused = await failure(refreshTokens(configWith(), tokensWith()))
       expect(refused.message).toBe(
-        'The token endpoint answered 400. Developer: check the client id, secret and registration.',
+        'The token endpoint responded with 400. Developer: check clientId, clientSecret and the registration.',
       )
       expect(refused.details?.error).toBe(error)
     },
   )
+})
+
+describe('the message of a request that did not reach a token endpoint', () => {
+  const checked = 'Developer: check authUrl and tokenEndpoint.'
+  const messages = async (options: Parameters<typeof configWith>[0] = {}): Promise<string[]> => {
+    const config = configWith(options)
+    const calls = [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())]
+    return Promise.all(calls.map(async (call) => (await failure(call)).message))
+  }
+
+  it.each<Answer>([
+    [404, html, page],
+    [200, html, page],
+    [405, 'text/plain', 'Method Not Allowed'],
+  ])('C-052 %d %s names the origin and the options to check', async (...answer) => {
+    answerWith(answer)
+    const seen = `https://auth.example.com responded with ${answer[0]} and no JSON. ${checked} This network may require a sign-in.`
+    expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
+
+  it('C-052 a JSON 404 names the origin and the options to check', async () => {
+    answerWith([404, json, { detail: 'Not Found' }])
+    expect(await messages()).toEqual(Array(2).fill(`https://auth.example.com responded with 404. ${checked}`))
+  })
+
+  it('C-052 a 200 without a token says so', async () => {
+    answerWith([200, json, {}])
+    const seen = 'The token endpoint responded with 200 and no usable token.'
+    expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
+
+  it('F-13 a port on which nothing listens is named, with the options to check', async () => {
+    const closed = createServer()
+    const port = await new Promise<number>((resolve) =>
+      closed.listen(0, '127.0.0.1', () => resolve((closed.address() as AddressInfo).port)),
+    )
+    await new Promise((resolve) => closed.close(resolve))
+    const authUrl = `http://127.0.0.1:${port}`
+    server.use(http.post(`${authUrl}/auth/v1/token`, () => passthrough()))
+    const { message, details } = await failure(refreshTokens(configWith({ authUrl }), tokensWith()))
+    expect(message).toBe(`${authUrl} was not reached. ${checked} Try again.`)
+    expect(details).toEqual({ outcome: 'not_sent' })
+  })
+
+  it('F-13 a connection that breaks off, or a response that CORS hides, names the origin and the options to check', async () => {
+    server.use(http.post(tokenUrl, () => HttpResponse.error()))
+    const seen = `https://auth.example.com did not respond, or CORS hides its response. ${checked}`
+    expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
 })

@@ -1,4 +1,4 @@
-import { readWithin } from '../internal/read-at-most.ts'
+import { readAtMost } from '../internal/read-at-most.ts'
 import { sleep } from '../internal/timeouts.ts'
 
 const maxBufferedBytes = 1_048_576
@@ -53,7 +53,7 @@ function twice(input: Request | string, init: RequestInit): Replay {
 /** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
 function buffered({ input, init }: Sending, spare: ReadableStream<Uint8Array<ArrayBuffer>>): Replay {
   const reader = spare.getReader()
-  const whole = readWithin(reader, maxBufferedBytes).catch(() => undefined)
+  const whole = readAtMost(reader, maxBufferedBytes).catch(() => undefined)
   return {
     input,
     init,

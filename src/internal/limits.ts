@@ -5,3 +5,9 @@ export const maxRememberedUrls = 64
 
 /** How long a remembered URL may be, in characters, because a query can hold a whole document. */
 export const maxRememberedUrlLength = 2_048
+
+/** How much of a token response is read, in bytes after decompression. Two tokens of the greatest length fit. */
+export const maxTokenResponseBytes = 262_144
+
+/** The longest wait that `Retry-After` can ask for, in milliseconds, so that a wrong header does not stop an app for a day. */
+export const maxRetryAfterMs = 300_000

@@ -1,5 +1,5 @@
 /** Reads a body to its end; past `maxBytes` it gives up, cancels the rest and returns undefined. */
-export async function readWithin(
+export async function readAtMost(
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
   maxBytes: number,
 ): Promise<Blob | undefined> {

@@ -1,59 +1,123 @@
-import type { AgentAuthErrorCode, AgentAuthErrorDetails } from '../errors.ts'
-import { AgentAuthError } from '../errors.ts'
+import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails, isAgentAuthError } from '../errors.ts'
 import { present } from '../internal/present.ts'
-import { remedyFor } from '../refusals.ts'
-import type { TokenAnswer } from './response.ts'
+import { isTemporary, remedyFor } from '../refusals.ts'
+import { hasBearerToken } from '../tokens.ts'
+import { retryAfterMs, type TokenResponse } from './response.ts'
 
 export type GrantType = 'authorization_code' | 'refresh_token'
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
-export type Outcome = 'ok' | Failure
 
-/** Sorts an answer into its class: only `terminal` may end a session. RFC 6749 section 5.2. */
-export function classify(grant: GrantType, { status, media, body }: TokenAnswer): Outcome {
+/** There is no response: the request was provably not sent, its fate is unknown, or this library gave up. */
+export interface Lost {
+  readonly lost: 'not_sent' | 'unknown' | AgentAuthError
+  readonly status?: undefined
+  readonly body?: undefined
+}
+
+export type TokenResult = TokenResponse | Lost
+
+/** Sorts the result of a token request by the table of docs/sessions.md. Only `terminal` may end a session. */
+export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
+  if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
+  const { status, media, body } = result
   if ([408, 429, 503].includes(status)) return 'busy'
   if (status >= 500 || status < 200) return 'ambiguous'
-  const success = status < 300
-  if (!success && status < 400) return 'config'
+  if (status >= 300 && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
-  // A code the RFC does not know is no refusal of the grant; text that is no code at all says nothing.
   const error = body?.error
+  // Text that is no code says nothing about the grant. RFC 6749 section 5.2.
   if (typeof error === 'string' && /^[\w.:-]{1,64}$/.test(error)) return classifyError(grant, status, error)
-  if (success) return body && !error && status <= 201 ? 'ok' : 'ambiguous'
+  if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
   if (status > 401) return 'config'
   return body ? 'terminal' : 'foreign'
 }
 
-function classifyError(grant: GrantType, status: number, error: string): Outcome {
-  if (/^(server_error|temporarily_unavailable)$/.test(error)) return 'busy'
-  // The shape of our refresh is fixed, so a refusal of "the request" is a refusal of the token.
+function classifyError(grant: GrantType, status: number, error: string): Failure {
+  if (isTemporary(error)) return 'busy'
+  // The form of a refresh is fixed, so that a refused request means a refused token.
   const refused = grant === 'refresh_token' && error === 'invalid_request' && status === 400
   return refused || error === 'invalid_grant' ? 'terminal' : 'config'
 }
 
-/** Makes the error for an answer that is not a success; the retryable ones say what happened, and not yet what to do. */
-export function outcomeError(outcome: Failure, { status, retryAfterMs, body }: TokenAnswer): AgentAuthError {
-  // Text that does not look like a code could be an echo of what was sent.
-  const error = typeof body?.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : undefined
-  const remedy = remedyFor(error)
-  const [code, advice] = verdict(outcome, status, error, remedy)
-  return new AgentAuthError(code, `The token endpoint answered ${status}${remedy ? ` ${error}` : ''}.${advice}`, {
-    status,
-    retryable: code === 'temporarily_unavailable' || code === 'response_invalid',
-    details: present<AgentAuthErrorDetails>({ outcome, error, retryAfterMs }),
-  })
+/** What one failure means: the code, both halves of the message, and whether the same request may succeed later. */
+interface Verdict {
+  readonly code: AgentAuthErrorCode
+  readonly what: string
+  readonly remedy?: string
+  readonly retryable?: boolean
 }
 
-function verdict(
+const checkAddress = 'Developer: check authUrl and tokenEndpoint.'
+
+/** Returns the error for a token request that failed. `origin` is that of the token endpoint. */
+export function tokenError(
+  grant: GrantType,
+  result: TokenResult,
   outcome: Failure,
-  status: number,
-  error: string | undefined,
-  remedy = 'Developer: check the client id, secret and registration.',
-): [AgentAuthErrorCode, string] {
-  if (outcome === 'terminal') return ['grant_rejected', ' The user must sign in again.']
-  if (outcome === 'config')
-    return error || (status >= 400 && status <= 403)
-      ? ['client_rejected', ` ${remedy}`]
-      : ['config_invalid', ' Developer: check authUrl and tokenEndpoint.']
-  if (outcome === 'foreign') return ['temporarily_unavailable', ' This network may want a sign-in.']
-  return [status < 300 ? 'response_invalid' : 'temporarily_unavailable', '']
+  { origin, nowMs }: { origin: string; nowMs: number },
+): AgentAuthError {
+  const isLost = 'lost' in result
+  if (isLost && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
+  const error = isLost ? undefined : readableCode(result)
+  const { code, what, remedy, retryable } = isLost
+    ? lostVerdict(result, origin)
+    : verdict(outcome, result, origin, error)
+  // A code is used once it was sent, so that only a new login can help.
+  const isUsed = retryable && grant === 'authorization_code' && outcome !== 'not_sent'
+  const next = retryable && (isUsed ? 'Start the login again.' : 'Try again.')
+  return new AgentAuthError(
+    isUsed && code !== 'response_too_large' ? 'exchange_interrupted' : code,
+    [what, remedy, next].filter(Boolean).join(' '),
+    {
+      retryable: retryable && !isUsed,
+      status: result.status,
+      details: present<AgentAuthErrorDetails>({
+        outcome,
+        error,
+        retryAfterMs: isLost ? undefined : retryAfterMs(result.retryAfter, nowMs),
+      }),
+    },
+  )
+}
+
+function lostVerdict({ lost }: Lost, origin: string): Verdict {
+  if (isAgentAuthError(lost)) return { code: lost.code, what: lost.message, retryable: true }
+  const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or CORS hides its response'
+  return { code: 'temporarily_unavailable', what: `${origin} ${fate}.`, remedy: checkAddress, retryable: true }
+}
+
+function verdict(outcome: Failure, { status }: TokenResponse, origin: string, error: string | undefined): Verdict {
+  const remedy = remedyFor(error)
+  const reply = `responded with ${status}`
+  const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
+  switch (outcome) {
+    case 'terminal':
+      return { code: 'grant_rejected', what, remedy: 'The user must sign in again.' }
+    case 'config':
+      return error || (status >= 400 && status <= 403)
+        ? {
+            code: 'client_rejected',
+            what,
+            remedy: remedy ?? 'Developer: check clientId, clientSecret and the registration.',
+          }
+        : { code: 'config_invalid', what: `${origin} ${reply}.`, remedy: checkAddress }
+    case 'foreign':
+      return {
+        code: 'temporarily_unavailable',
+        what: `${origin} ${reply} and no JSON.`,
+        remedy: `${checkAddress} This network may require a sign-in.`,
+        retryable: true,
+      }
+    case 'busy':
+    case 'ambiguous':
+    case 'not_sent':
+      return status < 300
+        ? { code: 'response_invalid', what: `The token endpoint ${reply} and no usable token.`, retryable: true }
+        : { code: 'temporarily_unavailable', what, retryable: true }
+  }
+}
+
+/** Returns the `error` of the response. Text of another form could be an echo of what was sent. */
+function readableCode({ body }: TokenResponse): string | undefined {
+  return typeof body?.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : undefined
 }
