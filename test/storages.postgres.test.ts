@@ -97,10 +97,14 @@ describe('PostgreSQL that fails', () => {
     expect(rowCount).toBeGreaterThan(0)
     release()
     const token = await call
-    clock.advance(6_000)
-    expect(await session.getAccessToken()).toBe(token)
-    const other = sessionRig().realm({ storage })
-    await expect.poll(() => codeOf(other.session.getAccessToken())).toEqual({ resolved: token })
+    // A pending write is repeated only when a token is asked for, and the first repetition may find a dead connection too.
+    // Each look is by a new session, because one that has read the record before would not read it again.
+    const stored = async (): Promise<unknown> => {
+      clock.advance(6_000)
+      expect(await session.getAccessToken()).toBe(token)
+      return codeOf(sessionRig().realm({ storage }).session.getAccessToken())
+    }
+    await expect.poll(stored).toEqual({ resolved: token })
     expect(service.sent).toHaveLength(1)
     expect(eventsOf('session_ended')).toEqual([])
   })
