@@ -80,6 +80,43 @@ describe('sign-out in another realm', () => {
     expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
   })
 
+  test('C-074 I4 the same where the lock is not acquired within 20 s: removed once more without it', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    const records = sharedRecords()
+    const { withLock, ...handle } = records.handle()
+    const landings: (() => void)[] = []
+    let isSlow = false
+    const there = realm({
+      storage: {
+        ...handle,
+        async setItem(key, value) {
+          if (isSlow) await new Promise<void>((resolve) => void landings.push(resolve))
+          await handle.setItem(key, value)
+        },
+        // The work ends, but the lock is never released.
+        withLock: async (name, task, options) =>
+          withLock?.(name, () => task().then(() => new Promise<never>(() => {})), options) as Promise<never>,
+      },
+    })
+    const here = realm({ storage: records.handle() })
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    await time.pass(hour)
+    isSlow = true
+    const call = codeOf(there.session.getAccessToken())
+    await time.pass(0)
+    const out = codeOf(here.session.signOut())
+    await time.pass(1_000)
+    expect(records.items.size).toBe(0)
+    landings[0]?.()
+    await time.pass(1_000)
+    expect(records.items.size).toBe(1)
+    expect(await time.until(out)).toEqual({ resolved: undefined })
+    expect(records.items.size).toBe(0)
+    await time.until(call)
+  })
+
   test('C-074 I5 a sign-in whose write is under way is not ended by the sign-out of the session before it', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()

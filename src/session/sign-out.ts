@@ -1,7 +1,7 @@
 import { AgentAuthError } from '../errors.ts'
 import { attempted } from '../internal/timeouts.ts'
 import { isRecord, type Stored } from './record.ts'
-import { isLeftAlone, readOr } from './save.ts'
+import { readOr } from './save.ts'
 import type { SessionHolder } from './state.ts'
 import type { SessionStore } from './store.ts'
 
@@ -39,15 +39,16 @@ export function endUnsaved(holder: SessionHolder): void {
 async function leave(holder: SessionHolder, forgotten: Promise<boolean>): Promise<void> {
   const { store } = holder
   const first = await forgotten
-  // A refresh elsewhere may have been between its last look and its write: behind its lock, look once more.
-  const second = await attempted(() =>
-    store.locked(async () => {
-      // What cannot be read now may be the record of a later sign-in, unless the first removal failed.
-      const stood = await sweep(store, (stored) => (isRecord(stored) ? holder.isOver(stored.id) : !first))
-      // A call may have taken up, meanwhile, what somebody else then removed.
-      if (stood === 'absent') holder.adopt(stood)
-    }),
-  )
+  const again = async (): Promise<void> => {
+    // A record that cannot be read now may be that of a later sign-in, unless the first removal failed.
+    const stored = await sweep(store, (found) => (isRecord(found) ? holder.isOver(found.id) : !first))
+    // If the record is gone, end the session that a concurrent call loaded.
+    if (stored === 'absent') holder.adopt(stored)
+  }
+  // Read once more under the lock, because a refresh elsewhere may have been between its last read and its write. If its
+  // owner does not release the lock, read without it, because that write may have taken effect.
+  const second = await attempted(() => store.locked(again))
+  if (first && !second) await attempted(again)
   holder.flush()
   if (first || second) return
   holder.report('remove_failed')
@@ -59,6 +60,6 @@ async function leave(holder: SessionHolder, forgotten: Promise<boolean>): Promis
 /** Removes the record if it may be, and tells what it saw; what cannot be read can still be removed. */
 async function sweep(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<Stored> {
   const stored = await readOr(store, 'unreadable')
-  if (stored !== 'absent' && !isLeftAlone(stored) && mayRemove(stored)) await store.remove()
+  if ((isRecord(stored) || stored === 'unreadable') && mayRemove(stored)) await store.remove()
   return stored
 }
