@@ -8,7 +8,7 @@ import { freshness } from './session/held-tokens.ts'
 import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
 import { loginRequired, superseded } from './session/refresh.ts'
 import { createRenewal, type Renewal } from './session/renewal.ts'
-import { owedSaving, saveHeld } from './session/save.ts'
+import { owedSaving, saveSignIn } from './session/save.ts'
 import { endUnsaved, signOut } from './session/sign-out.ts'
 import type { SessionHolder, SessionState } from './session/state.ts'
 import { isPromise, sessionStore } from './session/store.ts'
@@ -118,9 +118,8 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       await attempted(() => leaving)
       if (turn !== wishes) return
       renewal.cancel()
-      holder.hold({ id: randomText(), rev: 1, tokens: own })
-      holder.expect('any')
-      await saveHeld(holder)
+      holder.hold({ id: randomText(), rev: 1, tokens: own }, { kind: 'replacing' })
+      await saveSignIn(holder)
       holder.flush()
     },
     signOut() {
@@ -139,7 +138,7 @@ export function createSession(config: AuthConfig, options: SessionOptions = {}):
       checkNames('resume', options, ['after'])
       const { after = 'change' } = options
       renewal.retryNow()
-      if (after === 'sign-out' && holder.held && !holder.saved) {
+      if (after === 'sign-out' && holder.held && holder.expected.kind !== 'saved') {
         renewal.cancel()
         endUnsaved(holder)
       }

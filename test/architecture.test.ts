@@ -50,6 +50,7 @@ const stages: Record<string, string[]> = {
   session: [
     'session/record.ts',
     'session/store.ts',
+    'session/expected.ts',
     'session/held-tokens.ts',
     'session/recent-sign-ins.ts',
     'session/state.ts',

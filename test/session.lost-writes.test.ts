@@ -1,3 +1,4 @@
+import type { TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
@@ -5,15 +6,18 @@ import { flush } from './support/virtual-time.ts'
 
 const hour = 3_600_000
 
-/** What becomes of a write: it fails, or takes place and is reported as failed all the same. */
+/** What becomes of a write or a removal: it fails, or it takes effect and is reported as failed. */
 type Fate = 'good' | 'fails' | 'unanswered'
 
-/** Two realms over one store; `fates` are those of the first realm's writes in turn, `unreadable` makes its reads fail and `unremovable` its removals. */
+/**
+ * Two realms over one store. `fates` are those of the first realm's writes in turn and `removal` that of its removals;
+ * `unreadable` makes its reads fail and `unlockable` its locks.
+ */
 function lossy(...fates: Fate[]) {
   const rig = sessionRig()
   const records = sharedRecords()
   const { withLock, ...inner } = records.handle()
-  const state = { unreadable: false, unremovable: false }
+  const state = { unreadable: false, unlockable: false, removal: 'good' as Fate }
   const storage = {
     async getItem(key: string) {
       if (state.unreadable) throw new Error('Command timed out')
@@ -25,15 +29,27 @@ function lossy(...fates: Fate[]) {
       if (fate !== 'good') throw new Error('Command timed out')
     },
     async removeItem(key: string) {
-      if (state.unremovable) throw new Error('Command timed out')
-      await inner.removeItem(key)
+      if (state.removal !== 'fails') await inner.removeItem(key)
+      if (state.removal !== 'good') throw new Error('Command timed out')
     },
-    ...(withLock && { withLock }),
+    withLock: (async (name, task, options) => {
+      if (state.unlockable) throw new Error('Command timed out')
+      return withLock?.(name, task, options)
+    }) as NonNullable<TokenStorage['withLock']>,
   }
   return { ...rig, records, state, here: rig.realm({ storage }), there: rig.realm({ storage: records.handle() }) }
 }
 
 type Rig = ReturnType<typeof lossy>
+
+/** Reads fail from the moment at which the next write has taken effect. */
+function unreadableOnceStored({ records, state }: Rig): void {
+  let isFirst = true
+  records.onChange(() => {
+    if (isFirst) state.unreadable = true
+    isFirst = false
+  })
+}
 
 /** The other realm signs out; whether anything of the session is left afterwards, in memory or in the store. */
 async function signOutThere({ clock, here, there, records }: Rig): Promise<void> {
@@ -103,6 +119,65 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
+  test('C-074 I4 of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone', async () => {
+    const rig = lossy('unanswered')
+    unreadableOnceStored(rig)
+    await rig.here.session.signIn(rig.service.issue())
+    expect(rig.records.items.size).toBe(1)
+    rig.state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a sign-in that no read of the store ever succeeded for: the same', async () => {
+    const rig = lossy('unanswered')
+    rig.state.unreadable = true
+    await rig.here.session.signIn(rig.service.issue())
+    expect(rig.records.items.size).toBe(1)
+    rig.state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a write that was pending, where the read after it fails too: the same', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, state, clock } = rig
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    unreadableOnceStored(rig)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.items.size).toBe(1)
+    state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of the refresh of a session that was never saved, where the read after it fails too: the same', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, state, clock } = rig
+    await here.session.signIn(service.issue())
+    unreadableOnceStored(rig)
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    await flush()
+    expect(records.items.size).toBe(1)
+    state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-065 a pending write that takes effect counts as saved at the next read that succeeds', async () => {
+    const rig = lossy('unanswered')
+    const { here, service, records, state, clock } = rig
+    unreadableOnceStored(rig)
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    state.unreadable = false
+    clock.advance(1_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    records.items.clear()
+    clock.advance(1_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  })
+
   test('C-065 a sign-in whose write did fail goes on, and is written again', async () => {
     const { here, there, service, records, clock } = lossy('fails')
     const tokens = service.issue()
@@ -121,7 +196,7 @@ describe('a sign-in that could not be saved', () => {
     const { clock, service, records, state, here, there } = lossy('fails')
     await there.session.signIn(service.issue())
     const tokens = service.issue()
-    state.unremovable = true
+    state.removal = 'fails'
     await here.session.signIn(tokens)
     await there.session.getAccessToken({ forceRefresh: true })
     clock.advance(1_100)
@@ -132,6 +207,77 @@ describe('a sign-in that could not be saved', () => {
     await flush()
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
     expect(here.session.state.sessionRef).toBe(sessionRef)
+  })
+
+  test.each(['good', 'unanswered'] as const)(
+    'C-065 F023 over such a record, whose removal takes effect and is %s: the session goes on, and is written later',
+    async (removal) => {
+      const { clock, service, records, state, here, there } = lossy('fails')
+      await there.session.signIn(service.issue())
+      state.removal = removal
+      const tokens = service.issue()
+      await here.session.signIn(tokens)
+      expect(records.items.size).toBe(0)
+      clock.advance(6_000)
+      expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+      await flush()
+      expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+      expect(here.eventsOf('session_ended')).toEqual([])
+    },
+  )
+
+  test.each(['lock', 'read'] as const)(
+    'C-074 F-32 because its first %s failed: a later sign-in elsewhere is not overwritten',
+    async (failing) => {
+      const { clock, service, records, state, here, there } = lossy(failing === 'lock' ? 'good' : 'fails')
+      state.unlockable = failing === 'lock'
+      state.unreadable = failing === 'read'
+      await here.session.signIn(service.issue())
+      clock.advance(1)
+      const later = service.issue()
+      await there.session.signIn(later)
+      state.unlockable = false
+      state.unreadable = false
+      clock.advance(6_000)
+      expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+      await flush()
+      expect(records.record()).toMatchObject({ accessToken: later.accessToken })
+      expect(await here.session.getAccessToken()).toBe(later.accessToken)
+    },
+  )
+
+  test.each(['lock', 'read', 'lock and read'] as const)(
+    'C-074 F-32 because its first %s failed: it replaces the sign-in that stood there before',
+    async (failing) => {
+      const { clock, service, records, state, here, there } = lossy(failing === 'read' ? 'fails' : 'good')
+      await there.session.signIn(service.issue())
+      clock.advance(1)
+      state.unlockable = failing !== 'read'
+      state.unreadable = failing !== 'lock'
+      const tokens = service.issue()
+      await here.session.signIn(tokens)
+      state.unlockable = false
+      state.unreadable = false
+      clock.advance(6_000)
+      expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+      await flush()
+      expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+      expect(await codeOf(there.session.getAccessToken())).toBe('session_changed')
+    },
+  )
+
+  test('C-065 F-20 because neither lock nor read succeeded: it is saved as soon as they do', async () => {
+    const { clock, service, records, state, here } = lossy()
+    state.unlockable = true
+    state.unreadable = true
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    state.unlockable = false
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
   })
 
   test('F-32 over such a record: a third person’s sign-in elsewhere is followed all the same', async () => {

@@ -126,6 +126,37 @@ describe('a sign-in that cannot be saved', () => {
     expect(there.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
   })
 
+  it('F023 C-072 removes that record only while it has the lock', async () => {
+    const rig = sessionRig()
+    const records = sharedRecords()
+    const { withLock, ...inner } = records.handle()
+    let isLocked = false
+    const removals: boolean[] = []
+    const storage: TokenStorage = {
+      ...inner,
+      async setItem() {
+        throw new Error('full')
+      },
+      async removeItem(key) {
+        removals.push(isLocked)
+        await inner.removeItem(key)
+      },
+      withLock: async (name, task, options) => {
+        const locked = (): ReturnType<typeof task> => {
+          isLocked = true
+          return task().finally(() => {
+            isLocked = false
+          })
+        }
+        return withLock?.(name, locked, options) as ReturnType<typeof task>
+      },
+    }
+    await rig.realm({ storage: records.handle() }).session.signIn(rig.service.issue())
+    await rig.realm({ storage }).session.signIn(rig.service.issue())
+    expect(removals).toEqual([true])
+    expect(records.items.size).toBe(0)
+  })
+
   it('F023 leaves the record of a sign-in that was saved elsewhere while this one failed', async () => {
     const rig = sessionRig()
     const records = sharedRecords()

@@ -4,7 +4,8 @@ import type { StorageProblem } from '../events.ts'
 import { present } from '../internal/present.ts'
 import { attempted } from '../internal/timeouts.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
-import { holdTokens, identityOf } from './held-tokens.ts'
+import { compareStored, type ExpectedRecord, expectAbsent, expectSaved } from './expected.ts'
+import { holdTokens } from './held-tokens.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
 import type { SessionEndReason, SessionHolder, SessionState } from './state.ts'
@@ -38,9 +39,7 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
     store,
     held: undefined,
     state: { status: 'loading' },
-    saved: true,
-    expected: 'absent',
-    saves: 0,
+    expected: expectAbsent,
     expect,
     look,
     adopt,
@@ -56,11 +55,13 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
   }
   let told = holder.state
 
-  function expect(identity: string): void {
-    holder.expected = identity
+  function expect(expected: ExpectedRecord): void {
+    holder.expected = expected
     epoch++
-    holder.saved = holder.held !== undefined && identity === identityOf(holder.held.record)
-    if (holder.saved) forgive('write_failed', 'remove_failed')
+    if (expected.kind === 'saved') forgive('write_failed', 'remove_failed')
+    // A record that this session replaces must not come back, also not with a later revision.
+    if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== holder.held?.record.id)
+      recent.end(expected.over.id)
   }
 
   function look(when: 'due' | 'now' = 'due'): MaybePromise<void> {
@@ -95,7 +96,7 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
 
   function follow(stored: Stored): void {
     // The store gives the same object while nothing changed: the usual call stops here.
-    if (isRecord(stored) && stored === followed && holder.saved) return
+    if (isRecord(stored) && stored === followed && holder.expected.kind === 'saved') return
     followed = stored
     adopt(stored)
     flush()
@@ -110,35 +111,25 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
 
   function adopt(stored: Stored): void {
     if (leaving > 0) return
-    if (stored === 'absent' || isRecord(stored)) adoptUsable(stored)
-    else {
-      report(stored)
-      if (stored === 'unreadable') discard((still) => still === stored)
-      if (holder.held) expect(stored === 'unreadable' ? 'absent' : stored)
-    }
+    if (stored === 'absent' || isRecord(stored)) forgive('read_failed', 'unreadable', 'newer', 'foreign')
+    else report(stored)
+    if (stored === 'unreadable') discard((still) => still === stored)
+    if (holder.held) change(stored, holder.held.record)
+    else if (isRecord(stored)) start(stored)
     if (!holder.held && holder.state.status === 'loading') holder.state = { status: 'signed-out' }
   }
 
-  function adoptUsable(stored: SessionRecord | 'absent'): void {
-    forgive('read_failed', 'unreadable', 'newer', 'foreign')
-    const identity = identityOf(stored)
-    if (holder.held && holder.expected === identity) return
-    // A write that was reported as failed has taken place: from now on its absence is the end of the session.
-    if (holder.held && identity === identityOf(holder.held.record)) {
-      expect(identity)
-      return
-    }
-    if (holder.held && holder.expected === 'any') return
-    if (!isRecord(stored)) {
-      if (holder.held) end('store_lost')
-      return
-    }
-    const current = holder.held?.record
-    if (!recent.isOver(stored.id) && !(current?.id === stored.id && stored.rev < current.rev)) hold(stored)
+  function change(stored: Stored, current: SessionRecord): void {
+    const decided = compareStored(stored, { current, expected: holder.expected, isEnded: recent.isOver })
+    if (decided.change === 'expect') expect(decided.expected)
+    if (decided.change === 'take') hold(decided.record, expectSaved)
+    if (decided.change === 'end') end('store_lost')
+  }
+
+  function start(stored: SessionRecord): void {
+    if (!recent.isOver(stored.id)) hold(stored, expectSaved)
     // What expired here may still live for a machine with another clock.
-    else if (!current && holder.state.reason !== 'expired')
-      discard((still) => isRecord(still) && recent.isOver(still.id))
-    if (holder.held) expect(identity)
+    else if (holder.state.reason !== 'expired') discard((still) => isRecord(still) && recent.isOver(still.id))
   }
 
   /** Removes what should not be in the store, such as a write that landed after a sign-out, if it still stands there. */
@@ -151,13 +142,12 @@ export function sessionHolder(config: AuthConfig, store: SessionStore): SessionH
     store.locked(remove).catch(() => report('remove_failed'))
   }
 
-  function hold(record: SessionRecord, maxAgeMs?: number): void {
+  function hold(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void {
     const { id, tokens } = record
     const { accessToken, expiresAtMs } = tokens
     if (holder.held && holder.held.record.id !== id) recent.end(holder.held.record.id)
     holder.held = holdTokens(config.clock, record, maxAgeMs)
-    holder.saved = false
-    epoch++
+    expect(expected)
     followed = undefined
     recent.noteToken(accessToken, id)
     holder.state = present<SessionState>({ status: 'signed-in', sessionRef: id, expiresAtMs })

@@ -1,7 +1,7 @@
 import { randomFraction } from '../internal/backoff.ts'
 import type { Clock } from '../internal/clock.ts'
 import { lifeOf } from '../tokens.ts'
-import { isRecord, type SessionRecord, type Stored } from './record.ts'
+import type { SessionRecord } from './record.ts'
 
 /** A record in memory together with its age, which only the monotonic clock measures. */
 export interface HeldTokens {
@@ -11,11 +11,6 @@ export interface HeldTokens {
   readonly lifeMs: number | undefined
   /** How long before its end the token is renewed: `min(60 s, 10 % of its life)` and up to a tenth more. */
   readonly marginMs: number
-}
-
-/** What a store holds, in one comparable word. */
-export function identityOf(stored: Stored): string {
-  return isRecord(stored) ? `${stored.id} ${stored.rev} ${stored.tokens.accessToken}` : stored
 }
 
 /**

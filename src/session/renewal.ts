@@ -3,7 +3,7 @@ import { backoffMs } from '../internal/backoff.ts'
 import { abortable, sleep } from '../internal/timeouts.ts'
 import type { HeldTokens } from './held-tokens.ts'
 import { type Peers, refreshOnce, superseded } from './refresh.ts'
-import { confirmUnsaved } from './save.ts'
+import { confirmWrite } from './save.ts'
 import type { SessionHolder } from './state.ts'
 
 /** `needed` also retries a service that is busy; `early` only replays an answer that was lost. */
@@ -43,12 +43,12 @@ export function createRenewal(holder: SessionHolder, peers: Peers): Renewal {
 
   async function fly(from: HeldTokens, signal: AbortSignal): Promise<void> {
     try {
-      await abortable(
+      const refreshed = await abortable(
         holder.store.locked(() => refreshOnce(holder, peers, from, signal)),
         signal,
       )
       retryNow()
-      void confirmUnsaved(holder)
+      if (refreshed === 'write_failed') void confirmWrite(holder)
     } catch (error) {
       if (signal.aborted) throw superseded(holder)
       if (!isAgentAuthError(error)) throw error

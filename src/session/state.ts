@@ -1,6 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { StorageProblem } from '../events.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
+import type { ExpectedRecord } from './expected.ts'
 import type { HeldTokens } from './held-tokens.ts'
 import type { SessionRecord, Stored } from './record.ts'
 import type { SessionStore } from './store.ts'
@@ -26,17 +27,10 @@ export interface SessionHolder {
   readonly store: SessionStore
   readonly held: HeldTokens | undefined
   readonly state: SessionState
-  /** Whether the store shows what is held. */
-  readonly saved: boolean
-  /**
-   * The identity the store should show: that of what is held, or what stood there when a write failed and is owed. `any`
-   * while a new sign-in is being saved.
-   */
-  readonly expected: string
+  /** The record that the store should show; it has a meaning only while tokens are held. */
+  readonly expected: ExpectedRecord
   /** Says what the store should show from now on. */
-  expect(identity: string): void
-  /** How many saves are under way. */
-  saves: number
+  expect(expected: ExpectedRecord): void
   /**
    * Reads the store when it is time, or anew in any case; rejects with `storage_failed` when nothing is held either. A
    * reading under way may be of before whatever calls for a new one.
@@ -44,8 +38,8 @@ export interface SessionHolder {
   look(when?: 'due' | 'now'): MaybePromise<void>
   /** Follows what the store holds: a newer record is taken over, a vanished one ends the session. */
   adopt(stored: Stored): void
-  /** Takes up tokens that are as old as their stamp says, but at most `maxAgeMs`. */
-  hold(record: SessionRecord, maxAgeMs?: number): void
+  /** Takes up tokens that are as old as their stamp says, but at most `maxAgeMs`; the store should show `expected`. */
+  hold(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
   /** Ends what is held and never takes up its record, or the one named, again. */
   end(reason: SessionEndReason, id?: string): void
   /** Takes up nothing the store shows until the work has ended, nor what was read before that. */

@@ -1,0 +1,82 @@
+import { isRecord, type SessionRecord, type Stored } from './record.ts'
+
+/** The record that the storage should show as long as only this session changes it. */
+export type ExpectedRecord =
+  /** The current tokens: a write succeeded, or a read showed them. */
+  | { readonly kind: 'saved' }
+  /** Any record: the first save of a new sign-in is in progress, and it replaces the record it finds. */
+  | { readonly kind: 'replacing' }
+  /** The record, or the absence, that the pending write replaces. */
+  | { readonly kind: 'unsaved'; readonly over: SessionRecord | 'absent' }
+  /**
+   * The result of the last write or removal is unknown, and no read has succeeded since. `over` is what the storage showed
+   * before, `unread` if no read succeeded. If the write may have taken effect, absence is the work of a sign-out elsewhere.
+   */
+  | {
+      readonly kind: 'unknown'
+      readonly over: SessionRecord | 'absent' | 'unread'
+      readonly absence: 'unsaved' | 'removed'
+    }
+  /** A record of a newer version or of another owner, which is neither replaced nor removed. */
+  | { readonly kind: 'left_alone'; readonly stored: 'newer' | 'foreign' }
+
+/** The change that a stored record makes to a session that has tokens. */
+export type StoredChange =
+  | { readonly change: 'none' }
+  /** The session keeps its tokens and expects this record from now on. */
+  | { readonly change: 'expect'; readonly expected: ExpectedRecord }
+  /** The session takes over the tokens of this record. */
+  | { readonly change: 'take'; readonly record: SessionRecord }
+  /** The record was removed elsewhere, so the session ends. */
+  | { readonly change: 'end' }
+
+export const expectSaved: ExpectedRecord = { kind: 'saved' }
+export const expectAbsent: ExpectedRecord = { kind: 'unsaved', over: 'absent' }
+
+/** Decides, for a session with tokens, what a record that was read changes. */
+export function compareStored(
+  stored: Stored,
+  {
+    current,
+    expected,
+    isEnded,
+  }: { current: SessionRecord; expected: ExpectedRecord; isEnded(signInId: string): boolean },
+): StoredChange {
+  if (stored === 'newer' || stored === 'foreign') return expect({ kind: 'left_alone', stored })
+  // A write that was reported as failed took effect if the record is there.
+  if (isSameRecord(stored, current)) return expect(expectSaved)
+  if (expected.kind === 'replacing') return { change: 'none' }
+  if (stored === 'unreadable') return expect(expectAbsent)
+  if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
+  if (isReplaced(stored, expected)) return { change: 'none' }
+  const isOlder = stored.id === current.id ? stored.rev < current.rev : isEnded(stored.id)
+  return isOlder || isReplacedUnread(stored, current, expected)
+    ? expect({ kind: 'unsaved', over: stored })
+    : { change: 'take', record: stored }
+}
+
+/** Whether both are the same revision of the same sign-in with the same access token. */
+export function isSameRecord(one: Stored, other: Stored): boolean {
+  if (!isRecord(one) || !isRecord(other)) return false
+  return one.id === other.id && one.rev === other.rev && one.tokens.accessToken === other.tokens.accessToken
+}
+
+function expect(expected: ExpectedRecord): StoredChange {
+  return { change: 'expect', expected }
+}
+
+/** Whether this record is the one that the pending write replaces. */
+function isReplaced(stored: SessionRecord, expected: ExpectedRecord): boolean {
+  return 'over' in expected && expected.over !== 'unread' && isSameRecord(stored, expected.over)
+}
+
+function isAbsenceExpected(expected: ExpectedRecord): boolean {
+  if (expected.kind === 'unknown') return expected.absence === 'unsaved'
+  return expected.kind === 'unsaved' && expected.over === 'absent'
+}
+
+/** Whether a record that no read showed at the sign-in stood there before it: only the age of the tokens can tell. */
+function isReplacedUnread(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
+  const isUnread = expected.kind === 'unknown' && expected.over === 'unread'
+  return isUnread && stored.tokens.obtainedAtMs < current.tokens.obtainedAtMs
+}
