@@ -222,11 +222,61 @@ test.each([
   'X-Cluster-Client-IP',
   'X-Original-Forwarded-For',
   'True-Client-IP',
+  'Incap-Client-IP',
+  'Fly-Client-IP',
+  'X-Azure-ClientIP',
+  'X-Sucuri-ClientIP',
+  'WL-Proxy-Client-IP',
   'CF-Connecting-IP',
+  'CF-Connecting-IPv6',
+  'X-NF-Client-Connection-IP',
+  'X-Remote-Addr',
+  'X-ProxyUser-IP',
+  'X-AppEngine-User-IP',
+  'X-Envoy-External-Address',
+  'X-Envoy-Expected-Rq-Timeout-Ms',
+  'X-Azure-SocketIP',
+  'X-Amz-Cf-Id',
+  'X-Amzn-Trace-Id',
+  'X-Cloud-Trace-Context',
+  'X-ARR-LOG-ID',
+  'CF-Ray',
+  'CDN-Loop',
+  'X-Vercel-Id',
+  'X-Akamai-Config-Log-Detail',
+  'Fastly-FF',
+  'Tailscale-User-Login',
+  'X-Varnish',
+  'X-Scheme',
+  'Front-End-Https',
 ])('S-084 S-090 dev: a request that a proxy forwarded with %s is 403', async (name) => {
   const answer = await dev('state', undefined, { [name]: name === 'Via' ? '1.1 proxy' : '127.0.0.1' })
   expect([answer.status, await answer.json()]).toEqual([403, { error: 'loopback only' }])
   expect((await dev('session-token', { email: 'ada@demo.example' }, { [name]: '::1' })).status).toBe(403)
+})
+
+test.each(['traceparent', 'x-request-id', 'x-client-version', 'proxy-connection', 'user-agent'])(
+  'S-084 dev: %s is no sign of a proxy',
+  async (name) => {
+    expect((await dev('state', undefined, { [name]: 'one' })).status).toBe(200)
+  },
+)
+
+test('S-012 S-084 dev: no answer is kept, read as another type, or loaded by a page of another site', async () => {
+  const answers = await Promise.all([
+    dev('state', undefined),
+    dev('journal', undefined),
+    dev('session-token', { email: 'ada@demo.example' }),
+    dev('session-token', { email: 'nobody' }),
+    dev('state', undefined, { via: '1.1 proxy' }),
+    dev('nothing', undefined),
+  ])
+  for (const { headers, url, status } of answers) {
+    const seen = ['cache-control', 'x-content-type-options', 'cross-origin-resource-policy'].map((name) =>
+      headers.get(name),
+    )
+    expect(seen, `${status} ${url}`).toEqual(['no-store', 'nosniff', 'same-origin'])
+  }
 })
 
 test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4001', 'http://[::1]:4001'])(

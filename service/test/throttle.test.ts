@@ -131,11 +131,12 @@ test('S-021 a hundred thousand keys within an hour cost no more time each than t
 test('S-021 more keys than a hundred thousand are not kept: the one that failed longest ago goes', async () => {
   await attempt('failure', 'first')
   const open = await throttle.admit('under way')
-  for (let index = 0; index < 99_998; index += 1) throttle.settle(`key ${index}`, 'failure')
+  for (let index = 0; index < 99_999; index += 1) throttle.settle(`key ${index}`, 'failure')
   // It failed again, so that key 0 is now the oldest.
   expect(await attempt('failure', 'first')).toBe(0)
   throttle.settle('one more', 'failure')
-  expect(throttle.size).toBe(100_000)
+  // The key whose attempt is under way has not failed.
+  expect(throttle.size).toBe(100_001)
   expect(throttle.waitMs('first')).toBe(minuteMs)
   throttle.settle('key 1', 'failure')
   throttle.settle('key 0', 'failure')
@@ -151,6 +152,35 @@ test('S-021 attempts that are not compared push out no key that failed', async (
     if (admission.kind === 'go') admission.settle('undecided')
   }
   expect(throttle.waitMs('key')).toBe(24 * hourMs)
+})
+
+test('S-021 keys whose attempt has not ended push out no key that failed', async () => {
+  use({ freeFailures: 0 })
+  for (let index = 0; index < 100_000; index += 1) throttle.settle(`key ${index}`, 'failure')
+  const open = await Promise.all(Array.from({ length: 5 }, (_, index) => throttle.admit(`invented ${index}`)))
+  expect([throttle.waitMs('key 0'), throttle.waitMs('key 1')]).toEqual([minuteMs, minuteMs])
+  // One of them fails: it takes the place of the key that failed longest ago.
+  for (const [index, admission] of open.entries()) {
+    if (admission.kind === 'go') admission.settle(index === 0 ? 'failure' : 'undecided')
+  }
+  expect(['key 0', 'key 1', 'invented 0'].map(throttle.waitMs)).toEqual([0, minuteMs, minuteMs])
+  expect(throttle.size).toBe(100_000)
+})
+
+test('S-021 an attempt that began before everything was forgotten changes nothing that came after', async () => {
+  use({ freeFailures: 3 })
+  for (const result of ['success', 'failure'] as const) {
+    const early = await throttle.admit('key')
+    throttle.clear()
+    for (let failure = 0; failure < 4; failure += 1) throttle.settle('key', 'failure')
+    if (early.kind === 'go') early.settle(result)
+    expect([throttle.waitMs('key'), throttle.size]).toEqual([minuteMs, 1])
+    throttle.clear()
+  }
+  const early = await throttle.admit('key')
+  throttle.clear()
+  if (early.kind === 'go') early.settle('failure')
+  expect(throttle.size).toBe(0)
 })
 
 test('S-021 only a key that failed is remembered', async () => {

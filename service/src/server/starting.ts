@@ -11,6 +11,7 @@ export function startingAnswer(origin: 'auth' | 'base'): Response {
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     'Retry-After': String(retryAfterSeconds),
   }
   return new Response(JSON.stringify(body), { status: 503, headers })

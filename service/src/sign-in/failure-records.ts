@@ -11,13 +11,13 @@ export interface FailureRecord {
 }
 
 export interface FailureRecords {
-  /** The record of a key, a new one if there is none or it is over. */
+  /** The record of a key. If there is none or it is over, a new one, for as long as an attempt is under way. */
   of(key: string): FailureRecord
   /** The record of a key, if there is one that is not over. */
   known(key: string): FailureRecord | undefined
-  forget(key: string): void
-  /** Makes this key the last one that would make room for another. */
-  renew(key: string): void
+  /** Keeps a record that failed, as the last one that would make room for another; `clear` ends those from before it. */
+  remember(key: string, record: FailureRecord): void
+  forget(key: string, record: FailureRecord): void
   clear(): void
   readonly size: number
 }
@@ -28,42 +28,51 @@ export const mostFailureRecords = 100_000
 
 export function createFailureRecords(clock: ServiceClock, rememberMs: number): FailureRecords {
   // In the order of their last failures.
-  const records = new Map<string, FailureRecord>()
+  const failed = new Map<string, FailureRecord>()
+  // Keys cost a stranger nothing, so only a failure, which costs a hash, may push out another key.
+  const untried = new Map<string, FailureRecord>()
   let sweepAtSize = sweepFromSize
 
   function sweep(nowMs: number): void {
-    for (const [id, record] of records) if (isOver(record, nowMs)) records.delete(id)
+    for (const [id, record] of failed) if (isOver(record, nowMs)) failed.delete(id)
     // Where nothing could go, looking again at each new key would take longer and longer.
-    sweepAtSize = Math.max(sweepFromSize, 2 * records.size)
+    sweepAtSize = Math.max(sweepFromSize, 2 * failed.size)
   }
-  function known(id: string): FailureRecord | undefined {
-    const record = records.get(id)
+  function find(id: string): FailureRecord | undefined {
+    const record = failed.get(id) ?? untried.get(id)
     return record === undefined || isOver(record, clock.nowMs()) ? undefined : record
+  }
+  /** False for a record that `clear` or another record of the same key has replaced. */
+  function remove(id: string, record: FailureRecord): boolean {
+    const records = [failed, untried].find((map) => map.get(id) === record)
+    return records?.delete(id) ?? false
   }
   return {
     of(key) {
-      const nowMs = clock.nowMs()
       const id = idOf(key)
-      const record = known(id)
+      const record = find(id)
       if (record !== undefined) return record
-      records.delete(id)
-      if (records.size >= sweepAtSize) sweep(nowMs)
-      if (records.size >= mostFailureRecords) records.delete(oldestIdle(records) ?? '')
-      const fresh = { failures: 0, underWay: 0, waiting: [], blockedUntilMs: 0, forgetAtMs: nowMs + rememberMs }
-      records.set(id, fresh)
+      failed.delete(id)
+      const forgetAtMs = clock.nowMs() + rememberMs
+      const fresh = { failures: 0, underWay: 0, waiting: [], blockedUntilMs: 0, forgetAtMs }
+      untried.set(id, fresh)
       return fresh
     },
-    known: (key) => known(idOf(key)),
-    forget(key) {
-      records.delete(idOf(key))
+    known: (key) => find(idOf(key)),
+    remember(key, record) {
+      const id = idOf(key)
+      if (!remove(id, record)) return
+      if (failed.size >= sweepAtSize) sweep(clock.nowMs())
+      if (failed.size >= mostFailureRecords) failed.delete(oldestIdle(failed) ?? '')
+      failed.set(id, record)
     },
-    renew(key) {
-      const record = records.get(idOf(key))
-      if (record !== undefined && records.delete(idOf(key))) records.set(idOf(key), record)
+    forget: (key, record) => void remove(idOf(key), record),
+    clear() {
+      failed.clear()
+      untried.clear()
     },
-    clear: () => records.clear(),
     get size() {
-      return records.size
+      return failed.size + untried.size
     },
   }
 }
@@ -73,7 +82,7 @@ function idOf(key: string): string {
   return hashToken(key)
 }
 
-/** Whose attempt is under way is remembered however long that takes. */
+/** A record with an attempt under way is kept, however long that attempt takes. */
 function isOver({ forgetAtMs, underWay }: FailureRecord, nowMs: number): boolean {
   return forgetAtMs <= nowMs && underWay === 0
 }

@@ -56,11 +56,11 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
     record.failures += 1
     record.blockedUntilMs = clock.nowMs() + delayAfter(record.failures, policy)
     record.forgetAtMs = record.blockedUntilMs + policy.rememberMs
-    records.renew(key)
+    records.remember(key, record)
   }
-  /** Keys cost a stranger nothing, so only a failure, which costs a hash, may push out another key. */
-  function forgetUnlessNeeded(key: string, { failures, underWay, blockedUntilMs }: FailureRecord): void {
-    if (failures === 0 && underWay === 0 && blockedUntilMs <= clock.nowMs()) records.forget(key)
+  function forgetUnlessNeeded(key: string, record: FailureRecord): void {
+    const { failures, underWay, blockedUntilMs } = record
+    if (failures === 0 && underWay === 0 && blockedUntilMs <= clock.nowMs()) records.forget(key, record)
   }
   function leave(key: string, record: FailureRecord, result: AttemptResult): void {
     record.underWay -= 1
