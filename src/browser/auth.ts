@@ -54,7 +54,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   if (globalThis.document) requireWebCrypto()
   const config = configFrom(options)
   const name = sessionName(config, key)
-  const { session, close } = createTabSession(config, { storage, key, name })
+  const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => arrival.forget() })
   const stopReminder = remindOfCallback(config)
   const popupCallback = popup && ((address: string) => popup.handOver(name, address))
   const arrival = createArrival({ config, name, session, loginStorage, navigate, popupCallback })
@@ -70,7 +70,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       const { mode = 'redirect', returnTo = arrival.goal ?? location.href, params, signal } = signInOptions(given)
       if (mode === 'popup') {
         if (!popup) invalid('popups need the option popup: popupLogin()')
-        return popup.signIn({ config, session, name }, { params, signal }).then(arrival.forget)
+        return popup.signIn({ config, name, redeem: arrival.redeem }, { params, signal }).then(arrival.forget)
       }
       // A login that is being finished must not be overtaken by the next one.
       if (arrival.isBusy) return arrival.finish()

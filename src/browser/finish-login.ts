@@ -3,7 +3,7 @@ import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
-import { succeeds } from '../internal/timeouts.ts'
+import { abortable, succeeds } from '../internal/timeouts.ts'
 import { pendingLogins } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -31,7 +31,9 @@ export interface Arrival {
   readonly isBusy: boolean
   /** Where the person wanted to go whose login failed on this page. */
   readonly goal: string | undefined
-  /** A new login makes the outcome of the old one a thing of the past. */
+  /** Exchanges the code and signs the user in, unless `forget` comes first: then it rejects with `aborted`. */
+  redeem(grant: Grant): Promise<void>
+  /** Discards the callback, because of a sign-out or a new login: a login in progress ends without a session. */
   forget(): void
 }
 
@@ -46,24 +48,40 @@ export function createArrival(parts: ArrivalParts): Arrival {
   let work: Promise<void> | undefined
   let goal: string | undefined
   let isBusy = false
+  let ending = new AbortController()
   const here = (): string => globalThis.location?.href ?? 'about:blank'
   const isCallback = (): boolean => callbackMode(config.redirectUri, here()) !== undefined
 
-  async function exchange(callback: string): Promise<void> {
+  /** Runs a step of a login. Rejects with `aborted` as soon as `forget` is called. */
+  function untilForgotten(step: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = ending
+    return abortable(step(signal), signal)
+  }
+
+  async function signIn(checked: Grant, signal: AbortSignal): Promise<void> {
+    await session.signIn(await exchangeCode(config, checked, { signal }))
+  }
+
+  async function exchange(callback: string, signal: AbortSignal): Promise<void> {
     grant ??= readCallback(await logins.take(callback), callback, { nowMs: config.clock.wallMs() })
-    await session.signIn(await exchangeCode(config, grant))
+    if (signal.aborted) return
+    await signIn(grant, signal)
     await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
-    if (grant.returnTo !== undefined) navigate(grant.returnTo)
+    // After a sign-out the app may have shown another page.
+    if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
   }
 
   async function arrive(callback: string): Promise<void> {
     isBusy = true
     const inPopup = callbackMode(config.redirectUri, callback) === 'popup'
     try {
-      await (inPopup && popupCallback ? popupCallback(callback) : exchange(callback))
+      await untilForgotten((signal) =>
+        inPopup && popupCallback ? popupCallback(callback) : exchange(callback, signal),
+      )
     } catch (error) {
       const { code, retryable, details } = error as AgentAuthError
       goal = grant?.returnTo ?? details?.returnTo
+      if (code === 'aborted') return
       // Reloaded, opened twice or from a bookmark: whoever is signed in stays so, and sees no error.
       if (/^already_|^flow_not/.test(code) && (await session.ready()).status === 'signed-in') return
       // What was taken can only go on from the grant.
@@ -112,8 +130,12 @@ export function createArrival(parts: ArrivalParts): Arrival {
     get goal() {
       return location.pathname === new URL(config.redirectUri).pathname ? goal : undefined
     },
+    redeem: (checked) => untilForgotten((signal) => signIn(checked, signal)),
     forget() {
+      ending.abort()
+      ending = new AbortController()
       address = work = undefined
+      if (isCallback()) hideCallback()
     },
   }
 }

@@ -3,10 +3,9 @@ import { readCallback } from '../callback.ts'
 import { checkOptions, type OptionKinds } from '../config/options.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
-import { exchangeCode } from '../exchange.ts'
+import type { Grant } from '../grant.ts'
 import { randomText } from '../internal/base64url.ts'
 import { sleep, withDeadline } from '../internal/timeouts.ts'
-import type { Session } from '../session.ts'
 import { markedState } from './callback-url.ts'
 
 /** The options of `popupLogin`. */
@@ -30,8 +29,9 @@ export interface PopupLogin {
 
 export interface PopupApp {
   readonly config: AuthConfig
-  readonly session: Session
   readonly name: string
+  /** Exchanges the code and signs the user in. Rejects with `aborted` if the user signs out first. */
+  readonly redeem: (grant: Grant) => Promise<void>
 }
 
 interface Awaited {
@@ -55,7 +55,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
   const { timeoutMs = 300_000, features = 'popup,width=480,height=720' } = options
   let supersede = (): void => {}
   return {
-    async signIn({ config, session, name }, { params, signal }) {
+    async signIn({ config, name, redeem }, { params, signal }) {
       if (!globalThis.BroadcastChannel)
         throw new AgentAuthError('popup_blocked', 'This browser has no BroadcastChannel for a popup: redirect.')
       // Before anything is awaited: browsers open a window only in answer to a click.
@@ -85,8 +85,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
             noticeClosing(popup, reject, ended)
           })
         const callback = await withDeadline(timeoutMs, wait, signal)
-        const grant = readCallback(pending, callback, { nowMs: config.clock.wallMs() })
-        await session.signIn(await exchangeCode(config, grant))
+        await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }))
       } finally {
         popup.close()
       }

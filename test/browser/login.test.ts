@@ -375,6 +375,102 @@ describe('callback', () => {
     })
   })
 
+  describe('a sign-out that comes before the login is finished', () => {
+    const atCallback = async (context: BrowserContext, kind: 'indexed' | 'memory' | 'session', delayMs = 400) => {
+      const page = await rig.open(context, `/${kind}/home`)
+      const callback = await interrupted(page)
+      rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs } })
+      const requested = page.waitForRequest(/\/auth\/v1\/token/)
+      await page.goto(callback)
+      const answered = (await requested).response()
+      return { page, answered }
+    }
+
+    it.each(['indexed', 'memory'] as const)('ends the login without a session, over %s: C-108 F008', async (kind) => {
+      const { page, answered } = await atCallback(await rig.context(), kind)
+      expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
+      expect(await started(page)).toBe('signed-out')
+      await answered
+      expect(await call(page)).toBe('login_required')
+      expect(await page.evaluate(() => window.app.told.map(({ status }) => status))).not.toContain('signed-in')
+      expect(page.url()).toBe(`${rig.origin}/${kind}/callback`)
+      await page.reload()
+      expect(await started(page)).toBe('signed-out')
+    })
+
+    it.each(['indexed', 'session'] as const)('wins in another tab too, over %s: C-108', async (kind) => {
+      const context = await rig.context()
+      const other = await rig.open(context, `/${kind}/home`)
+      const { page, answered } = await atCallback(context, kind, 1_500)
+      await other.evaluate(() => window.app.auth.signOut())
+      expect(await started(page)).toBe('signed-out')
+      await answered
+      expect(await call(page)).toBe('login_required')
+    })
+
+    it('wins over the login of another instance in the page: C-108', async () => {
+      const context = await rig.context()
+      await context.addInitScript(() => {
+        window.start = 'twice'
+      })
+      const { page, answered } = await atCallback(context, 'memory', 1_500)
+      await page.evaluate(() => window.app.twin?.signOut())
+      expect(await started(page)).toBe('signed-out')
+      await answered
+      expect(await call(page)).toBe('login_required')
+    })
+
+    it('lets the next signIn() start its own login at once: F008', async () => {
+      const { page } = await atCallback(await rig.context(), 'memory', 1_500)
+      await page.evaluate(async () => {
+        await window.app.auth.signOut()
+        window.app.started = ''
+        await window.app.auth.signIn({ returnTo: '/memory/next' })
+      })
+      await page.waitForURL(`${rig.origin}/memory/next`)
+      expect(await call(page)).toBe(200)
+      expect(rig.tokenRequests('authorization_code')).toBe(2)
+    })
+
+    it('keeps a later ready() from finishing the callback of a page that had not begun to', async () => {
+      const context = await rig.context()
+      const page = await rig.open(context, '/indexed/home')
+      const callback = await interrupted(page)
+      await page.addInitScript(() => {
+        window.start = 'without ready()'
+      })
+      await page.goto(`${callback}&tab=2`)
+      await page.waitForFunction(() => window.app)
+      await page.evaluate(() => window.app.auth.session.signOut())
+      expect(page.url()).toBe(`${rig.origin}/indexed/callback?tab=2`)
+      expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('resolved')
+      expect(await statusOf(page)).toBe('signed-out')
+      expect(rig.tokenRequests('authorization_code')).toBe(0)
+    })
+
+    it('keeps a later ready() from finishing a callback whose pending login could not be read yet', async () => {
+      const context = await rig.context()
+      const page = await rig.open(context, '/indexed/home')
+      const callback = await interrupted(page)
+      await context.addInitScript(() => {
+        const { getItem } = Storage.prototype
+        Storage.prototype.getItem = function (key) {
+          if (!('isReadable' in window)) throw new DOMException('for now', 'SecurityError')
+          return getItem.call(this, key)
+        }
+      })
+      expect(await goto(page, callback)).toBe('storage_failed')
+      const ready = (): Promise<string> => page.evaluate(() => window.app.codeOf(window.app.auth.ready()))
+      await page.evaluate(() => {
+        Object.assign(window, { isReadable: true })
+        return window.app.auth.signOut()
+      })
+      expect(await ready()).toBe('resolved')
+      expect(await statusOf(page)).toBe('signed-out')
+      expect(rig.tokenRequests('authorization_code')).toBe(0)
+    })
+  })
+
   it('a callback page that never calls ready() is told so once, on the console and as an event', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')

@@ -109,9 +109,9 @@ it('F101 the window is opened before anything is awaited', async () => {
   expect(opened).toBe(true)
 })
 
-it('F102 F-42 a window the person closes ends in popup_closed', async () => {
+/** Opens the window and closes it once the page can tell that from a window that is isolated by COOP. */
+async function openAndClose(context: BrowserContext): Promise<Page> {
   rig.service.dev.autoApprove(undefined)
-  const context = await rig.context()
   await context.addInitScript(() => {
     const { setInterval } = window
     const counted = Object.assign(window, { looks: 0 })
@@ -127,7 +127,11 @@ it('F102 F-42 a window the person closes ends in popup_closed', async () => {
   const looks = await page.evaluate(() => (window as unknown as { looks: number }).looks)
   await page.waitForFunction((before) => (window as unknown as { looks: number }).looks > before + 2, looks)
   await popup.close()
-  expect(await outcome(page)).toBe('popup_closed')
+  return page
+}
+
+it('a window that the user closes ends the login with popup_closed: F102 F-42', async () => {
+  expect(await outcome(await openAndClose(await rig.context()))).toBe('popup_closed')
 })
 
 it('C-104 F102 an isolated window the person closes ends in a time-out', async () => {
@@ -171,6 +175,64 @@ it('F102 the second of two logins of one moment takes the first one’s place to
     Promise.all([0, 1].map(() => window.app.codeOf(window.app.auth.signIn({ mode: 'popup' })))),
   )
   expect(outcomes).toEqual(['aborted', 'resolved'])
+})
+
+it('a sign-out after the window has handed over its callback ends the login without a session: C-108 F102', async () => {
+  const page = await rig.open(await rig.context(), '/indexed/home')
+  rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
+  const requested = page.waitForRequest(/\/auth\/v1\/token/)
+  await page.click('#popup')
+  const answered = (await requested).response()
+  await page.evaluate(() => window.app.auth.signOut())
+  expect(await outcome(page)).toBe('aborted')
+  await answered
+  expect(await call(page)).toBe('login_required')
+  await page.reload()
+  expect(await started(page)).toBe('signed-out')
+})
+
+it('a sign-out while the window is open leaves the user, who goes on there, free to sign in', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const page = await rig.open(await rig.context(), '/indexed/home')
+  const popup = await openPopup(page)
+  await page.evaluate(() => window.app.auth.signOut())
+  await fillForms(popup, 'approve')
+  expect(await outcome(page)).toBe('resolved')
+  expect(await call(page)).toBe(200)
+})
+
+it('a sign-out in another tab while the window is open is not taken for a later one when this tab wakes up', async () => {
+  rig.service.dev.autoApprove(undefined)
+  const context = await rig.context()
+  const page = await rig.open(context, '/memory/home')
+  const other = await rig.open(context, '/memory/home')
+  const popup = await openPopup(page)
+  await page.evaluate(() => {
+    window.name = ''
+    new BroadcastChannel('test').onmessage = () => {
+      window.name = 'heard'
+    }
+  })
+  await other.evaluate(async () => {
+    await window.app.auth.signOut()
+    new BroadcastChannel('test').postMessage('signed out')
+  })
+  await page.waitForFunction(() => window.name === 'heard')
+  rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
+  const requested = page.waitForRequest(/\/auth\/v1\/token/)
+  await fillForms(popup, 'approve')
+  await requested
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+  expect(await outcome(page)).toBe('resolved')
+  expect(await call(page)).toBe(200)
+})
+
+it('a sign-out right after the user closed the window leaves the user signed out', async () => {
+  const page = await openAndClose(await rig.context())
+  await page.evaluate(() => window.app.auth.signOut())
+  expect(await outcome(page)).toBe('popup_closed')
+  expect(await call(page)).toBe('login_required')
+  expect(rig.tokenRequests('authorization_code')).toBe(0)
 })
 
 it('C-105 forged hand-overs are passed over, and the true one counts', async () => {

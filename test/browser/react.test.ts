@@ -61,6 +61,23 @@ describe.each(reactMajors)('React %i', (major) => {
     expect((await rendered(page))[0]).toBe('signed-out')
   })
 
+  it('a sign-out while StrictMode has the callback finished twice shows a signed-out user and no error: C-108', async () => {
+    const context = await reactContext()
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    await page.getByText('signed-out').waitFor()
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
+    const requested = page.waitForRequest(/\/auth\/v1\/token/)
+    await page.evaluate(() => window.react.auth.signIn())
+    const answered = (await requested).response()
+    await page.evaluate(() => window.react.auth.signOut())
+    await page.getByText('signed-out').waitFor()
+    await answered
+    await page.waitForFunction(() => window.react.calls.length === 2)
+    expect(await page.evaluate(() => window.react.calls)).toEqual(['login_required', 'login_required'])
+    expect(await rendered(page)).toEqual(['loading', 'signed-out'])
+  })
+
   it('a call made as the callback page is mounted, before ready(), waits for the login', async () => {
     const context = await reactContext()
     const page = await context.newPage()

@@ -15,12 +15,14 @@ export interface TabSessionOptions {
   readonly key: string
   /** What the tabs of this app call each other by. */
   readonly name: string
+  /** Is called at each sign-out, here or in another tab. */
+  readonly signedOut: () => void
 }
 
 /** A session in step with the other tabs: what one does to the record, or a sign-out, is seen by all. */
 export function createTabSession(
   config: AuthConfig,
-  { storage = { ...memoryStorage(), reach: 'tab' }, key, name }: TabSessionOptions,
+  { storage = { ...memoryStorage(), reach: 'tab' }, key, name, signedOut }: TabSessionOptions,
 ): { session: Session; close(): void } {
   let isShared = storage.reach !== 'tab'
   let isDegraded = false
@@ -28,6 +30,9 @@ export function createTabSession(
   const mark = signOutMark(name)
   const look = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
   const follow = (): void => {
+    // Otherwise this tab would take the same sign-out for a later one when it wakes up.
+    mark.hasMoved()
+    signedOut()
     if (isShared) look('sign-out')
     else signOut().catch(() => {})
   }
@@ -73,6 +78,7 @@ export function createTabSession(
   }
   // Also where nobody is signed in here: other tabs may each have a session of their own.
   session.signOut = () => {
+    signedOut()
     const done = signOut()
     mark.move()
     tabs.tell('signed-out')
