@@ -4,6 +4,13 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
 
+declare global {
+  interface Window {
+    /** Lets the storage that a test holds back answer. */
+    release?: () => void
+  }
+}
+
 const rig = browserRig()
 
 /** Starts a login and stops the browser just before it would come back; returns where it would have been sent. */
@@ -125,6 +132,23 @@ describe('login', () => {
     expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:automatic'))).toMatch(
       /^[\d.]+@[\d.]+ [\d.]+@[\d.]+\+\d+$/,
     )
+  })
+
+  it('an automatic signIn() that is called twice in a row counts once: C-015 F008', async () => {
+    const context = await rig.context()
+    const outcome = new Promise<string>(
+      (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
+    )
+    await context.addInitScript(() => {
+      window.start = 'sign in twice'
+      window.adjust = (options) => ({ ...options, scope: 'nothing.known' })
+    })
+    const page = await context.newPage()
+    const callbacks: string[] = []
+    page.on('framenavigated', (frame) => void (/callback/.test(frame.url()) && callbacks.push(frame.url())))
+    await page.goto(`${rig.origin}/memory/home`)
+    expect(await outcome).toBe('login_failed')
+    expect(callbacks.filter((url) => url.includes('error='))).toHaveLength(2)
   })
 
   it('C-015 F008 an app that loses each login by leaving its page at once is stopped as well', async () => {
@@ -356,23 +380,6 @@ describe('callback', () => {
       await page.goto(callback.replace(/code=[^&]*/, 'code=unknown'))
       expect([await started(page), await twinStarted(page)]).toEqual(['grant_rejected', 'grant_rejected'])
     })
-
-    it('C-015 F008 its automatic login and that of the first one count once', async () => {
-      const context = await rig.context()
-      await startTwice(context)
-      const outcome = new Promise<string>(
-        (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
-      )
-      await context.addInitScript(() => {
-        window.adjust = (options) => ({ ...options, scope: 'nothing.known' })
-      })
-      const page = await context.newPage()
-      const callbacks: string[] = []
-      page.on('framenavigated', (frame) => void (/callback/.test(frame.url()) && callbacks.push(frame.url())))
-      await page.goto(`${rig.origin}/memory/home`)
-      expect(await outcome).toBe('login_failed')
-      expect(callbacks.filter((url) => url.includes('error='))).toHaveLength(2)
-    })
   })
 
   describe('a sign-out that comes before the login is finished', () => {
@@ -430,6 +437,44 @@ describe('callback', () => {
       await page.waitForURL(`${rig.origin}/memory/next`)
       expect(await call(page)).toBe(200)
       expect(rig.tokenRequests('authorization_code')).toBe(2)
+    })
+
+    it.each([
+      ['the pending login is read', 'agent-auth:login:', 0],
+      ['the success is noted', 'agent-auth:automatic', 1],
+    ])('keeps the callback page as it is if it comes while %s', async (_, heldKey, exchanges) => {
+      const context = await rig.context()
+      const page = await rig.open(context, '/memory/home')
+      const callback = await interrupted(page)
+      await page.addInitScript((prefix) => {
+        const gate = new Promise<void>((resolve) => {
+          window.release = resolve
+        })
+        window.adjust = (options) => ({
+          ...options,
+          loginStorage: {
+            async getItem(key) {
+              if (key.startsWith(prefix)) {
+                document.title = 'held'
+                await gate
+              }
+              return sessionStorage.getItem(key)
+            },
+            setItem: (key, value) => sessionStorage.setItem(key, value),
+            removeItem: (key) => sessionStorage.removeItem(key),
+          },
+        })
+      }, heldKey)
+      await page.goto(callback)
+      await page.waitForFunction(() => document.title === 'held')
+      await page.evaluate(async () => {
+        await window.app.auth.signOut()
+        window.release?.()
+      })
+      expect(await started(page)).toBe('signed-out')
+      expect(await call(page)).toBe('login_required')
+      expect(page.url()).toBe(`${rig.origin}/memory/callback`)
+      expect(rig.tokenRequests('authorization_code')).toBe(exchanges)
     })
 
     it('keeps a later ready() from finishing the callback of a page that had not begun to', async () => {
