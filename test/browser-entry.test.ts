@@ -6,6 +6,8 @@ import { callbackMode, markedState } from '../src/browser/callback-url.ts'
 import { countAutomatic, noteSuccess } from '../src/browser/login-loop.ts'
 import { sharedRecord } from '../src/browser/storage/fallback.ts'
 import { unreadRecord } from '../src/browser/storage/unread-record.ts'
+import { encodeRecord, type SessionRecord } from '../src/session/record.ts'
+import { createTokens } from '../src/tokens.ts'
 import { testClock } from './support/clock.ts'
 import { failure } from './support/token-flow.ts'
 import { flush } from './support/virtual-time.ts'
@@ -22,6 +24,8 @@ afterEach(() => {
   vi.useRealTimers()
   vi.unstubAllGlobals()
 })
+
+const record = (): SessionRecord => ({ id: 'a', rev: 1, tokens: createTokens({ accessToken: 'a', obtainedAtMs: 0 }) })
 
 const never = (): Promise<never> => new Promise(() => {})
 
@@ -168,31 +172,158 @@ describe('a shared record', () => {
   })
 })
 
-describe('a record that could not be read', () => {
-  it('F023 is removed again at most every five seconds while that fails, and left alone once it is gone', async () => {
+describe('the record of an earlier sign-in that could not be read', () => {
+  const name = 'agent-auth:name'
+  /** A storage that is out of order until `repair` is called, over one that other tabs can use all the time. */
+  const rig = () => {
     const clock = testClock()
+    const inner = memoryStorage()
     const removed = vi.fn()
-    const removeItem = vi.fn(() => Promise.reject(new Error('not now')))
-    const unread = unreadRecord({ ...memoryStorage(), removeItem }, 'name', { clock, removed })
-    const retryAfter = async (ms: number): Promise<void> => {
-      clock.advance(ms)
-      unread.retry()
-      await flush()
+    const attempts = vi.fn()
+    let failure: Promise<never> | undefined = Promise.reject(new Error('not now'))
+    failure.catch(() => {})
+    const getItem: TokenStorage['getItem'] = (key) => {
+      attempts()
+      return failure ?? inner.getItem(key)
     }
+    const unread = unreadRecord({ ...inner, getItem }, name, { clock, removed })
+    return {
+      clock,
+      removed,
+      attempts,
+      unread,
+      repair() {
+        failure = undefined
+      },
+      async retryAfter(ms: number, when?: 'now') {
+        clock.advance(ms)
+        unread.retry(when)
+        await flush()
+      },
+      /** Another tab signs in, or refreshes. */
+      async write(rev: number, raw?: string) {
+        clock.advance(1)
+        const tokens = createTokens({ accessToken: 'of-another-tab', obtainedAtMs: clock.wallMs() })
+        await inner.setItem(name, raw ?? encodeRecord(name, { id: 'a-sign-in', rev, tokens }))
+      },
+      stands: async () => (await inner.getItem(name)) !== undefined,
+    }
+  }
+
+  it('is removed later, by tries at least five seconds apart: F023', async () => {
+    const { attempts, removed, repair, retryAfter, stands, unread, write } = rig()
+    await write(1)
     await retryAfter(5_000)
-    expect(removeItem).not.toHaveBeenCalled()
+    expect(attempts).not.toHaveBeenCalled()
+    unread.remove()
+    await retryAfter(4_999)
+    expect(attempts).toHaveBeenCalledTimes(1)
+    await retryAfter(1)
+    expect(attempts).toHaveBeenCalledTimes(2)
+    repair()
+    await retryAfter(4_999)
+    expect([await stands(), removed.mock.calls.length]).toEqual([true, 0])
+    await retryAfter(1)
+    expect([await stands(), removed.mock.calls.length]).toEqual([false, 1])
+    for (let times = 0; times < 3; times++) await retryAfter(5_000)
+    expect(attempts).toHaveBeenCalledTimes(3)
+  })
+
+  it('is not confused with that of a user who signed in later in another tab: F023', async () => {
+    const { attempts, removed, repair, retryAfter, stands, unread, write } = rig()
     unread.remove()
     await flush()
-    await retryAfter(4_999)
-    expect(removeItem).toHaveBeenCalledTimes(1)
-    await retryAfter(1)
+    await write(1)
+    repair()
+    await retryAfter(5_000)
+    expect([await stands(), removed.mock.calls.length]).toEqual([true, 0])
+    await write(2)
+    const before = attempts.mock.calls.length
+    await retryAfter(5_000)
+    expect([await stands(), attempts.mock.calls.length]).toEqual([true, before])
+  })
+
+  it('is looked at once when another tab has changed it, before a later user’s refresh makes the two look alike: F023', async () => {
+    const { repair, retryAfter, stands, unread, write } = rig()
+    unread.remove()
+    await flush()
+    repair()
+    await write(1)
+    await retryAfter(1, 'now')
+    expect(await stands()).toBe(true)
+    await write(2)
+    await retryAfter(5_000)
+    expect(await stands()).toBe(true)
+  })
+
+  it('is removed after a refresh in another tab too: F023', async () => {
+    const { repair, retryAfter, stands, unread, write } = rig()
+    unread.remove()
+    await flush()
+    await write(2)
+    repair()
+    await retryAfter(5_000)
+    expect(await stands()).toBe(false)
+  })
+
+  it.each([
+    ['unreadable', 'damaged', false],
+    ['of another client', encodeRecord('of another', record()), true],
+    ['of a newer version', '{"v":2}', true],
+  ])('is removed or left as at a sign-out if it is %s', async (_, raw, stays) => {
+    const { repair, retryAfter, stands, unread, write } = rig()
+    await write(1, raw)
+    repair()
+    unread.remove()
     await retryAfter(0)
-    expect(removeItem).toHaveBeenCalledTimes(2)
-    expect(removed).not.toHaveBeenCalled()
-    removeItem.mockImplementation(() => Promise.resolve() as Promise<never>)
-    for (let times = 0; times < 3; times++) await retryAfter(5_000)
-    expect(removeItem).toHaveBeenCalledTimes(3)
-    expect(removed).toHaveBeenCalledOnce()
+    expect(await stands()).toBe(stays)
+  })
+
+  it('is looked for while no other tab has the lock, and its absence is no change', async () => {
+    const order: string[] = []
+    const storage: TokenStorage = {
+      ...memoryStorage(),
+      getItem: () => void order.push('read'),
+      async withLock(_, task) {
+        order.push('locked')
+        return task()
+      },
+    }
+    unreadRecord(storage, name, { clock: testClock(), removed: () => order.push('removed') }).remove()
+    await flush()
+    expect(order).toEqual(['locked', 'read'])
+  })
+
+  it('is removed once: a second try that waited for the lock leaves the record of a later sign-in', async () => {
+    const { repair, retryAfter, stands, unread, write } = rig()
+    repair()
+    unread.remove()
+    unread.retry('now')
+    await write(1)
+    await retryAfter(0)
+    expect(await stands()).toBe(true)
+  })
+
+  it('is removed for a sign-out that comes while the removal for a sign-in reads the storage', async () => {
+    const clock = testClock()
+    const inner = memoryStorage()
+    let answer = (): void => {}
+    const getItem = (key: string): Promise<string | null | undefined> =>
+      new Promise((resolve) => {
+        answer = () => resolve(inner.getItem(key))
+      })
+    const unread = unreadRecord({ ...inner, getItem }, name, { clock, removed: () => {} })
+    unread.remove()
+    await flush()
+    clock.advance(1)
+    const tokens = createTokens({ accessToken: 'of-another-tab', obtainedAtMs: clock.wallMs() })
+    await inner.setItem(name, encodeRecord(name, { id: 'a-sign-in', rev: 1, tokens }))
+    unread.remove()
+    for (let readings = 0; readings < 2; readings++) {
+      answer()
+      await flush()
+    }
+    expect(await inner.getItem(name)).toBeUndefined()
   })
 })
 

@@ -74,6 +74,14 @@ describe('kinds', () => {
   })
 })
 
+/** Resolves when no tab has or wants the lock, so that a removal which was set off before has ended. */
+async function removalEnded(page: Page): Promise<void> {
+  await page.waitForFunction(async () => {
+    const { held = [], pending = [] } = await navigator.locks.query()
+    return [...held, ...pending].every(({ name = '' }) => !name.startsWith('agent-auth:http'))
+  })
+}
+
 describe('bad storage', () => {
   const block = (context: BrowserContext, name: string): Promise<unknown> =>
     context.addInitScript((property) => {
@@ -192,6 +200,44 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
     expect(await reload(other)).toBe('signed-in')
   })
+
+  it.each(['after that sign-in', 'before it, and the tab has refreshed since'])(
+    'degraded to memory, a repeated removal leaves the record of a user who signed in later in another tab, if the storage works again %s: F023 F070',
+    async (repaired) => {
+      const context = await rig.context()
+      await context.addInitScript(() => {
+        const { open } = IDBFactory.prototype
+        IDBFactory.prototype.open = function (...args) {
+          if (sessionStorage.getItem('isBroken')) throw new DOMException('for now', 'UnknownError')
+          return open.apply(this, args)
+        }
+      })
+      const other = await rig.open(context, '/indexed/home')
+      const page = await context.newPage()
+      await page.addInitScript(() => sessionStorage.setItem('isBroken', 'yes'))
+      await page.goto(`${rig.origin}/indexed/home`)
+      await started(page)
+      rig.service.dev.autoApprove('rui@demo.example')
+      await page.click('#popup')
+      await untilStatus(page, 'signed-in')
+      const repair = (): Promise<void> => page.evaluate(() => sessionStorage.removeItem('isBroken'))
+      rig.service.dev.autoApprove('ada@demo.example')
+      if (repaired.startsWith('before')) await repair()
+      await signIn(other)
+      if (repaired.startsWith('before')) {
+        await removalEnded(page)
+        await rig.service.dev.expireAccessTokens()
+        expect(await call(other)).toBe(200)
+      } else await repair()
+      await page.evaluate(() => {
+        window.app.ahead.monotonicMs += 5_000
+      })
+      expect(await call(page)).toBe(200)
+      await removalEnded(page)
+      expect(await statusOf(page)).toBe('signed-in')
+      expect(await reload(other)).toBe('signed-in')
+    },
+  )
 
   it('C-065 F-20 F070 local: no room: calls go on with one event, and the write is made up for later', async () => {
     const context = await rig.context()

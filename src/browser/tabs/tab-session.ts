@@ -38,6 +38,7 @@ export function createTabSession(
   }
   const tabs = joinTabs(name, {
     heard(type) {
+      unread.retry('now')
       if (type === 'changed') look('change')
       else follow()
     },
