@@ -72,6 +72,19 @@ describe('options in plain JavaScript', () => {
   })
 
   it.each([
+    ['storage', webStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
+    ['storage', indexedDbStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
+    ['loginStorage', () => sessionStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
+    ['storage', 'localStorage', 'getItem, setItem and removeItem, such as webStorage(localStorage)'],
+    ['popup', popupLogin, 'signIn and handOver. Call the function that returns it'],
+    ['popup', true, 'signIn and handOver, such as popupLogin()'],
+  ])('%s given as %s says what to pass instead', async (name, value, what) => {
+    expect((await failure(async () => create({ [name]: value }))).message).toBe(
+      `Configuration: ${name} must be an object with ${what}.`,
+    )
+  })
+
+  it.each([
     ['a page', new Event('click')],
     ['React', { _reactName: 'onClick', preventDefault: () => {} }],
   ])('signIn takes the event of a click handler of %s for no options', async (_, event) => {

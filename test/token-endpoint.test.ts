@@ -397,7 +397,7 @@ describe('the message of a request that did not reach a token endpoint', () => {
 
   it('F-13 a connection that breaks off, or a response that CORS hides, names the origin and the options to check', async () => {
     server.use(http.post(tokenUrl, () => HttpResponse.error()))
-    const seen = `https://auth.example.com did not respond, or CORS hides its response. ${checked}`
+    const seen = `https://auth.example.com did not respond, or its CORS headers do not allow this page. ${checked}`
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
   })
 })

@@ -26,7 +26,7 @@ export interface SignInOptions {
   readonly mode?: LoginMode | undefined
   /** Where the person goes afterwards, on this origin. Default: where they are, or wanted to go when the last login failed. */
   readonly returnTo?: string | undefined
-  /** Further authorize parameters, for example `prompt`. */
+  /** Adds authorize parameters, for example `{ prompt: 'login' }`. A server ignores those that it does not know. */
   readonly params?: Readonly<Record<string, string>> | undefined
   /** Ends the wait for a popup. */
   readonly signal?: AbortSignal | undefined
@@ -38,7 +38,7 @@ const authKinds: OptionKinds<BrowserAuthOptions> = {
   ...publicKinds,
   storage: storageKind,
   key: 'string',
-  popup: { methods: ['signIn', 'handOver'] },
+  popup: { methods: ['signIn', 'handOver'], example: 'popupLogin()' },
   loginStorage: storageKind,
   navigate: 'function',
 }

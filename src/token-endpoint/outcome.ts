@@ -82,7 +82,7 @@ export function tokenError(
 
 function lostVerdict({ lost }: Lost, origin: string): Verdict {
   if (isAgentAuthError(lost)) return { code: lost.code, what: lost.message, retryable: true }
-  const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or CORS hides its response'
+  const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or its CORS headers do not allow this page'
   return { code: 'temporarily_unavailable', what: `${origin} ${fate}.`, remedy: checkAddress, retryable: true }
 }
 

@@ -308,6 +308,22 @@ describe('callback', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/wanted`)
   })
 
+  it('a wrong tokenEndpoint fails with an error that names the options and the CORS header to check', async () => {
+    const context = await rig.context()
+    const page = await rig.open(context, '/memory/home')
+    await context.addInitScript(() => {
+      window.adjust = (options) => ({ ...options, tokenEndpoint: `${options.authUrl}/auth/v1/no-such-endpoint` })
+    })
+    await page.reload()
+    await page.evaluate(() => window.app.auth.signIn())
+    await page.waitForURL(`${rig.origin}/memory/callback`)
+    expect(await started(page)).toBe('exchange_interrupted')
+    expect(await page.evaluate(() => window.app.auth.ready().catch(({ message }) => message))).toBe(
+      `${new URL(rig.service.authUrl).origin} did not respond, or its CORS headers do not allow this page. Developer: check` +
+        ' authUrl and tokenEndpoint. Start the login again.',
+    )
+  })
+
   it('C-022 F020 F021 an error with our state ends its login, is told to every call, and the next login succeeds', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     const callback = await interrupted(page)

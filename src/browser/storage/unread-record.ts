@@ -1,6 +1,5 @@
 import type { Clock } from '../../internal/clock.ts'
 import { isRecord } from '../../session/record.ts'
-import { isLeftAlone } from '../../session/save.ts'
 import { sessionStore } from '../../session/store.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
@@ -35,7 +34,7 @@ export function unreadRecord(
     const stored = await store.read()
     // The first revision is a sign-in. A later one is more likely a refresh of the earlier sign-in, in another tab.
     const isLater = isRecord(stored) && stored.rev === 1 && stored.tokens.obtainedAtMs > askedAtMs
-    const isEarlier = stored !== 'absent' && !isLeftAlone(stored) && !isLater
+    const isEarlier = (isRecord(stored) || stored === 'unreadable') && !isLater
     if (isEarlier) await store.remove()
     if (sinceMs === askedAtMs) sinceMs = undefined
     if (isEarlier) removed()
