@@ -1,5 +1,5 @@
 export { type PendingLogin, type StartLoginOptions, startLogin } from './authorize.ts'
-export type { BearerScope } from './bearer/targets.ts'
+export type { BearerTargets } from './bearer/targets.ts'
 export { type BearerFetchOptions, createBearerFetch } from './bearer.ts'
 export { type ReadCallbackOptions, readCallback } from './callback.ts'
 export { type AuthConfig, type AuthConfigOptions, createAuthConfig } from './config.ts'

@@ -1,4 +1,4 @@
-import { type BearerScope, createBearerFetch } from 'agent-auth'
+import { type BearerTargets, createBearerFetch } from 'agent-auth'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { apiStub } from './support/api-stub.ts'
@@ -141,7 +141,7 @@ describe('other bases', () => {
     ['a fragment', { baseUrl: 'https://api.example.com/#a' }],
     ['an origin with a path, which would not limit anything', { origins: ['https://api.example.com/v1'] }],
   ])('C-090 F062 fails closed at creation: %s', (_, scope) => {
-    expect(() => createBearerFetch('token', scope as unknown as BearerScope)).toThrow(
+    expect(() => createBearerFetch('token', scope as unknown as BearerTargets)).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
     )
   })
@@ -362,7 +362,7 @@ describe('P-14 any URL', () => {
 /** The `Authorization` with which the input leaves. */
 async function judged(
   source: Parameters<typeof createBearerFetch>[0],
-  scope: BearerScope,
+  scope: BearerTargets,
   input: FetchInput,
 ): Promise<string | null | undefined> {
   const api = apiStub(() => new Response())

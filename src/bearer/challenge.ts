@@ -1,18 +1,21 @@
-const maxLength = 8_192
-/** In turn: a parameter with its quoted or plain value, or a scheme with, maybe, its one opaque value. */
+import { maxChallengeLength } from '../internal/limits.ts'
+
+/** Matches a parameter with its quoted or plain value, or a scheme with at most one opaque value. */
 const item =
   /[\s,]*(?:([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))|([\w!#$%&'*+.^`|~-]+)(?:\s*[\w.~+/-]+=*(?=\s*(?:,|$)))?)/gy
 
+const errorsOfTheRequest: readonly (string | undefined)[] = ['insufficient_scope', 'invalid_request']
+
 /**
- * Whether a 401 says that a newer token would not help: a Bearer challenge with `insufficient_scope` or
- * `invalid_request`. No readable challenge means an expired token. RFC 6750 section 3.1, RFC 9110 section 11.6.1.
+ * Tells whether a 401 says that a newer token would not help: a Bearer challenge with `insufficient_scope` or
+ * `invalid_request`. Without a readable challenge the token counts as expired. RFC 6750 section 3.1, RFC 9110 section 11.6.1.
  */
 export function refusesRetry(headers: Headers): boolean {
   const value = headers.get('www-authenticate') ?? ''
-  return value.length <= maxLength && /^(insufficient_scope|invalid_request)$/.test(bearerError(value) ?? '')
+  return value.length <= maxChallengeLength && errorsOfTheRequest.includes(bearerError(value))
 }
 
-/** The `error` of the first Bearer challenge that has one; several challenges may share the header. */
+/** Returns the `error` of the first Bearer challenge that has one. Several challenges may share the header. */
 function bearerError(value: string): string | undefined {
   let scheme: string | undefined
   for (const [, name, quoted, plain, next] of value.matchAll(item)) {

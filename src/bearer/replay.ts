@@ -1,28 +1,27 @@
+import { maxReplayBytes } from '../internal/limits.ts'
 import { readAtMost } from '../internal/read-at-most.ts'
 import { sleep } from '../internal/timeouts.ts'
-
-const maxBufferedBytes = 1_048_576
 
 interface Sending {
   readonly input: Request | string
   readonly init: RequestInit
 }
 
-/** A request that can be sent now and, with the same bytes, once more; `again` gives undefined when it cannot. */
+/** A request to send now and, with the same bytes, once more. `again` resolves to undefined if that is not possible. */
 export interface Replay extends Sending {
   again?(): Promise<Sending | undefined>
-  /** Lets go of what was kept for a second sending. */
+  /** Frees the copy of the body. */
   release?(): void
-  /** Cancels a body that is not sent at all, so that its source is closed. */
+  /** Cancels a body that is not sent, so that its source is closed. */
   discard?(): void
 }
 
-/** Prepares the second sending before the first, without touching the caller's objects. */
+/** Prepares the second request before the first is sent. The caller's objects stay as they are. */
 export function replayable(input: Request | string, init: RequestInit): Replay {
   const { body, method } = init
   if (body == null) {
     if (typeof input === 'string' || /^(GET|HEAD)$/i.test(method ?? input.method)) return twice(input, init)
-    // The streams of some polyfills stand still until both copies are read.
+    // The streams of some polyfills stop until both copies are read.
     if (input.body && !('getReader' in input.body)) return { input, init }
     const spare = input.clone()
     if (!spare.body) return { ...twice(spare, init), input }
@@ -41,7 +40,7 @@ export function replayable(input: Request | string, init: RequestInit): Replay {
   return twice(input, kept === body ? init : { ...init, body: kept })
 }
 
-/** Not awaited: a source may take its time. */
+/** Does not wait, because a source can take long to close. */
 function cancel(body: ReadableStream | null): void {
   body?.cancel().catch(() => {})
 }
@@ -50,15 +49,15 @@ function twice(input: Request | string, init: RequestInit): Replay {
   return { input, init, again: async () => ({ input, init }) }
 }
 
-/** Reads along while the other branch is sent, and gives up, freeing what it read, past 1 MiB. */
+/** Reads the copy while the other branch is sent. Beyond the limit it stops and frees the copy. */
 function buffered({ input, init }: Sending, spare: ReadableStream<Uint8Array<ArrayBuffer>>): Replay {
   const reader = spare.getReader()
-  const whole = readAtMost(reader, maxBufferedBytes).catch(() => undefined)
+  const whole = readAtMost(reader, maxReplayBytes).catch(() => undefined)
   return {
     input,
     init,
     async again() {
-      // All of the body if it has ended by now: a refusal may come while it still runs.
+      // Not awaited to its end, because a 401 can come while the caller still writes the body.
       const body = await Promise.race([whole, sleep(0)])
       return body ? { input, init: { ...init, body } } : undefined
     },
@@ -68,7 +67,7 @@ function buffered({ input, init }: Sending, spare: ReadableStream<Uint8Array<Arr
   }
 }
 
-/** A copy the caller cannot change between the two sendings; undefined for what can be read only once. */
+/** Returns a copy that the caller cannot change between the two requests, or undefined for a body that can be read only once. */
 function snapshot(body: Exclude<BodyInit, ReadableStream>): BodyInit | undefined {
   if (typeof body === 'string' || body instanceof Blob) return body
   if (body instanceof ArrayBuffer) return body.slice(0)
@@ -79,7 +78,7 @@ function snapshot(body: Exclude<BodyInit, ReadableStream>): BodyInit | undefined
 
 type Fields = Iterable<[string, FormDataEntryValue]>
 
-/** Field by field: elsewhere than in browsers these classes may not take each other, or not be listed at all. */
+/** Copies field by field, because outside of browsers these constructors may not accept each other, or have no iterator. */
 function copied<T extends URLSearchParams | FormData>(body: T, copy: T): T | undefined {
   if (!(Symbol.iterator in body)) return undefined
   for (const [name, value] of body as Fields) copy.append(name, value as string)

@@ -1,12 +1,12 @@
-/** What `fetch(request, settings)` takes away from a Request; all else of it stays, but for the mode `navigate`. */
-const taken = ['referrer', 'referrerPolicy', 'targetAddressSpace']
+/** The members of a Request that `fetch(request, settings)` drops. All others stay, except for the mode `navigate`. */
+const dropped = ['referrer', 'referrerPolicy', 'targetAddressSpace']
 
 /**
- * Returns the settings as `fetch` reads them, and what they would take away from a Request: inherited members count,
+ * Returns the settings as `fetch` reads them, with the members that they would drop from a Request. Inherited members count,
  * undefined ones do not. Web IDL, dictionary types; Fetch, the Request constructor.
  */
 export function settingsOf(init: RequestInit | null | undefined, request: Request | undefined): RequestInit {
-  // Without a prototype, so that a member named __proto__ is one like any other.
+  // Without a prototype, so that a member named __proto__ has no effect.
   const settings: Record<string, unknown> = Object.create(null)
   const add = (from: object, names: readonly string[]): void => {
     for (const name of names) {
@@ -14,7 +14,7 @@ export function settingsOf(init: RequestInit | null | undefined, request: Reques
       if (value !== undefined) settings[name] = value
     }
   }
-  if (request) add(request, taken)
+  if (request) add(request, dropped)
   let level: object | null = init ?? null
   while (init && level && level !== Object.prototype) {
     add(init, Object.getOwnPropertyNames(level))

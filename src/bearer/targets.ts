@@ -1,38 +1,38 @@
 import { invalid } from '../config/invalid.ts'
 import { checkServiceUrl } from '../config/service-url.ts'
 import { attempt } from '../internal/attempt.ts'
-import { maxRememberedUrlLength, maxRememberedUrls } from '../internal/limits.ts'
+import { maxPathDecodings, maxRememberedUrlLength, maxRememberedUrls } from '../internal/limits.ts'
 
-/** Where a token may go: under one base URL, or anywhere on the listed origins. */
-export type BearerScope =
-  /** `baseUrl`: a URL whose path is a prefix. */
+/** The URLs that may receive the token: those under one base URL, or all of the listed origins. */
+export type BearerTargets =
+  /** `baseUrl`: an https URL, or http on loopback. Its path is a prefix. */
   | { readonly baseUrl: string; readonly origins?: undefined }
-  /** `origins`: URLs without a path. */
+  /** `origins`: URLs without a path, by the same rules. */
   | { readonly origins: readonly string[]; readonly baseUrl?: undefined }
 
 type FetchInput = Parameters<typeof fetch>[0]
 type Target = string | Request
-/** Gives the URL that a text means, if the token may go there. */
-type Judged = (text: string) => string | undefined
+/** Returns the absolute URL of a text if it may receive the token. */
+type Judge = (text: string) => string | undefined
 
 const encoded = /%([\da-f]{2})/gi
 
 /**
- * Returns a function that gives what must be sent of a request that may carry the token, else undefined: the absolute URL
- * that was judged, or a Request that goes there. Relative text is resolved against `baseUrl`; all else must be absolute.
+ * Returns a function that says what to send if a request may carry the token: the absolute URL that was checked, or a Request
+ * for it. For all others it returns undefined. Relative text is resolved against `baseUrl`, or else against the page.
  */
-export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: FetchInput) => Target | undefined {
+export function allowedTargets({ baseUrl, origins = [] }: BearerTargets): (input: FetchInput) => Target | undefined {
   const named = baseUrl === undefined ? origins : [baseUrl]
   const bases = named.map((url) => new URL(checkServiceUrl('baseUrl or origins', url)))
   const [first] = bases
-  if (!first) invalid('a bearer fetch needs baseUrl or origins')
+  if (!first) invalid('baseUrl or origins is missing')
   if (baseUrl === undefined && bases.some(({ pathname }) => pathname !== '/'))
-    invalid('origins must be bare; a path needs baseUrl')
+    invalid('origins must have no path. Use baseUrl for a path')
   const prefix = first.pathname.replace(/\/+$/, '')
   const allowed = bases.map(({ origin }) => origin)
   const relativeTo = baseUrl === undefined ? undefined : `${allowed[0]}${prefix}/`
-  const judgedFrom = (base?: string): Judged => remembered((text) => judge(parse(text, base), allowed, prefix))
-  const absolute = judgedFrom()
+  const judgeFrom = (base?: string): Judge => remembered((text) => judge(parse(text, base), allowed, prefix))
+  const absolute = judgeFrom()
   let base: string | undefined
   let relative = absolute
   return (input) => {
@@ -45,14 +45,14 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerScope): (input: 
     const current = relativeTo ?? pageUrl()
     if (base !== current) {
       base = current
-      relative = judgedFrom(base)
+      relative = judgeFrom(base)
     }
     return relative(text)
   }
 }
 
-/** Requests repeat, and parsing is most of the cost of a call with a valid token. */
-function remembered(judgeText: Judged): Judged {
+/** Remembers results, because requests repeat and parsing is most of the cost of a call with a valid token. */
+function remembered(judgeText: Judge): Judge {
   const judged = new Map<string, string | undefined>()
   return (text) => {
     if (text.length > maxRememberedUrlLength) return judgeText(text)
@@ -64,12 +64,12 @@ function remembered(judgeText: Judged): Judged {
   }
 }
 
-/** Whether the URL of a request holds a user name or password: every `fetch` refuses it with an error that quotes it. */
+/** Tells whether a URL holds a user name or password, because every `fetch` rejects it with an error that quotes it. */
 export function hasUserInfo(input: FetchInput): boolean {
   const text = textOf(input) ?? ''
   const url = parse(text, pageUrl())
   if (url) return `${url.username}${url.password}` !== ''
-  // Where the text is no URL, a password may hold any character.
+  // If the text is no URL, a password can hold any character.
   const [start] = /^(\s*[a-z][\w+.-]*:|[^?#]*?[/\\]{2})/i.exec(text) ?? []
   return start !== undefined && text.includes('@', start.length)
 }
@@ -82,7 +82,7 @@ function parse(text: string, base: string | undefined): URL | undefined {
   return attempt(() => new URL(text, base))
 }
 
-/** The URL as text, read once; what only looks like a Request, or shows another URL than it goes to, has none. */
+/** Returns the URL as text, read once. An object that only looks like a Request, or shows another URL than its own, has none. */
 function textOf(input: FetchInput): string | undefined {
   if (typeof input === 'string') return input
   return attempt(() => {
@@ -94,8 +94,8 @@ function textOf(input: FetchInput): string | undefined {
 }
 
 /**
- * What `fetch` goes by: the innermost getter, since a server may put a class that extends the platform's into its place.
- * Undefined where the URL is a property that can be set, as on React Native.
+ * Returns the getter of the platform's own class, which `fetch` uses, because a server can replace the global by a class that
+ * extends it. Undefined if the URL is a property that can be set, as on React Native.
  */
 function urlGetter(): (() => unknown) | undefined {
   let getter: (() => unknown) | undefined
@@ -107,7 +107,7 @@ function urlGetter(): (() => unknown) | undefined {
   return getter
 }
 
-/** A Request whose URL nobody can change while the token is waited for. */
+/** Returns a Request whose URL cannot be changed while the call waits for the token. */
 function requestTo(request: Request, url: string | undefined): Request | undefined {
   if (urlGetter()) return request
   const copy = Request.prototype.clone.call(request)
@@ -115,7 +115,7 @@ function requestTo(request: Request, url: string | undefined): Request | undefin
 }
 
 function judge(url: URL | undefined, allowed: readonly string[], prefix: string): string | undefined {
-  // A blob: URL shows the origin of the page that made it.
+  // A blob: URL has the origin of the page that made it.
   if (!url || !/^https?:$/.test(url.protocol) || !allowed.includes(url.origin) || url.username || url.password)
     return undefined
   const { pathname, href } = url
@@ -123,11 +123,11 @@ function judge(url: URL | undefined, allowed: readonly string[], prefix: string)
   return inside && !(prefix && mayClimb(pathname)) ? href : undefined
 }
 
-/** Whether a server that decodes a path, even more than once, or drops what follows a `;` may read this one as a way up. */
+/** Tells whether a server that decodes a path several times, or drops the text after a `;`, may leave the base path for it. */
 function mayClimb(path: string): boolean {
   if (!/[%;]/.test(path)) return false
   let decoded = path
-  for (let times = 0; times < 4; times++) decoded = decoded.replace(encoded, decodeByte)
+  for (let times = 0; times < maxPathDecodings; times++) decoded = decoded.replace(encoded, decodeByte)
   const segments = decoded.split(/[/\\]/)
   return (
     segments.length > path.split('/').length ||
