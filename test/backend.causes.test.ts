@@ -215,7 +215,7 @@ describe('errors that are not expected', () => {
     const browser = rig.browser()
     await browser.logIn()
     const answered = await browser.call()
-    await expect(answered.text()).rejects.toThrow('broke off')
+    await expect(answered.text()).rejects.toThrow('ended early')
     const event = lastOf(rig, 'proxy_interrupted')
     expect(event).toMatchObject({ route: `POST ${searchPath}`, cause: { code: 'ECONNRESET' } })
     assertNoLeak(event)
@@ -262,7 +262,7 @@ describe('errors that are not expected', () => {
     const answered = await browser.call()
     const reading = answered.text().catch((error: Error) => error.message)
     await vi.advanceTimersByTimeAsync(30_000)
-    expect(await reading).toContain('broke off')
+    expect(await reading).toContain('ended early')
     await new Promise((resolve) => setImmediate(resolve))
     const interruptions = rig.events.filter(({ type }) => type === 'proxy_interrupted')
     expect(interruptions).toEqual([

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { crowdedOut, removeLogin } from '../src/backend/cookies/pending-login-cookie.ts'
-import { backendContext } from '../src/backend/options.ts'
+import { backendContext } from '../src/backend/context.ts'
+import { oldestLoginRemovals, pendingLoginRemoval } from '../src/backend/cookies/pending-login-cookie.ts'
 import { unseal } from '../src/storage/encrypt.ts'
 import { type BackendRig, guard } from './support/backend-rig.ts'
 import { rigOf } from './support/rig-of.ts'
@@ -415,10 +415,12 @@ function cookieNames(rig: BackendRig, { basePath, port }: { basePath: string; po
   const nameOf = (line = ''): string => line.slice(0, line.indexOf('='))
   return {
     session: context.sessionCookie.name,
-    login: (state: string): string => nameOf(removeLogin(context, state)),
+    login: (state: string): string => nameOf(pendingLoginRemoval(context, state)),
     async crowdedOut(names: string[]): Promise<string[]> {
       const headers = { cookie: names.map((name) => `${name}=${'v'.repeat(7_000)}`).join('; ') }
-      return crowdedOut(context, new Request('https://app.demo.example', { headers }), 'x'.repeat(400)).map(nameOf)
+      return oldestLoginRemovals(context, new Request('https://app.demo.example', { headers }), 'x'.repeat(400)).map(
+        nameOf,
+      )
     },
   }
 }

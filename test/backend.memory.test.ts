@@ -1,7 +1,7 @@
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
+import { backendContext } from '../src/backend/context.ts'
 import { newSessionId, sessionKey } from '../src/backend/cookies/session-cookie.ts'
-import { backendContext } from '../src/backend/options.ts'
 import { liveSessions } from '../src/backend/sessions/live-sessions.ts'
 import { backendRig } from './support/backend-rig.ts'
 import { optionsWith } from './support/token-flow.ts'
@@ -94,7 +94,7 @@ describe('sessions in memory', () => {
     const ids = Array.from({ length: 1_500 }, () => newSessionId(context))
     const keys = await Promise.all(ids.map((id) => sessionKey(context, id)))
     expect(new Set(keys).size).toBe(1_500)
-    expect(context.knownKeys.size).toBe(1_000)
+    expect(context.sessionKeys.size).toBe(1_000)
     expect(await Promise.all(ids.map((id) => sessionKey(context, id)))).toEqual(keys)
     const other = backendContext({ ...rig.options, redirectUri: 'https://other.example/auth/callback' })
     expect(keys).not.toContain(await sessionKey(other, ids.at(-1) ?? ''))

@@ -374,7 +374,7 @@ describe('bodies and limits', () => {
       (error: Error) => error.message,
     )
     await vi.advanceTimersByTimeAsync(30_000)
-    expect(await last).toBe('The answer broke off.')
+    expect(await last).toBe('The response of the API ended early.')
     expect(rig.seen[0]?.signal.aborted).toBe(true)
   })
 
@@ -429,6 +429,6 @@ describe('bodies and limits', () => {
       },
     })
     const rig = await proxyRig(() => new Response(body))
-    await expect((await rig.get('/api/items/7')).text()).rejects.toThrow('The answer broke off.')
+    await expect((await rig.get('/api/items/7')).text()).rejects.toThrow('The response of the API ended early.')
   })
 })

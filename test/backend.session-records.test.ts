@@ -17,10 +17,10 @@ test('an earlier write that ends late does not hide that the later one failed', 
   const second = records.storage.setItem('name', 'second')
   changes[0]?.resolve()
   await first
-  expect(records).toMatchObject({ owed: 'second', isSettled: false })
+  expect(records).toMatchObject({ pendingWrite: 'second', isSettled: false })
   changes[1]?.reject(new Error('The store is full.'))
   await expect(second).rejects.toThrow('The store is full.')
-  expect(records).toMatchObject({ owed: 'second', isSettled: false })
+  expect(records).toMatchObject({ pendingWrite: 'second', isSettled: false })
 })
 
 test('an earlier write that ends during a removal does not settle it', async () => {
@@ -30,8 +30,8 @@ test('an earlier write that ends during a removal does not settle it', async () 
   const removing = records.storage.removeItem('name')
   changes[0]?.resolve()
   await writing
-  expect(records).toMatchObject({ owed: undefined, isSettled: false })
+  expect(records).toMatchObject({ pendingWrite: undefined, isSettled: false })
   changes[1]?.resolve()
   await removing
-  expect(records).toMatchObject({ owed: undefined, last: undefined, isSettled: true })
+  expect(records).toMatchObject({ pendingWrite: undefined, lastSeen: undefined, isSettled: true })
 })

@@ -1,9 +1,10 @@
 // What the benches of the backend measure, in one bundle.
 
+export { backendContext } from '../../src/backend/context.ts'
+export { cookieKeys } from '../../src/backend/cookies/cookie-keys.ts'
 export { newSessionId, sessionKey } from '../../src/backend/cookies/session-cookie.ts'
 export { createBackend } from '../../src/backend/index.ts'
-export { type BackendOptions, backendContext } from '../../src/backend/options.ts'
-export { sealKeys } from '../../src/backend/secrets.ts'
+export type { BackendOptions } from '../../src/backend/options.ts'
 export { apiFetch } from '../../src/backend/sessions/get-session.ts'
 export { createAuthConfig, createSession, memoryStorage, type TokenStorage } from '../../src/index.ts'
 export { redisStorage } from '../../src/redis/index.ts'

@@ -12,16 +12,16 @@ const password = 'a-password-of-more-than-32-characters'
  * ratio is of the same work. A backend derives its keys once in a process, which is the second ratio.
  */
 export async function sealing(): Promise<boolean> {
-  const { seal, sealKeys, unseal } = await asShipped<typeof Measured>('bench/backend/measured.ts')
+  const { seal, cookieKeys, unseal } = await asShipped<typeof Measured>('bench/backend/measured.ts')
   const data = { accessToken: 'a'.repeat(1_000), refreshToken: 'r'.repeat(1_000) }
-  const derived = sealKeys([password])
+  const derived = cookieKeys([password])
   const roundTrips = async (keysOf: () => ReturnType<typeof derived>): Promise<void> => {
     for (let done = 0; done < times; done++)
       JSON.parse(await unseal(await keysOf(), 'session', await seal(await keysOf(), 'session', JSON.stringify(data))))
   }
   const { ours, iron, once } = await quietest(
     {
-      ours: () => roundTrips(() => sealKeys([password])()),
+      ours: () => roundTrips(() => cookieKeys([password])()),
       async iron() {
         for (let done = 0; done < times; done++) await unsealData(await sealData(data, { password }), { password })
       },

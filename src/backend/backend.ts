@@ -1,8 +1,9 @@
 import { isAgentAuthError } from '../errors.ts'
+import { type BackendContext, backendContext } from './context.ts'
 import { causeOf } from './error-cause.ts'
-import { type BackendContext, type BackendOptions, backendContext } from './options.ts'
+import type { BackendOptions } from './options.ts'
 import { matchRoute } from './proxy/routes.ts'
-import { failed, failedWith } from './responses.ts'
+import { errorResponse, errorResponseOf } from './responses.ts'
 import { callback } from './routes/callback.ts'
 import { login } from './routes/login.ts'
 import { loginAttempts } from './routes/login-attempts.ts'
@@ -11,20 +12,20 @@ import { proxy } from './routes/proxy.ts'
 import { session } from './routes/session.ts'
 import { type BackendSession, getSession, requestProblem, type SessionSource } from './sessions/get-session.ts'
 
-/** Login, callback, session, logout and the way to the API, for one app. */
+/** Login, callback, session, logout and an API proxy for one app. */
 export interface Backend {
-  /** Answers what is served here and resolves to null for everything else; never rejects. */
+  /** Responds to requests for the routes of the backend, and resolves to null for all others. Never rejects. */
   handle(request: Request): Promise<Response | null>
   /**
-   * Whose request this is, for server code, or the session of a `key` that was kept for work without a request. Sends
-   * nothing and sets no cookie, so that it may be used where only reading is allowed. Rejects with `storage_failed`, and with
-   * `config_invalid` for the request objects of Node, Express and Fastify.
+   * Returns the session of a request, or of a `key` that you saved for a background job. Sends no request and sets no cookie,
+   * so you can call it where headers are read-only. Rejects with `storage_failed`, and with `config_invalid` for the request
+   * objects of Node, Express and Fastify.
    */
   getSession(source: SessionSource): Promise<BackendSession>
 }
 
 /**
- * A backend for a browser app: the browser holds an opaque cookie and never sees a token. Throws `config_invalid`.
+ * Creates a backend for a browser app. The browser holds an opaque cookie and never sees a token. Throws `config_invalid`.
  * OAuth 2.0 for Browser-Based Applications section 6.1.
  */
 export function createBackend(options: BackendOptions): Backend {
@@ -40,7 +41,7 @@ export function createBackend(options: BackendOptions): Backend {
   return Object.freeze<Backend>({
     async handle(request) {
       const problem = requestProblem('handle', request)
-      if (problem) return failed(500, { code: 'config_invalid', message: `Configuration: ${problem}.` })
+      if (problem) return errorResponse(500, { code: 'config_invalid', message: `Configuration: ${problem}.` })
       let route = request.method
       try {
         const found = findRoute(context, own, request)
@@ -48,9 +49,10 @@ export function createBackend(options: BackendOptions): Backend {
         route = found.route
         return await found.serve()
       } catch (error) {
-        if (isAgentAuthError(error)) return failedWith(error)
+        if (isAgentAuthError(error)) return errorResponseOf(error)
         context.emit({ type: 'unexpected_error', route, cause: causeOf(error) })
-        return failed(500, { code: 'request_failed', message: 'An unexpected error occurred.' })
+        const message = 'The backend failed with an unexpected error. The event unexpected_error has its cause.'
+        return errorResponse(500, { code: 'request_failed', message })
       }
     },
     getSession: (source) => getSession(context, source),
@@ -86,7 +88,10 @@ function findRoute(
 
 /** RFC 9110 section 15.5.6. */
 function wrongMethod(method: string): Response {
-  const response = failed(405, { code: 'request_failed', message: `Use ${method}.` })
+  const response = errorResponse(405, {
+    code: 'request_failed',
+    message: `The method is not allowed for this route. Use ${method}.`,
+  })
   response.headers.set('allow', method)
   return response
 }

@@ -4,13 +4,13 @@ import { attempt } from '../internal/attempt.ts'
 import { present } from '../internal/present.ts'
 
 /**
- * What an event tells of an error. The message is there only for errors of this library: any other message may quote a
- * header, a body, a URL or a stored record.
+ * What an event reports of an error. It has only messages of this library, because any other message may quote a header, a
+ * body, a URL or a stored record.
  */
 export interface ErrorCause {
-  /** The class, such as `TypeError`; `Error` for a name that is no name of a class, a type for a value that is no error. */
+  /** The class, such as `TypeError`. `Error` if the name is not that of a class; the type if the value is not an error. */
   readonly name: string
-  /** Such as `ECONNREFUSED`, or a code of this library. */
+  /** A code such as `ECONNREFUSED`, or one of this library. */
   readonly code?: AgentAuthErrorCode | (string & {})
   /** A text of this library. It quotes no other error. */
   readonly message?: string
@@ -20,9 +20,11 @@ export interface ErrorCause {
   readonly cause?: ErrorCause
 }
 
+/** How many places of a stack and how many wrapped errors a cause has at most. */
 const maxFrames = 5
+const maxDepth = 2
 
-/** Never throws, whatever the members of the error do. */
+/** Returns the cause of an error. Never throws, even if members of the error do. */
 export function causeOf(error: unknown): ErrorCause {
   return attempt(() => described(error, 0)) ?? { name: 'Error' }
 }
@@ -49,12 +51,12 @@ function described(error: unknown, depth: number): ErrorCause {
     name: /^[A-Z][A-Za-z]{0,60}(Error|Exception|Failed)$/.test(name) ? name : 'Error',
     code: typeof code === 'string' && /^[A-Z\d_]{3,40}$/.test(code) ? code : undefined,
     stack: framesOf(error),
-    // undici and databases wrap the error of the connection.
-    cause: cause === undefined || depth > 1 ? undefined : described(cause, depth + 1),
+    // undici and database clients wrap the error of the connection.
+    cause: cause === undefined || depth >= maxDepth ? undefined : described(cause, depth + 1),
   })
 }
 
-/** Only what follows the message: without the exact message in its place, no line can be told from a part of one. */
+/** Returns places in the code. If the stack does not begin with the exact message, any line may be a part of a message. */
 function framesOf({ message, stack = '' }: Error): readonly string[] | undefined {
   const [header = ''] = /^[\w$.]*(\s\[\w+\])?(: )?/.exec(stack) ?? []
   if (!stack.startsWith(`${message}\n    at `, header.length)) return undefined

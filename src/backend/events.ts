@@ -2,7 +2,7 @@ import type { AgentAuthErrorCode } from '../errors.ts'
 import type { AuthEvent } from '../events.ts'
 import type { ErrorCause } from './error-cause.ts'
 
-/** What a backend adds to the events of its sessions: never a cookie, a path with its parameters, a header or a token. */
+/** An event of a backend or of its sessions. None holds a cookie, a path with its parameters, a header or a token. */
 export type BackendEvent =
   | AuthEvent
   | { readonly type: 'login_started' }
@@ -11,11 +11,11 @@ export type BackendEvent =
   | LoginFailedEvent
   | LoggedOutEvent
   | ProxiedEvent
-  /** A request was not forwarded. */
+  /** A request was not sent to the API. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
-  /** The API's response ended after its headers and before its end. */
+  /** The API ended a response before its end, or sent nothing for 30 s. Once for each response. */
   | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
-  /** An operation of the storage failed. The session's own event is `storage_degraded`. */
+  /** An operation of the storage failed. The session emits `storage_degraded` as well. */
   | { readonly type: 'storage_error'; readonly operation: StorageOperation; readonly cause: ErrorCause }
   /** A route failed with an error that is not of this library, and responded with 500. */
   | { readonly type: 'unexpected_error'; readonly route: string; readonly cause: ErrorCause }
@@ -26,20 +26,20 @@ export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
 /** A logout that ended the session here. */
 export interface LoggedOutEvent {
   readonly type: 'logged_out'
-  /** `failed`: the refresh token was not revoked, or none could be read; `off`: there is no `revocationEndpoint`. */
+  /** Whether the refresh token was revoked. */
   readonly revocation: Revocation
   /** Why the revocation request failed, if it got no response. */
   readonly cause?: ErrorCause
 }
 
-/** A request went through to the API. */
+/** A request was sent to the API. */
 export interface ProxiedEvent {
   readonly type: 'proxied'
-  /** As configured in `proxy`. */
+  /** The route as configured in `proxy`. */
   readonly route: string
   /** The status of the response to the browser. 499: the browser left before there was one. */
   readonly status: number
-  /** How long the request took, in milliseconds. */
+  /** How long it took until the response began, in milliseconds. */
   readonly durationMs: number
   /** Why the response is not the API's. */
   readonly cause?: ErrorCause
@@ -56,7 +56,10 @@ export interface LoginFailedEvent {
   readonly cause?: ErrorCause
 }
 
-/** Whether the refresh token was revoked at logout. */
+/**
+ * Whether the refresh token was revoked at logout. `failed`: not, or none could be read, or a refresh in progress may have
+ * replaced it. `off`: there is no `revocationEndpoint`.
+ */
 export type Revocation = 'done' | 'failed' | 'off'
 
 /** `body`: too large. `body_read`: other code, such as `express.json()`, read it before the backend. */

@@ -1,22 +1,29 @@
 import { attempt } from '../internal/attempt.ts'
+import type { ErrorBody } from './responses.ts'
 
-/** The header no other site can send without asking first. */
-export const guardHeader = 'x-agent-auth'
+/** The header that another site can send only after a CORS preflight, to which the backend does not respond. */
+export const csrfHeader = 'x-agent-auth'
 
-/** Whether the browser says that a page of this origin asks: by fetch metadata or `Origin`, and by nothing to the contrary. */
-export function isSameOrigin({ headers }: Request, origin: string): boolean {
+/** The response to a request that does not pass the CSRF checks. */
+export const crossSite: ErrorBody = {
+  code: 'origin_forbidden',
+  message: `Cross-site request rejected. Send the header ${csrfHeader}: 1 from a page of this app's origin.`,
+}
+
+/** CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. */
+export function passesCsrfChecks(request: Request, origin: string): boolean {
+  return request.headers.get(csrfHeader) === '1' && isSameOrigin(request, origin)
+}
+
+/** Returns whether Fetch Metadata or `Origin` shows a page of this origin, and neither of them another one. */
+function isSameOrigin({ headers }: Request, origin: string): boolean {
   const site = headers.get('sec-fetch-site')
   const from = headers.get('origin')
   if (site === null && from === null) return false
   return (site === null || site === 'same-origin') && (from === null || from === origin)
 }
 
-/** Whether a request may change something or use the API: the fixed header, from this origin. */
-export function isGuarded(request: Request, origin: string): boolean {
-  return request.headers.get(guardHeader) === '1' && isSameOrigin(request, origin)
-}
-
-/** A browser that only looks ahead must not start or finish anything. */
+/** Returns whether a browser loads the page in advance, which must start or finish no login. */
 export function isPrefetch({ headers }: Request): boolean {
   const purposes = [headers.get('sec-purpose'), headers.get('purpose'), headers.get('x-moz'), headers.get('x-purpose')]
   return (
@@ -24,13 +31,13 @@ export function isPrefetch({ headers }: Request): boolean {
   )
 }
 
-/** Whether this is a page load in a window of its own, as far as the browser says. */
+/** Returns whether a request loads a page in a window. Browsers that send no Fetch Metadata pass. */
 export function isNavigation({ headers }: Request): boolean {
   const [mode, dest] = [headers.get('sec-fetch-mode'), headers.get('sec-fetch-dest')]
   return (mode === null || mode === 'navigate') && (dest === null || dest === 'document')
 }
 
-/** Whether the user or a page of this origin asked for a page, by fetch metadata, or by the referrer in older browsers. */
+/** Returns whether the user or a page of this origin started a navigation. Older browsers show that by the referrer only. */
 export function isOwnNavigation({ headers }: Request, origin: string): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin' || site === 'none'

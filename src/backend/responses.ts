@@ -1,57 +1,62 @@
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 
-export interface AnswerOptions {
+export interface ResponseOptions {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** `Set-Cookie` lines. */
   readonly cookies?: readonly string[]
 }
 
-/** What is answered depends on who asks: no cache keeps it, and no other site reads it. */
-export function answer(body: BodyInit | null, { status = 200, headers = {}, cookies = [] }: AnswerOptions): Response {
-  const response = guarded(new Response(body, { status, headers }))
+/** Returns a response of the backend itself. */
+export function createResponse(
+  body: BodyInit | null,
+  { status = 200, headers = {}, cookies = [] }: ResponseOptions,
+): Response {
+  const response = withPrivateHeaders(new Response(body, { status, headers }))
   for (const line of cookies) response.headers.append('set-cookie', line)
   return response
 }
 
-/** Sets what every answer that depends on a session must carry. */
-export function guarded(response: Response): Response {
+/** Sets the headers that keep a response of one user out of caches and away from other sites. */
+export function withPrivateHeaders(response: Response): Response {
   const { headers } = response
-  const varies = headers.get('vary')
+  const vary = headers.get('vary')
   headers.set('cache-control', 'no-store')
-  headers.set('vary', varies ? `${varies}, Cookie` : 'Cookie')
+  headers.set('vary', vary ? `${vary}, Cookie` : 'Cookie')
   headers.set('x-content-type-options', 'nosniff')
   headers.set('cross-origin-resource-policy', 'same-origin')
   headers.set('referrer-policy', 'no-referrer')
   return response
 }
 
-export function json(value: unknown, options: AnswerOptions = {}): Response {
+export function jsonResponse(value: unknown, options: ResponseOptions = {}): Response {
   const headers = { 'content-type': 'application/json', ...options.headers }
-  return answer(JSON.stringify(value), { ...options, headers })
+  return createResponse(JSON.stringify(value), { ...options, headers })
 }
 
-export interface Failure {
+/** The error of a response. */
+export interface ErrorBody {
   readonly code: AgentAuthErrorCode
   readonly message: string
   readonly retryable?: boolean
+  /** Sent as `Retry-After` if the error is retryable. Default: a second. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** `{ code, message, retryable }`, with `Retry-After` where trying again makes sense. */
-export function failed(status: number, failure: Failure, cookies: readonly string[] = []): Response {
-  const { code, message, retryable = false, retryAfterMs = 1_000 } = failure
+/** Returns `{ code, message, retryable }`, with `Retry-After` if the same request may succeed later. */
+export function errorResponse(status: number, error: ErrorBody, cookies: readonly string[] = []): Response {
+  const { code, message, retryable = false, retryAfterMs = 1_000 } = error
   const headers = retryable ? { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) } : {}
-  return json({ code, message, retryable }, { status, headers, cookies })
+  return jsonResponse({ code, message, retryable }, { status, headers, cookies })
 }
 
-/** An error of the session or the store as an answer; only a session that is over is a 401. */
-export function failedWith(error: AgentAuthError, cookies: readonly string[] = []): Response {
+/** Returns the response for an error of the session, the storage or the token endpoint. */
+export function errorResponseOf(error: AgentAuthError, cookies: readonly string[] = []): Response {
   const { code, message, retryable, details } = error
-  return failed(statusOf(code), { code, message, retryable, retryAfterMs: details?.retryAfterMs }, cookies)
+  return errorResponse(statusOf(code), { code, message, retryable, retryAfterMs: details?.retryAfterMs }, cookies)
 }
 
-/** 401: sign in again. 503: the same request may succeed later. 502: somebody must mend something. */
+/** 401: the user must sign in again. 503: the same request may succeed later. 502: the configuration must be corrected. */
 export function statusOf(code: AgentAuthErrorCode): number {
   if (/^(login_required|session_ended)$/.test(code)) return 401
   if (/^(storage_failed|temporarily_unavailable|timeout|lock_timeout|session_changed|aborted)$/.test(code)) return 503

@@ -20,3 +20,62 @@ export const maxReplayBytes = 1_048_576
 
 /** The longest `WWW-Authenticate` header that is parsed, in characters, because a server controls it. */
 export const maxChallengeLength = 8_192
+
+// The backend.
+
+/** How long a session may last, in milliseconds, from a minute to 400 days, which is the longest that browsers keep a cookie. */
+export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 34_560_000_000 } as const
+
+/** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
+export const minCookieSecretLength = 32
+
+/** How large one `Set-Cookie` line may be, because browsers drop a larger one without a notice. RFC 6265 section 6.1. */
+export const maxCookieBytes = 4_096
+
+/** How many logins of one browser may be pending at a time. */
+export const maxPendingLoginCookies = 8
+
+/** How large the cookies of all pending logins may be together: servers refuse more than 8 KiB, and other cookies need room. */
+export const maxPendingLoginCookieBytes = 7_168
+
+/** How long a return URL may be, in characters, because it is part of the cookie of its login. */
+export const maxReturnUrlLength = 1_024
+
+/** How many failed logins one process remembers, so that it sends none of their codes again. */
+export const maxRememberedFailures = 256
+
+/** How many session ids one process remembers with their keys, so that a request needs no hash. */
+export const maxRememberedSessionKeys = 1_000
+
+/** How many idle sessions stay in memory, so that the next call needs no read. Each takes about 8 kB. */
+export const maxIdleSessions = 1_000
+
+/** How many sessions more may stay in memory because a failing storage did not take their tokens. */
+export const maxUnsavedSessions = 9_000
+
+/** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
+export const maxRefreshWaitMs = 1_000
+
+/** How long the revocation requests of one logout may take together, in milliseconds. */
+export const revocationTimeoutMs = 2_000
+
+/** How many requests of one session the proxy sends at a time. */
+export const maxProxiedRequests = 32
+
+/** How large the headers of a proxied request may be: Node and most servers refuse more than 16 KiB. */
+export const maxProxiedHeaderBytes = 16_384
+
+/** How large the body of a proxied request may be. */
+export const maxProxiedBodyBytes = 1_048_576
+
+/** How large a body may be that is read before it is sent, so that it can be sent again after a 401. */
+export const maxBufferedBodyBytes = 65_536
+
+/** How long the API may send nothing, before its response and within it, in milliseconds. */
+export const maxApiSilenceMs = 30_000
+
+/** How long a browser may take to read one chunk of a response, in milliseconds. */
+export const maxBrowserSilenceMs = 120_000
+
+/** How much of a refused body is read, and for how long in milliseconds. More would cost more than a new connection. */
+export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const

@@ -1,4 +1,6 @@
-/** One cookie of ours. The same descriptor sets and clears it, since a browser matches name, path and flags. */
+import { pendingLifeMs } from '../../callback.ts'
+
+/** One cookie of the backend. The same descriptor sets and removes it, because a browser compares name, path and flags. */
 export interface CookieKind {
   readonly name: string
   readonly sameSite: 'Strict' | 'Lax'
@@ -6,8 +8,8 @@ export interface CookieKind {
   readonly maxAgeS: number
 }
 
-/** A login's cookie: its state stands between `prefix` and `suffix`, which no state and no other app's name contains. */
-export interface LoginCookieKind extends Omit<CookieKind, 'name'> {
+/** The cookies of pending logins. A name is `prefix`, state and `suffix`, and cannot be read in two ways. */
+export interface PendingLoginCookieKind extends Omit<CookieKind, 'name'> {
   readonly prefix: string
   readonly suffix: string
 }
@@ -21,24 +23,24 @@ export interface CookieOptions {
 }
 
 /**
- * Names that differ for each port and base path of one host, because cookies are not scoped by port, and all have
- * `Path=/`. Neither a base path nor a state can contain `+`, so that no name can be read in two ways.
+ * Returns cookies whose names differ for each port and base path of a host, because cookies are not scoped by port and all
+ * have `Path=/`. Neither a base path nor a state can contain `+`, which separates them.
  */
 export function cookieKinds({ security, port, basePath, sameSite, sessionLifeMs }: CookieOptions): {
   readonly sessionCookie: CookieKind
-  readonly loginCookie: LoginCookieKind
+  readonly pendingLoginCookie: PendingLoginCookieKind
 } {
   const base = `${security === 'secure' ? '__Host-' : ''}agent-auth${port && `-${port}`}`
   const suffix = basePath === '/auth' ? '' : basePath.replaceAll('/', '+')
   const maxAgeS = Math.floor(sessionLifeMs / 1_000)
   return {
     sessionCookie: { name: base + suffix, security, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict', maxAgeS },
-    // Browsers withhold a Strict cookie when the authorization server redirects back.
-    loginCookie: { prefix: `${base}-login-`, suffix, security, sameSite: 'Lax', maxAgeS: 600 },
+    // Browsers do not send a Strict cookie when the authorization server redirects to the callback.
+    pendingLoginCookie: { prefix: `${base}-login-`, suffix, security, sameSite: 'Lax', maxAgeS: pendingLifeMs / 1_000 },
   }
 }
 
-/** The values of a request's cookies by name, the first of each name. RFC 6265 section 4.2.1. */
+/** Returns the values of a request's cookies by name, the first of each name. RFC 6265 section 4.2.1. */
 export function readCookies({ headers }: { readonly headers: Headers }): Map<string, string> {
   const cookies = new Map<string, string>()
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
@@ -49,7 +51,7 @@ export function readCookies({ headers }: { readonly headers: Headers }): Map<str
   return cookies
 }
 
-/** A `Set-Cookie` line; without a value it removes the cookie. */
+/** Returns a `Set-Cookie` line. Without a value it removes the cookie. */
 export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, value?: string): string {
   const secure = security === 'secure' ? '; Secure' : ''
   const age = value === undefined ? 0 : maxAgeS
@@ -57,8 +59,8 @@ export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, va
 }
 
 /**
- * Other blanks belong to the name: cutting them off would let a sibling's cookie pass for one with `__Host-`. One match:
- * looking for the last blanks from each blank on would take time by the square of their number.
+ * Removes spaces and tabs only. Without other blanks, the cookie of a sibling domain could pass for one with `__Host-`. The
+ * pattern is greedy, because one that tries each blank as the last takes quadratic time.
  */
 function trimmed(text: string): string {
   return /^[ \t]*((?:.*[^ \t])?)/s.exec(text)?.[1] ?? ''

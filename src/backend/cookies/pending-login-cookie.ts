@@ -1,39 +1,39 @@
 import type { PendingLogin } from '../../authorize.ts'
 import { AgentAuthError } from '../../errors.ts'
-import type { BackendContext } from '../options.ts'
+import { maxCookieBytes, maxPendingLoginCookieBytes, maxPendingLoginCookies } from '../../internal/limits.ts'
+import type { BackendContext } from '../context.ts'
 import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
 
-/** One login on its way, sealed into a cookie of its own. */
-export interface LoginOnItsWay {
+/** One pending login, encrypted in a cookie of its own. */
+export interface PendingLoginCookie {
   readonly pending: PendingLogin
-  /** The id the session will have, so that a callback handled twice makes one session. */
+  /** The id that the session will have, so that a callback that is handled twice starts one session. */
   readonly id: string
-  /** The key of the session that was there when the login began; it ends when this one begins. */
+  /** The key of the session that the browser had when the login began. The new session replaces it. */
   readonly replaces?: string | undefined
 }
 
-const context = 'login'
-/** Beyond, the browser would drop the cookie silently. RFC 6265 section 6.1. */
-const maxCookieBytes = 4_096
-const maxPending = 8
-/** Of all logins together: servers refuse a request whose cookies are larger than 8 KiB, and other cookies need room too. */
-const maxPendingBytes = 7_168
+/** What the cookie is encrypted for. */
+const purpose = 'login'
 
-/** Loaded at the first login, because it brings most of `jose`. */
-const sealing = (): Promise<typeof import('../../storage/encrypt.ts')> => import('../../storage/encrypt.ts')
+/** Loaded at the first login, because the module imports most of `jose`. */
+const encryption = (): Promise<typeof import('../../storage/encrypt.ts')> => import('../../storage/encrypt.ts')
 
-/** `Set-Cookie` lines for a login that starts. Rejects with `config_invalid` when it does not fit a cookie. */
-export async function loginCookie(backend: BackendContext, login: LoginOnItsWay): Promise<string> {
-  const { seal } = await sealing()
-  const sealed = await seal(await backend.keys(), context, JSON.stringify(login))
-  const line = cookieLine(kindOf(backend, login.pending.state), sealed)
+/** Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie. */
+export async function pendingLoginLine(backend: BackendContext, login: PendingLoginCookie): Promise<string> {
+  const { seal } = await encryption()
+  const encrypted = await seal(await backend.cookieKeys(), purpose, JSON.stringify(login))
+  const line = cookieLine(kindOf(backend, login.pending.state), encrypted)
   if (line.length > maxCookieBytes)
-    throw new AgentAuthError('config_invalid', 'The login does not fit a cookie: shorten the client id or the URLs.')
+    throw new AgentAuthError(
+      'config_invalid',
+      `The pending-login cookie would exceed ${maxCookieBytes} bytes. Shorten the client id or the URLs.`,
+    )
   return line
 }
 
-/** Lines that remove the oldest logins, so that the one of this line fits. */
-export function crowdedOut(backend: BackendContext, request: Request, line: string): string[] {
+/** Returns lines that remove the oldest logins, so that all cookies fit together with this new line. */
+export function oldestLoginRemovals(backend: BackendContext, request: Request, line: string): string[] {
   let [count, bytes] = [1, line.length]
   // Browsers send the oldest first.
   const newestFirst = [...readCookies(request)].reverse()
@@ -42,39 +42,40 @@ export function crowdedOut(backend: BackendContext, request: Request, line: stri
     if (state === undefined) return []
     count += 1
     bytes += name.length + value.length + '=; '.length
-    return count > maxPending || bytes > maxPendingBytes ? [removeLogin(backend, state)] : []
+    const fits = count <= maxPendingLoginCookies && bytes <= maxPendingLoginCookieBytes
+    return fits ? [] : [pendingLoginRemoval(backend, state)]
   })
 }
 
-/** The login a callback belongs to; undefined when the cookie is missing, was altered or no secret opens it. */
-export async function findLogin(
+/** Returns the login of a callback; undefined if its cookie is missing or no secret decrypts it. */
+export async function readPendingLogin(
   backend: BackendContext,
   request: Request,
   state: string,
-): Promise<LoginOnItsWay | undefined> {
-  const sealed = readCookies(request).get(kindOf(backend, state).name)
-  if (sealed === undefined) return undefined
-  const keys = await backend.keys()
-  const { unseal } = await sealing()
+): Promise<PendingLoginCookie | undefined> {
+  const encrypted = readCookies(request).get(kindOf(backend, state).name)
+  if (encrypted === undefined) return undefined
+  const keys = await backend.cookieKeys()
+  const { unseal } = await encryption()
   try {
-    const login = JSON.parse(await unseal(keys, context, sealed)) as LoginOnItsWay
+    const login = JSON.parse(await unseal(keys, purpose, encrypted)) as PendingLoginCookie
     return login.pending.state === state ? login : undefined
   } catch {
-    // Altered, sealed under another secret, or of another version: no login that can be finished here.
+    // A cookie that was altered or encrypted under another secret has no login that can be finished here.
     return undefined
   }
 }
 
-export function removeLogin(backend: BackendContext, state: string): string {
+export function pendingLoginRemoval(backend: BackendContext, state: string): string {
   return cookieLine(kindOf(backend, state))
 }
 
-function kindOf({ loginCookie: { prefix, suffix, ...kind } }: BackendContext, state: string): CookieKind {
+function kindOf({ pendingLoginCookie: { prefix, suffix, ...kind } }: BackendContext, state: string): CookieKind {
   return { ...kind, name: prefix + state + suffix }
 }
 
-/** The state in the name of a login cookie of this app; undefined for the names of all other cookies. */
-function stateOf({ loginCookie: { prefix, suffix } }: BackendContext, name: string): string | undefined {
+/** Returns the state in the name of a pending-login cookie of this app; undefined for the names of all other cookies. */
+function stateOf({ pendingLoginCookie: { prefix, suffix } }: BackendContext, name: string): string | undefined {
   if (!name.startsWith(prefix) || !name.endsWith(suffix)) return undefined
   const [state] = /^[\w-]{43}$/.exec(name.slice(prefix.length, name.length - suffix.length)) ?? []
   return state

@@ -1,8 +1,9 @@
 import { invalid } from '../../config/invalid.ts'
 import { checkedElsewhere, checkOptions } from '../../config/options.ts'
-import { guardHeader } from '../fetch-metadata.ts'
+import { maxProxiedHeaderBytes } from '../../internal/limits.ts'
+import { csrfHeader } from '../fetch-metadata.ts'
 
-/** What a page may say to the API: about the content and how it wants it, and who traces the call. */
+/** The headers that pass from a page to the API: about the content, its negotiation and tracing. */
 export const passedToApi: readonly string[] = [
   'accept',
   'accept-language',
@@ -29,7 +30,7 @@ export const passedToApi: readonly string[] = [
   'x-request-id',
 ]
 
-/** What the API may say to a page: about the content, and when to call again. */
+/** The headers that pass from the API to a page: about the content, and when to call again. */
 export const passedToBrowser: readonly string[] = [
   'accept-ranges',
   'allow',
@@ -59,31 +60,31 @@ export const passedToBrowser: readonly string[] = [
   'x-request-id',
 ]
 
-/** About one connection. RFC 9110 section 7.6.1. */
+/** Headers about one connection. RFC 9110 section 7.6.1. */
 const hopByHop =
   /^(connection|keep-alive|proxy(-.*)?|te|trailer|transfer-encoding|upgrade|content-length|http2-settings)$/
-/** Credentials, and what only a server may say about who asks and how they came here. */
+/** Headers with credentials, and those by which a server describes the client and its route. */
 const neverToApi =
   /^(authorization|cookie2?|host|forwarded|x-forwarded.*|x-real-ip|.*client-ip|cf-connecting-ip|x-original-.*|x-rewrite-.*|x-(http-)?method.*|via|expect|origin|referer|sec-.*|access-control-.*|accept-encoding)$/
-/** What would act on this app's origin, on the server before it or on a cache, and what this backend sets itself. */
+/** Headers that act on the app's origin, on a server before it or on a cache, and those that the backend sets itself. */
 const neverToBrowser =
   /^(set-cookie2?|access-control-.*|content-encoding|clear-site-data|strict-transport-security|alt-svc|refresh|service-worker-allowed|server-timing|location|nel|report-to|reporting-endpoints|set-login|accept-ch|x-accel-.*|x-sendfile|(.*-)?cdn-cache-control|surrogate-control|edge-control|cache-control|expires|age|x-content-type-options|cross-origin-.*|referrer-policy)$/
 
-/** Names of headers that are passed in addition to those of the lists here. */
+/** Names of headers that pass the proxy in addition to those of the two lists. */
 export interface ProxyHeaderNames {
-  /** From a page to the API. */
+  /** Pass from a page to the API. Default: none. */
   readonly request?: readonly string[] | undefined
-  /** From the API to a page. */
+  /** Pass from the API to a page. Default: none. */
   readonly response?: readonly string[] | undefined
 }
 
-/** The names that pass, in lower case. */
+/** The names of the headers that pass, in lower case. */
 export interface PassedHeaders {
   readonly toApi: ReadonlySet<string>
   readonly toBrowser: ReadonlySet<string>
 }
 
-/** Throws `config_invalid` for names that are none or must not pass. */
+/** Returns all names that pass. Throws `config_invalid` for a text that is no name, and for names that must not pass. */
 export function passedHeaders(names: ProxyHeaderNames): PassedHeaders {
   checkOptions('proxyHeaders', names, { request: checkedElsewhere, response: checkedElsewhere })
   const { request, response } = names
@@ -100,10 +101,10 @@ function checkedNames(direction: 'request' | 'response', names: unknown = [], ne
     if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
       invalid(`${option} must be a list of header names`)
     const lower = name.toLowerCase()
-    // Some servers take the two for one.
+    // Some servers read an underscore in a name as a hyphen.
     const read = lower.replaceAll('_', '-')
-    if (hopByHop.test(read) || never.test(read) || read === guardHeader)
-      invalid(`${option} must not hold credentials, cookies, forwarding or connection fields: see docs/backend.md`)
+    if (hopByHop.test(read) || never.test(read) || read === csrfHeader)
+      invalid(`${option} must not hold credentials, cookies, forwarding or connection fields. See docs/backend.md`)
     return lower
   })
 }
@@ -111,26 +112,24 @@ function checkedNames(direction: 'request' | 'response', names: unknown = [], ne
 /** The content codings that `fetch` decodes. Fetch standard, section 5.6. */
 const decodable: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
 
-const maxHeaderBytes = 16_384
+/** Headers as `fetch` and `Response` take them. They make `Headers` of the list themselves, so the proxy does not. */
+export type HeaderList = [name: string, value: string][]
 
-/** Fields in the form that `fetch` and `Response` take: making `Headers` of them is theirs to do, once. */
-export type Fields = [name: string, value: string][]
-
-/** The headers of a request as the API may see them; undefined when they are too large. */
-export function requestHeaders(headers: Headers, passed: PassedHeaders): Fields | undefined {
+/** Returns the headers of a request that the API may see; undefined if all headers together are too large. */
+export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {
   let size = 0
   for (const [name, value] of headers) size += name.length + value.length + 4
-  if (size > maxHeaderBytes) return undefined
+  if (size > maxProxiedHeaderBytes) return undefined
   const kept = filtered(headers, passed.toApi)
-  // The body is passed on as it comes: nothing here has to unpack it.
+  // Without a coding, the body of the response passes as it is.
   kept.push(['accept-encoding', 'identity'])
   return kept
 }
 
-/** The headers of an answer as the browser may see them. */
-export function responseHeaders(headers: Headers, passed: PassedHeaders): Fields {
+/** Returns the headers of a response that the browser may see. */
+export function responseHeaders(headers: Headers, passed: PassedHeaders): HeaderList {
   const kept = filtered(headers, passed.toBrowser).filter(
-    ([name, value]) => name !== 'www-authenticate' || !prompts(value),
+    ([name, value]) => name !== 'www-authenticate' || !asksForPassword(value),
   )
   const length = headers.get('content-length')
   if (length !== null && !headers.has('content-encoding') && /^\d+$/.test(length)) kept.push(['content-length', length])
@@ -147,12 +146,12 @@ export function isDecoded(headers: Headers): boolean {
   return names.every((name) => name === '' || name === 'identity') || names.every((name) => decodable.has(name))
 }
 
-/** A password prompt of the browser would be for this app, in the API's name. */
-function prompts(challenge: string): boolean {
+/** Returns whether a challenge makes the browser ask for a password, which it would do for the app's origin. */
+function asksForPassword(challenge: string): boolean {
   return /\b(basic|digest|negotiate|ntlm)\b/i.test(challenge)
 }
 
-function filtered(headers: Headers, passed: ReadonlySet<string>): Fields {
+function filtered(headers: Headers, passed: ReadonlySet<string>): HeaderList {
   const named = new Set((headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/))
   return [...headers].filter(([name]) => passed.has(name) && !named.has(name))
 }

@@ -1,6 +1,6 @@
 import { invalid } from '../../config/invalid.ts'
 
-/** One thing that may be called through the backend. */
+/** One route of the API that pages may call through the backend. */
 export interface ProxyRoute {
   /** `METHOD /path/:param`, as configured. */
   readonly template: string
@@ -10,7 +10,7 @@ export interface ProxyRoute {
 
 const template = /^(GET|HEAD|POST|PUT|PATCH|DELETE) ((?:\/(?::\w+|[\w~-][\w.~-]*))+)$/
 
-/** Checks the list; throws `config_invalid`. */
+/** Parses the option `proxy`. Throws `config_invalid`. */
 export function proxyRoutes(templates: readonly string[], basePath: string): readonly ProxyRoute[] {
   return templates.map((text, at) => {
     const [, method, path] = template.exec(text) ?? []
@@ -24,11 +24,11 @@ export function proxyRoutes(templates: readonly string[], basePath: string): rea
 
 export interface ProxyMatch {
   readonly route: ProxyRoute
-  /** The path to call, built anew from what was understood; undefined when a parameter is not plain. */
+  /** The path to call, built from the decoded parameters; undefined if a parameter is not plain. */
   readonly path: string | undefined
 }
 
-/** The route a request is for, by its method and its path as it came. */
+/** Returns the route of a request by its method and its path as the browser sent it. */
 export function matchRoute(routes: readonly ProxyRoute[], method: string, pathname: string): ProxyMatch | undefined {
   const segments = pathname.split('/')
   let refused: ProxyMatch | undefined
@@ -51,11 +51,11 @@ function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefi
   return plain.includes(undefined) ? undefined : plain.join('/')
 }
 
-/** Decodes a parameter once and encodes it again; undefined when it is not plain. */
+/** Decodes a parameter once and encodes it again. Returns undefined if it is not plain. */
 function parameter(raw: string): string | undefined {
   try {
     const value = decodeURIComponent(raw)
-    // Some servers normalise text after they took a path apart: a full-width slash is a slash then.
+    // Some servers normalize a segment after they split the path, which makes a slash of a full-width slash.
     return isPlain(value) && isPlain(value.normalize('NFKC')) && !/%2e/i.test(raw)
       ? encodeURIComponent(value)
       : undefined
@@ -65,8 +65,8 @@ function parameter(raw: string): string | undefined {
 }
 
 /**
- * Whether no server can read text as more than one segment, as none or as another one. Refused are dots and blanks alone,
- * separators, path parameters, percent signs and control characters.
+ * Returns whether every server reads the text as one segment, and as this one. Dots and blanks alone, separators, path
+ * parameters, percent signs and control characters are not plain.
  */
 function isPlain(text: string): boolean {
   return !/^[.\s]+$|[/\\;%?#\p{C}]/u.test(text)

@@ -1,109 +1,116 @@
-import { readCallback } from '../../callback.ts'
+import { pendingLifeMs, readCallback } from '../../callback.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
 import { present } from '../../internal/present.ts'
+import { attempted } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, sessionName } from '../../session/record.ts'
 import { sessionStore } from '../../session/store.ts'
+import type { BackendContext } from '../context.ts'
 import { cookieLine } from '../cookies/cookies.ts'
-import { findLogin, type LoginOnItsWay, removeLogin } from '../cookies/pending-login-cookie.ts'
+import { type PendingLoginCookie, pendingLoginRemoval, readPendingLogin } from '../cookies/pending-login-cookie.ts'
 import { findSession, sessionKey } from '../cookies/session-cookie.ts'
 import { tokenEndpointCause } from '../error-cause.ts'
 import type { LoginFailedEvent } from '../events.ts'
 import { isPrefetch } from '../fetch-metadata.ts'
-import { ignoreOwn } from '../ignore-own.ts'
-import type { BackendContext } from '../options.ts'
-import { errorPage, goOn } from '../pages.ts'
-import { answer, statusOf } from '../responses.ts'
-import { notNow } from './login.ts'
+import { createResponse, statusOf } from '../responses.ts'
+import { continuePage, errorPage } from './callback-page.ts'
+import { prefetchRefused } from './login.ts'
 import { isCodeUnsent, type LoginAttempts } from './login-attempts.ts'
 
-/** `GET {basePath}/callback`: checks the answer, gets the tokens, starts the session and goes on to where the person wanted. */
+/** `GET {basePath}/callback`: checks the callback, exchanges the code, starts the session and continues to the return URL. */
 export async function callback(context: BackendContext, attempts: LoginAttempts, request: Request): Promise<Response> {
-  if (isPrefetch(request)) return notNow()
-  const startedMs = context.config.clock.monotonicMs()
+  if (isPrefetch(request)) return prefetchRefused()
+  const { clock } = context.config
+  const startedMs = clock.monotonicMs()
   const url = new URL(request.url)
   const [state = ''] = /^[\w.~-]{22,512}$/.exec(url.searchParams.get('state') ?? '') ?? []
-  const login = state ? await findLogin(context, request, state) : undefined
+  const login = state ? await readPendingLogin(context, request, state) : undefined
   try {
-    if (!login) return await withoutLogin(context, request)
-    // Resolved against the redirect URI: the host a request names is never looked at.
-    const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: context.config.clock.wallMs() })
-    await attempts.run(state, () => finish(context, login, grant))
-    await endOthers(context, request, login)
-    context.emit({ type: 'login_finished', durationMs: context.config.clock.monotonicMs() - startedMs })
-    const cookies = [cookieLine(context.sessionCookie, login.id), removeLogin(context, state)]
-    return goOn(grant.returnTo ?? '/', { cookies })
+    if (!login) return await withoutPendingLogin(context, request)
+    // The path is resolved against the redirect URI, because the host that a request names is not trusted.
+    const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: clock.wallMs() })
+    await attempts.run(state, () => startSession(context, login, grant))
+    await endReplaced(context, request, login)
+    context.emit({ type: 'login_finished', durationMs: clock.monotonicMs() - startedMs })
+    const cookies = [cookieLine(context.sessionCookie, login.id), pendingLoginRemoval(context, state)]
+    return continuePage(grant.returnTo ?? '/', { cookies })
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    return notFinished(context, error, { state, login })
+    return failedLogin(context, error, { state, login })
   }
 }
 
-/** One exchange and one session per login, across all processes: whoever comes second finds the session there. */
-async function finish(context: BackendContext, { id }: LoginOnItsWay, grant: Grant): Promise<void> {
+/**
+ * Exchanges the code and starts the session, once for each login in all processes: the lock is that of the login, and a second
+ * callback finds the session.
+ */
+async function startSession(context: BackendContext, { id }: PendingLoginCookie, grant: Grant): Promise<void> {
   const { config, sessions, live } = context
   const key = await sessionKey(context, id)
   const name = sessionName(config, key)
-  // Not the lock of the record, which the sign-in itself takes.
+  // The sign-in below takes the lock of the record itself.
   await sessionStore(sessions, `${name}:login`).locked(() =>
     live.use(key, async ({ session, records }) => {
-      // Also finds out, before the code is spent, whether the store answers.
+      // If the storage does not respond, this rejects before the code is used.
       const { status, reason } = await session.ready()
       if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
       await session.signIn(tokens)
-      // A write reported as failed may have taken effect: the session must know, or it would undo a logout elsewhere.
+      // A write that was reported as failed may have succeeded. The session must know, or it would undo a logout elsewhere.
       await session.resume()
-      // So only what it has written or read itself counts. Where it could not read, the code is spent all the same: this must
-      // not look like a store that failed before.
-      if (isRecord(decodeRecord(name, records.last))) return
-      await session.signOut().catch(ignoreOwn)
+      if (isRecord(decodeRecord(name, records.lastSeen))) return
+      await attempted(() => session.signOut())
+      // The code is used, so this error is not retryable, unlike that of a storage that failed before.
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
     }),
   )
 }
 
-/** A session that was there before must not outlive the new login. */
-async function endOthers(context: BackendContext, request: Request, { id, replaces }: LoginOnItsWay): Promise<void> {
+/** Ends the session that the new one replaces. */
+async function endReplaced(
+  context: BackendContext,
+  request: Request,
+  { id, replaces }: PendingLoginCookie,
+): Promise<void> {
   const { key } = await findSession(context, request)
   const own = await sessionKey(context, id)
   for (const old of new Set([replaces, key]))
     if (old !== undefined && old !== own)
-      await context.live.use(old, ({ session }) => session.signOut()).catch(ignoreOwn)
+      await context.live.use(old, ({ session }) => attempted(() => session.signOut()))
 }
 
-/** A callback that was opened again finds the session it made; any other stray one changes nothing. */
-async function withoutLogin(context: BackendContext, request: Request): Promise<Response> {
+/** A callback that is loaded again finds the session that it started. Without a session it is an error. */
+async function withoutPendingLogin(context: BackendContext, request: Request): Promise<Response> {
   const { key } = await findSession(context, request)
   const state = key && (await context.live.use(key, ({ session }) => session.ready()))
-  if (state && state.status === 'signed-in') return goOn('/', {})
+  if (state && state.status === 'signed-in') return continuePage('/', {})
   throw new AgentAuthError(
     'flow_not_found',
-    'No login was started in this browser at this address (localhost and 127.0.0.1 are two), or it took over ten minutes.',
+    `No matching login was found: it took over ${pendingLifeMs / 60_000} minutes, or began in another browser or at another address (localhost is not 127.0.0.1). Sign in again.`,
   )
 }
 
-function notFinished(
+function failedLogin(
   context: BackendContext,
   error: AgentAuthError,
-  { state, login }: { state: string; login: LoginOnItsWay | undefined },
+  { state, login }: { state: string; login: PendingLoginCookie | undefined },
 ): Response {
   const { code, details } = error
-  // What is no code may be any text of the callback's URL.
+  // Text that does not look like a code may be any text of the callback's URL.
   const [reason] = /^[a-z_]{1,64}$/.exec(details?.error ?? '') ?? []
   const cause = tokenEndpointCause(context.config, error)
   context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason, cause }))
-  // Where the code was not sent, loading the page again may succeed.
-  const cookies = state && !isCodeUnsent(error) ? [removeLogin(context, state)] : []
-  const back = details?.returnTo ?? login?.pending.returnTo ?? '/'
+  // If the code was not sent, loading the page again may succeed, which needs the cookie.
+  const cookies = state && !isCodeUnsent(error) ? [pendingLoginRemoval(context, state)] : []
   if (context.errorPath)
-    return answer(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
-  const again = `${context.basePath}/login?return_to=${encodeURIComponent(back)}`
-  return errorPage(messageOf(context, error), code, again, { status: statusOfLogin(code), cookies })
+    return createResponse(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
+  const returnTo = details?.returnTo ?? login?.pending.returnTo ?? '/'
+  const loginUrl = `${context.basePath}/login?return_to=${encodeURIComponent(returnTo)}`
+  return errorPage(messageOf(context, error), code, loginUrl, { status: statusOfLogin(code), cookies })
 }
 
-/** For the developer who has mixed up two clients: the token endpoint does not say which kind a client is of. */
+/** Adds what a developer should check, because the token endpoint does not say of which kind a client is. */
 function messageOf({ config }: BackendContext, { message, details }: AgentAuthError): string {
   if (details?.error !== 'invalid_client') return message
   return config.clientKind === 'confidential'

@@ -1,7 +1,5 @@
 import { isAgentAuthError } from '../../errors.ts'
-
-/** How many failed logins one process remembers. */
-const maxFailures = 256
+import { maxRememberedFailures } from '../../internal/limits.ts'
 
 /** Finishes each login of this process once, by the state of the login. */
 export interface LoginAttempts {
@@ -30,7 +28,7 @@ export function loginAttempts(): LoginAttempts {
   function remember(state: string, error: unknown): void {
     failures.set(state, error)
     const [oldest = state] = failures.keys()
-    if (failures.size > maxFailures) failures.delete(oldest)
+    if (failures.size > maxRememberedFailures) failures.delete(oldest)
   }
 
   return {

@@ -1,24 +1,27 @@
+import type { BackendContext } from '../context.ts'
 import { findSession } from '../cookies/session-cookie.ts'
-import type { BackendContext } from '../options.ts'
-import { failed, json } from '../responses.ts'
+import { errorResponse, jsonResponse } from '../responses.ts'
 
-/** What `GET {basePath}/session` answers. */
+/** The body of the response to `GET {basePath}/session`. */
 export type SessionAnswer =
   | {
       readonly status: 'signed-in'
-      /** When the person must sign in again at the latest, in epoch milliseconds. */
+      /** The time by which the user must sign in again, in epoch milliseconds. */
       readonly endsAtMs: number
     }
   | { readonly status: 'signed-out' }
 
-/** `GET {basePath}/session`: whether somebody is signed in, for the app's pages. */
+/** `GET {basePath}/session`: tells pages of the app whether a user is signed in. */
 export async function session(context: BackendContext, request: Request): Promise<Response> {
   const site = request.headers.get('sec-fetch-site') ?? 'none'
   if (!/^(same-origin|none)$/.test(site))
-    return failed(403, { code: 'origin_forbidden', message: 'Only pages of this origin may ask.' })
+    return errorResponse(403, {
+      code: 'origin_forbidden',
+      message: "Cross-site request rejected. Only pages of this app's origin may read the session.",
+    })
   const { key, removal, endsAtMs } = await findSession(context, request)
   const state = key && (await context.live.use(key, (live) => live.session.ready()))
-  const signedIn = state && state.status === 'signed-in'
-  const told: SessionAnswer = signedIn ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }
-  return json(told, { cookies: removal })
+  const isSignedIn = state && state.status === 'signed-in'
+  const body: SessionAnswer = isSignedIn ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }
+  return jsonResponse(body, { cookies: removal })
 }

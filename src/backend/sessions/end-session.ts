@@ -1,14 +1,12 @@
+import { maxRefreshWaitMs } from '../../internal/limits.ts'
 import { attempted } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
 import { readOr } from '../../session/save.ts'
 import { sessionStore } from '../../session/store.ts'
-import type { BackendContext } from '../options.ts'
+import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { SessionRecords } from './session-records.ts'
 import type { LockedStorage } from './watched-storage.ts'
-
-/** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
-const maxRefreshWaitMs = 1_000
 
 /** A session that has begun to end. */
 export interface EndingSession {
@@ -47,8 +45,12 @@ export async function endSession(context: BackendContext, live: LiveSession, key
  * Returns the refresh token of the record that could not be saved, and that of the storage. If the storage cannot be read,
  * the record that this process read last stands in.
  */
-function refreshTokensOf(name: string, { owed, last }: SessionRecords, stored: Stored | undefined): string[] {
-  const records = [decodeRecord(name, owed), stored ?? decodeRecord(name, last)]
+function refreshTokensOf(
+  name: string,
+  { pendingWrite, lastSeen }: SessionRecords,
+  stored: Stored | undefined,
+): string[] {
+  const records = [decodeRecord(name, pendingWrite), stored ?? decodeRecord(name, lastSeen)]
   const tokens = records.map((record) => (isRecord(record) ? record.tokens.refreshToken : undefined))
   return [...new Set(tokens)].filter((token) => token !== undefined)
 }

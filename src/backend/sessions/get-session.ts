@@ -1,32 +1,31 @@
 import { createBearerFetch } from '../../bearer.ts'
 import { invalid } from '../../config/invalid.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
+import type { BackendContext } from '../context.ts'
 import { findSession } from '../cookies/session-cookie.ts'
-import type { BackendContext } from '../options.ts'
 
-/** A request's headers, or the key of a session for work without a request. */
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
-  /** `headers`: of the request, with its cookies. */
+  /** `headers`: those of the request, with its cookies. */
   | { readonly headers: Headers }
-  /** `key`: of a session that your own code signed in. */
+  /** `key`: that of a session, for work without a request. */
   | { readonly key: string }
 
-/** Somebody's session in server code. It holds no tokens: each call asks the session as it stands then. */
+/** The session of one user, for server code. It holds no tokens: each call reads the current ones. */
 export interface SignedInSession extends AccessTokenSource {
-  /** `needs_refresh`: the access token has ended, and the next call renews it first. Reading the state sends nothing. */
+  /** `needs_refresh`: the access token has expired, and the next call refreshes it first. */
   readonly status: 'signed-in' | 'needs_refresh'
-  /** Names the session for later work without a request; no cookie can be made from it. */
+  /** Names the session for later work without a request. No cookie can be made from it. */
   readonly key: string
-  /** Calls the API under `baseUrl` as this person; rejects with `origin_forbidden` for anything else. */
+  /** Calls the API under `baseUrl` as this user. Rejects with `origin_forbidden` for any other URL. */
   readonly fetch: typeof fetch
-  /** Returns a usable access token, and rejects as `getAccessToken` of a session does. */
+  /** Returns a valid access token. Rejects as `getAccessToken` of a session does. */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
-  /** Ends the session everywhere. */
+  /** Ends the session in all processes. Rejects with `storage_failed`. */
   signOut(): Promise<void>
 }
 
-/** The session of a request, or that there is none. */
+/** The session of a request, or `signed-out` if it has none. */
 export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
@@ -43,7 +42,7 @@ export async function getSession(context: BackendContext, source: SessionSource)
   return {
     status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
-    // Made when it is needed: many only ask who somebody is.
+    // Created at the first call, because most callers only read the status.
     fetch(input, init) {
       send ??= apiFetch(context, tokens)
       return send(input, init)
@@ -53,7 +52,7 @@ export async function getSession(context: BackendContext, source: SessionSource)
   }
 }
 
-/** Returns what is wrong with a request object of Node, Express or Fastify, whose headers are a plain object. */
+/** Returns what is wrong with the request objects of Node, Express and Fastify, whose headers are a plain object. */
 export function requestProblem(name: string, source: unknown): string | undefined {
   const headers = isObject(source) && 'headers' in source ? source.headers : undefined
   if (isObject(headers) && 'get' in headers) return undefined
@@ -68,7 +67,7 @@ function tokensOf({ live }: BackendContext, key: string): AccessTokenSource {
   return { getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)) }
 }
 
-/** A fetch for the API and nothing else. */
+/** Returns a `fetch` that calls the API and no other origin. */
 export function apiFetch({ config, apiFetch }: BackendContext, source: AccessTokenSource): typeof fetch {
   return createBearerFetch(source, { baseUrl: config.baseUrl, fetch: apiFetch, elsewhere: 'reject' })
 }

@@ -1,28 +1,24 @@
 import type { AuthConfig } from '../../config.ts'
+import { maxIdleSessions, maxUnsavedSessions } from '../../internal/limits.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createSession, type Session } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { type SessionRecords, sessionRecords } from './session-records.ts'
 
-/** How many idle sessions stay in memory, so that the next call needs no read. */
-const maxIdle = 1_000
-/** How many more may stay because a failing store did not take their tokens. */
-const maxUnsaved = 9_000
-
 /** A session in the memory of this process. */
 export interface LiveSession {
   readonly session: Session
-  /** What this session wrote to the store and read from it. */
+  /** The writes and reads of this session. */
   readonly records: SessionRecords
-  /** Calls the API with its token; made at the first proxied request. */
+  /** Calls the API with the session's token. Made at the first proxied request. */
   fetch?: typeof fetch
   /** How many proxied requests are in progress. */
-  proxied: number
+  proxiedRequests: number
 }
 
-/** One Session object per key in this process: callers share its refresh and its schedule. */
+/** One Session object for each key in this process, so that callers share its refresh and its retry delay. */
 export interface LiveSessions {
-  /** The session and how to let go of it, which must happen once. */
+  /** Returns the session and a function that releases it. Call that once. */
   acquire(key: string): [live: LiveSession, release: () => void]
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
   readonly size: number
@@ -34,7 +30,7 @@ interface Entry extends LiveSession {
 
 export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSessions {
   const entries = new Map<string, Entry>()
-  /** Those without users, least recently used first. */
+  /** Sessions without users, least recently used first. */
   const idle = new Set<string>()
   const unsaved = new Set<string>()
 
@@ -54,22 +50,22 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     else makeIdle(key)
   }
 
-  /** At most one session leaves for one that comes, so that a release takes the same time however many there are. */
+  /** Evicts at most one session for each that becomes idle, so that the time of a release does not depend on their number. */
   function makeIdle(key: string): void {
     idle.add(key)
     const [oldest = key] = idle
-    if (idle.size <= maxIdle) return
+    if (idle.size <= maxIdleSessions) return
     idle.delete(oldest)
     const entry = entries.get(oldest)
-    // What the store did not take stays as long as memory allows, because it is the only copy.
-    if (entry?.records.owed === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
+    // An unsaved session stays as long as possible, because memory holds the only copy of its tokens.
+    if (entry?.records.pendingWrite === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
     else makeUnsaved(oldest)
   }
 
   function makeUnsaved(key: string): void {
     unsaved.add(key)
     const [oldest = key] = unsaved
-    if (unsaved.size <= maxUnsaved) return
+    if (unsaved.size <= maxUnsavedSessions) return
     unsaved.delete(oldest)
     entries.delete(oldest)
   }
@@ -93,7 +89,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 }
 
-/** An expired session is kept, because its record is still there and a new Session object would take it for valid. */
+/** An expired session stays, because its record is still stored and a new Session object would take it for valid. */
 function isForgettable({ records, session }: Entry): boolean {
   const { status, reason }: SessionState = session.state
   return records.isSettled && status !== 'signed-in' && reason !== 'expired'
@@ -101,5 +97,5 @@ function isForgettable({ records, session }: Entry): boolean {
 
 function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
   const records = sessionRecords(sessions)
-  return { session: createSession(config, { storage: records.storage, key }), records, proxied: 0, users: 0 }
+  return { session: createSession(config, { storage: records.storage, key }), records, proxiedRequests: 0, users: 0 }
 }

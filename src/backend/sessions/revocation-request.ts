@@ -1,12 +1,10 @@
 import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
 import { discardBody } from '../../internal/discard-body.ts'
+import { revocationTimeoutMs } from '../../internal/limits.ts'
 import { withDeadline } from '../../internal/timeouts.ts'
-import type { BackendContext } from '../options.ts'
+import type { BackendContext } from '../context.ts'
 
-/** For all tokens of one logout together. */
-const revocationTimeoutMs = 2_000
-
-/** Sends one revocation request and says whether the service accepted it. RFC 7009 section 2.1. */
+/** Sends one revocation request, and returns whether the service accepted it. RFC 7009 section 2.1. */
 export async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<boolean> {
   const { authUrl, clientId } = config
   const authenticate: ClientAuth = (_server, client, body, headers) => {

@@ -1,14 +1,14 @@
 import { isPromise } from '../../session/store.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
-/** What one session wrote to the store and read from it. */
+/** Records what one session writes to the storage and reads from it. */
 export interface SessionRecords {
-  /** The store as this session uses it. */
+  /** The storage as this session uses it. */
   readonly storage: TokenStorage
-  /** The record whose write did not succeed, or not yet. */
-  readonly owed: string | undefined
-  /** The record that was last written or read, as the store gave it. */
-  readonly last: unknown
+  /** The record whose write has failed or is in progress. */
+  readonly pendingWrite: string | undefined
+  /** The record that was written or read last, as the storage returned it. */
+  readonly lastSeen: unknown
   /** Whether the last write or removal succeeded. */
   readonly isSettled: boolean
 }
@@ -17,12 +17,12 @@ export function sessionRecords(sessions: TokenStorage): SessionRecords {
   return new Records(sessions)
 }
 
-/** A class, so that the thousands of these in a process share their functions. */
+/** A class, because a process has thousands of these, which then share their functions. */
 class Records implements SessionRecords, TokenStorage {
   readonly storage: TokenStorage = this
   declare readonly withLock?: NonNullable<TokenStorage['withLock']>
-  owed: string | undefined
-  last: unknown
+  pendingWrite: string | undefined
+  lastSeen: unknown
   isSettled = true
   #changes = 0
   readonly #sessions: TokenStorage
@@ -47,18 +47,18 @@ class Records implements SessionRecords, TokenStorage {
 
   async #change(value: string | undefined, operation: () => unknown): Promise<void> {
     const change = ++this.#changes
-    this.owed = value
+    this.pendingWrite = value
     this.isSettled = false
     await operation()
-    this.last = value
+    this.lastSeen = value
     // A slow change may end while a later one is in progress, whose outcome is the one that counts.
     if (change !== this.#changes) return
-    this.owed = undefined
+    this.pendingWrite = undefined
     this.isSettled = true
   }
 
   #noted<T>(value: T): T {
-    this.last = value
+    this.lastSeen = value
     return value
   }
 }

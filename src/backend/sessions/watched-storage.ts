@@ -8,8 +8,8 @@ import type { BackendEvent, StorageOperation } from '../events.ts'
 export type LockedStorage = TokenStorage & Required<Pick<TokenStorage, 'withLock'>>
 
 /**
- * The storage, with an event for each operation that fails: a session reports only that it goes on from memory, since the
- * error may quote the record.
+ * Returns the storage with an event for each operation that fails. The session itself reports only that it continues from
+ * memory, because the error may quote the record. Adds the lock of this process if the storage has none.
  */
 export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEvent) => void): LockedStorage {
   function failed(operation: StorageOperation, error: unknown): never {
@@ -30,10 +30,10 @@ export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEven
     removeItem: (name) => watched('removeItem', () => sessions.removeItem(name)),
     async withLock(name, task, options) {
       try {
-        // A storage without a lock serves one process, and the lock here covers all of that.
+        // A storage without a lock serves one process, which the lock in memory covers.
         return await (sessions.withLock?.(name, task, options) ?? inProcessLock(sessions, name, task, options))
       } catch (error) {
-        // A caller that no longer waits is no failure of the storage.
+        // A caller that stopped waiting is not a failure of the storage.
         if (options?.signal?.aborted) throw error
         return failed('withLock', error)
       }

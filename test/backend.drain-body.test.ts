@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drained } from '../src/backend/proxy/bodies.ts'
+import { drainBody } from '../src/backend/proxy/request-body.ts'
 
 /** A request whose body has no end, and how much of it was taken. */
 function endless(headers: Record<string, string> = {}): { request: Request; readBytes(): number } {
@@ -20,12 +20,12 @@ function endless(headers: Record<string, string> = {}): { request: Request; read
 
 test('C-126 of a refused body 8 MiB are read, and not more', async () => {
   const { request, readBytes } = endless()
-  await drained(request)
+  await drainBody(request)
   expect(readBytes()).toBe(8_388_608)
 })
 
 test('C-126 a refused body that says it is longer is not read at all', async () => {
   const { request, readBytes } = endless({ 'content-length': '8388609' })
-  await drained(request)
+  await drainBody(request)
   expect(readBytes()).toBe(0)
 })

@@ -1,0 +1,92 @@
+import { invalid } from '../config/invalid.ts'
+import { checkOptions } from '../config/options.ts'
+import { checkServiceUrl } from '../config/service-url.ts'
+import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
+import { sessionLifeLimitsMs } from '../internal/limits.ts'
+import type { SealKeys } from '../storage/encrypt.ts'
+import { cookieKeys } from './cookies/cookie-keys.ts'
+import { type CookieKind, cookieKinds, type PendingLoginCookieKind } from './cookies/cookies.ts'
+import type { BackendEvent } from './events.ts'
+import { type BackendOptions, backendOptionKinds } from './options.ts'
+import { type PassedHeaders, passedHeaders } from './proxy/headers.ts'
+import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
+import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
+import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
+
+/** The checked options and the state of one backend. Nothing of it comes from a request. */
+export interface BackendContext {
+  readonly config: AuthConfig
+  /** Sends the requests to the API. Default: the platform's `fetch`. */
+  readonly apiFetch: typeof fetch | undefined
+  readonly sessions: LockedStorage
+  readonly live: LiveSessions
+  /** The keys of the latest session ids. */
+  readonly sessionKeys: Map<string, string>
+  readonly cookieKeys: () => Promise<SealKeys>
+  readonly basePath: string
+  /** The origin of the app. Its pages and this backend are served from it. */
+  readonly origin: string
+  readonly routes: readonly ProxyRoute[]
+  readonly passedHeaders: PassedHeaders
+  readonly sessionCookie: CookieKind
+  readonly pendingLoginCookie: PendingLoginCookieKind
+  readonly sessionLifeMs: number
+  readonly errorPath: string | undefined
+  readonly revocationEndpoint: string | undefined
+  emit(event: BackendEvent): void
+}
+
+/** Checks the options and creates the context. Throws `config_invalid`. */
+export function backendContext(options: BackendOptions): BackendContext {
+  checkOptions('createBackend', options, backendOptionKinds)
+  const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
+  const { sessionLifeMs = sessionLifeLimitsMs.default } = options
+  const config = configFrom(options as AuthConfigOptions)
+  const { origin, protocol, port, pathname } = new URL(config.redirectUri)
+  checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })
+  const security = protocol === 'https:' ? 'secure' : 'loopback'
+  const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
+  const emit = config.emit as (event: BackendEvent) => void
+  const watched = watchedStorage(sessions, emit)
+  return Object.freeze<BackendContext>({
+    config,
+    apiFetch: options.fetch,
+    sessions: watched,
+    live: liveSessions(config, watched),
+    sessionKeys: new Map(),
+    cookieKeys: cookieKeys(options.secrets),
+    basePath,
+    origin,
+    routes: proxyRoutes(proxy, basePath),
+    passedHeaders: passedHeaders(options.proxyHeaders ?? {}),
+    ...cookies,
+    sessionLifeMs,
+    errorPath,
+    revocationEndpoint,
+    emit,
+  })
+}
+
+interface CheckedValues {
+  readonly sessions: unknown
+  readonly basePath: string
+  /** That of the redirect URI. */
+  readonly pathname: string
+  readonly sessionLifeMs: number
+  readonly errorPath: string | undefined
+  readonly revocationEndpoint: string | undefined
+}
+
+function checkValues(values: CheckedValues): void {
+  const { sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint } = values
+  const { min, max } = sessionLifeLimitsMs
+  if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid('basePath must be a plain path such as /auth')
+  // This line refuses a basePath with dots as well, because the URL parser removed them from the redirect URI.
+  if (pathname !== `${basePath}/callback`) invalid(`redirectUri must end in ${basePath}/callback`)
+  if (!sessions) invalid('sessions is missing. Set a storage such as memoryStorage()')
+  if (!(sessionLifeMs >= min && sessionLifeMs <= max))
+    invalid('sessionLifeMs must be from a minute to 400 days, in milliseconds')
+  if (errorPath !== undefined && !/^\/(?![/\\])[^?#\s]*$/.test(errorPath))
+    invalid('errorPath must be a path of the app, such as /sign-in-failed')
+  if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)
+}

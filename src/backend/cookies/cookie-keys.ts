@@ -1,0 +1,34 @@
+import { invalid } from '../../config/invalid.ts'
+import { base64url } from '../../internal/base64url.ts'
+import { minCookieSecretLength } from '../../internal/limits.ts'
+import type { SealKeys } from '../../storage/encrypt.ts'
+
+/** Checks the secrets, and returns a function that derives their keys once, at its first call. Throws `config_invalid`. */
+export function cookieKeys(secrets: readonly string[]): () => Promise<SealKeys> {
+  const areDifferent = secrets?.length > 0 && new Set(secrets).size === secrets.length
+  const areLong =
+    areDifferent && secrets.every((text) => typeof text === 'string' && text.length >= minCookieSecretLength)
+  if (!areLong)
+    invalid(
+      `secrets must be different strings of at least ${minCookieSecretLength} characters. Create each with openssl rand -base64 32`,
+    )
+  const copy = [...secrets]
+  let keys: Promise<SealKeys> | undefined
+  return () => {
+    keys ??= Promise.all(copy.map(derive)).then((pairs) => new Map(pairs))
+    return keys
+  }
+}
+
+/** Derives the key id as well, so that it reveals nothing about the secret. RFC 5869. */
+async function derive(secret: string): Promise<[kid: string, key: CryptoKey]> {
+  const encoder = new TextEncoder()
+  const from = (info: string): HkdfParams => {
+    return { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: encoder.encode(`agent-auth ${info}`) }
+  }
+  const { subtle } = crypto
+  const base = await subtle.importKey('raw', encoder.encode(secret), 'HKDF', false, ['deriveKey', 'deriveBits'])
+  const kid = new Uint8Array(await subtle.deriveBits(from('key id'), base, 48))
+  const aes = { name: 'AES-GCM', length: 256 }
+  return [base64url(kid), await subtle.deriveKey(from('cookie'), base, aes, false, ['encrypt', 'decrypt'])]
+}

@@ -1,0 +1,157 @@
+import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
+import { maxApiSilenceMs, maxProxiedBodyBytes } from '../../internal/limits.ts'
+import type { BackendContext } from '../context.ts'
+import { causeOf, type ErrorCause, tokenEndpointCause, unreachedCause } from '../error-cause.ts'
+import type { ProxyRefusal } from '../events.ts'
+import { errorResponse, errorResponseOf, withPrivateHeaders } from '../responses.ts'
+import { apiFetch } from '../sessions/get-session.ts'
+import type { LiveSession } from '../sessions/live-sessions.ts'
+import { type HeaderList, isDecoded, responseHeaders } from './headers.ts'
+import { type BodyProblem, drainBody, requestBody, UnusableBodyError } from './request-body.ts'
+import { type OnResponseEnd, relayBody } from './response-body.ts'
+
+/** A request that passed the checks of the proxy. */
+export interface ProxyCall {
+  /** As configured. */
+  readonly route: string
+  readonly request: Request
+  /** Those that the API may see. */
+  readonly headers: HeaderList
+  readonly live: LiveSession
+  /** Path and query under `baseUrl`. */
+  readonly target: string
+  /** Frees the place of this request. Safe to call twice. */
+  readonly release: () => void
+}
+
+/** What the browser gets, and what the event says about it. */
+export interface Forwarded {
+  readonly response: Response
+  /** Set if the request was not sent. */
+  readonly refusal?: ProxyRefusal
+  /** Set if the response is not the API's. */
+  readonly cause?: ErrorCause | undefined
+}
+
+/** Why a request got no response that can be used: the API did not respond (in time), or the body was unusable. */
+type Problem = 'no_response' | 'late' | 'unusable_response' | BodyProblem
+
+/** Sends a request to the API with the bearer header, and passes the response on. Never rejects. */
+export async function forward(context: BackendContext, call: ProxyCall): Promise<Forwarded> {
+  const { request } = call
+  const stop = new AbortController()
+  const abort = (): void => stop.abort()
+  request.signal.addEventListener('abort', abort)
+  if (request.signal.aborted) abort()
+  // The assertion keeps the other members, because callbacks assign them.
+  let problem = 'no_response' as Problem
+  const timer = setTimeout(() => {
+    problem = 'late'
+    abort()
+  }, maxApiSilenceMs)
+  const end = (how: 'complete' | 'broken'): void => {
+    request.signal.removeEventListener('abort', abort)
+    if (how === 'broken') abort()
+    call.release()
+  }
+  try {
+    const body = await requestBody(request, stop.signal, (unusable) => {
+      problem = unusable
+    })
+    const response = await send(context, call, body, stop.signal)
+    problem = 'unusable_response'
+    return passOn(context, response, (how, interruption) => {
+      // A browser that left has aborted the request to the API, which is no failure of the API.
+      if (interruption !== undefined && !request.signal.aborted)
+        context.emit({ type: 'proxy_interrupted', route: call.route, cause: causeOf(interruption) })
+      end(how)
+    })
+  } catch (error) {
+    const hasLeft = request.signal.aborted
+    end('broken')
+    if (error instanceof UnusableBodyError) problem = error.problem
+    if (problem === 'late') return lateResponse(context)
+    if (hasLeft) return leftResponse()
+    await drainBody(request)
+    return failedResponse(context, error, problem)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function send(
+  context: BackendContext,
+  { request, headers, live, target }: ProxyCall,
+  body: Awaited<ReturnType<typeof requestBody>>,
+  signal: AbortSignal,
+): Promise<Response> {
+  live.fetch ??= apiFetch(context, live.session)
+  // Node copies the body of a request unless it can neither follow a redirect nor be shown in a window.
+  const init = { method: request.method, headers, signal, redirect: 'error', window: null } as const
+  // The types of fetch do not have this member yet, which a streamed body needs.
+  const duplex = { duplex: 'half' } as const
+  return live.fetch(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
+}
+
+/** Returns the response of the API as the browser may see it, or a 502. */
+function passOn(context: BackendContext, response: Response, onEnd: OnResponseEnd): Forwarded {
+  const { status, type, redirected, body } = response
+  const isRedirect = status >= 300 && status < 400 && status !== 304
+  if (type === 'opaqueredirect' || redirected || isRedirect) {
+    onEnd('broken')
+    return refusedResponse(redirectMessage)
+  }
+  if (body && !isDecoded(response.headers)) {
+    onEnd('broken')
+    return refusedResponse(
+      'The API sent a content coding that was not requested. It must send none, gzip, deflate or br.',
+    )
+  }
+  const headers = responseHeaders(response.headers, context.passedHeaders)
+  if (!body) onEnd('complete')
+  return { response: withPrivateHeaders(new Response(body && relayBody(body, onEnd), { status, headers })) }
+}
+
+function failedResponse(context: BackendContext, error: unknown, problem: Problem): Forwarded {
+  const { config } = context
+  if (problem === 'too_large') {
+    const message = `The request body is larger than ${maxProxiedBodyBytes / 1_048_576} MiB. Send a smaller one.`
+    return { response: errorResponse(413, { code: 'request_failed', message }), refusal: 'body' }
+  }
+  if (problem === 'read_before') {
+    const message =
+      'The body was read before the backend got the request. Put the backend before express.json() and other body parsers.'
+    return { response: errorResponse(500, { code: 'config_invalid', message }), refusal: 'body_read' }
+  }
+  if (isAgentAuthError(error)) {
+    const response = errorResponseOf(error)
+    // This code comes only before the request is sent, because after a 401 the API's own response is passed on.
+    if (error.code === 'login_required') return { response, refusal: 'signed_out' }
+    return { response, cause: tokenEndpointCause(config, error) }
+  }
+  if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return refusedResponse(redirectMessage)
+  const message = 'The API could not be reached. Try again.'
+  return {
+    response: errorResponse(502, { code: 'request_failed', message, retryable: true }),
+    cause: problem === 'no_response' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error),
+  }
+}
+
+function lateResponse({ config }: BackendContext): Forwarded {
+  const message = `The API did not respond within ${maxApiSilenceMs / 1_000} s. Try again.`
+  const error = new AgentAuthError('timeout', message, { retryable: true })
+  return { response: errorResponse(504, error), cause: unreachedCause(error, config.baseUrl, 'baseUrl') }
+}
+
+/** No browser gets this response. Its status keeps the event apart from failures of the API. */
+function leftResponse(): Forwarded {
+  return { response: errorResponse(499, { code: 'aborted', message: 'The browser left before the API responded.' }) }
+}
+
+const redirectMessage =
+  'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.'
+
+function refusedResponse(message: string): Forwarded {
+  const error = { code: 'request_failed', message } as const
+  return { response: errorResponse(502, error), cause: { name: 'AgentAuthError', ...error } }
+}

@@ -1,0 +1,106 @@
+import { drainLimits, maxBufferedBodyBytes, maxProxiedBodyBytes } from '../../internal/limits.ts'
+import { abortable, within } from '../../internal/timeouts.ts'
+
+/** `too_large`: over the limit. `read_before`: other code read it, or a part of it, before the backend got the request. */
+export type BodyProblem = 'too_large' | 'read_before'
+
+/** The error of a body that cannot be sent to the API. A streamed body fails with it as well. */
+export class UnusableBodyError extends Error {
+  readonly problem: BodyProblem
+
+  constructor(problem: BodyProblem) {
+    super(problem)
+    this.problem = problem
+  }
+}
+
+/**
+ * Returns the body to send to the API: as bytes if it is short, else as a stream. Rejects with `UnusableBodyError` if the
+ * problem is known before sending. A stream calls `onProblem` and fails with that error later.
+ */
+export async function requestBody(
+  request: Request,
+  signal: AbortSignal,
+  onProblem: (problem: BodyProblem) => void,
+): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined> {
+  if (/^(GET|HEAD)$/.test(request.method)) return undefined
+  const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
+  if (declared > maxProxiedBodyBytes && Number.isFinite(declared)) throw new UnusableBodyError('too_large')
+  if (declared <= maxBufferedBodyBytes) return wholeBody(request, declared, signal)
+  // Server adapters create the stream when the property is read, and a short body needs none.
+  const { body } = request
+  if (request.bodyUsed || body?.locked) throw new UnusableBodyError('read_before')
+  if (body) return limitBody(body, request.headers, { signal, onProblem })
+  if (minBytes(request.headers) > 0) throw new UnusableBodyError('read_before')
+  return undefined
+}
+
+async function wholeBody(request: Request, declared: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  let bytes: Uint8Array<ArrayBuffer>
+  try {
+    bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
+  } catch (error) {
+    // A body that was read rejects with a TypeError, a failed connection with other types. Fetch standard, section 5.3.
+    throw error instanceof TypeError ? new UnusableBodyError('read_before') : error
+  }
+  if (bytes.length > maxProxiedBodyBytes) throw new UnusableBodyError('too_large')
+  if (bytes.length < declared) throw new UnusableBodyError('read_before')
+  return bytes
+}
+
+/** Returns the least that arrives of a body that no other code has read: HTTP/1.1 clients send an empty one without chunks. */
+function minBytes(headers: Headers): number {
+  const declared = headers.get('content-length')
+  return declared === null ? Number(headers.has('transfer-encoding')) : Number(declared)
+}
+
+interface LimitOptions {
+  readonly signal: AbortSignal
+  readonly onProblem: (problem: BodyProblem) => void
+}
+
+/** Passes a body on up to the limit. Releases it when the signal fires, so that `drainBody` can read the rest. */
+function limitBody(
+  body: ReadableStream<Uint8Array>,
+  headers: Headers,
+  { signal, onProblem }: LimitOptions,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
+  let size = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const refuse = (problem: BodyProblem): void => {
+          onProblem(problem)
+          controller.error(new UnusableBodyError(problem))
+        }
+        const { done, value } = await reader.read()
+        if (done) return size < minBytes(headers) ? refuse('read_before') : controller.close()
+        size += value.byteLength
+        return size > maxProxiedBodyBytes ? refuse('too_large') : controller.enqueue(value)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * Reads the body of a refused request to its end without keeping it. If a server closes a connection on which the browser is
+ * still sending, the response and the next request are lost. RFC 9112 section 9.6.
+ */
+export async function drainBody({ method, body, headers }: Request): Promise<void> {
+  const { maxBytes, timeoutMs } = drainLimits
+  const declared = Number(headers.get('content-length') ?? 0)
+  if (/^(GET|HEAD)$/.test(method) || !body || body.locked || declared > maxBytes) return
+  const reader = body.getReader()
+  const readToEnd = async (): Promise<void> => {
+    for (let left = maxBytes; left > 0; ) {
+      const { done, value } = await reader.read()
+      if (done) return
+      left -= value.byteLength
+    }
+  }
+  await within(timeoutMs, readToEnd()).catch(() => {})
+  reader.cancel().catch(() => {})
+}
