@@ -86,6 +86,27 @@ const edges: Record<string, string[]> = {
 /** The only entries that may need Node. */
 const nodeEdges = ['node', 'backend', 'redis', 'postgres']
 
+/**
+ * The rooms of the service, from the top down: a room imports rooms below it, none above or beside it. `context` and
+ * `service` are files of the root; its other files are the ground, except for the entry.
+ */
+const rooms = [
+  ['index'],
+  ['cli'],
+  ['server'],
+  ['dev', 'clients', 'openapi'],
+  ['authorize'],
+  ['sign-in'],
+  ['token', 'api'],
+  ['ui'],
+  ['http'],
+  ['context', 'service'],
+  ['credentials'],
+  ['store'],
+  ['state'],
+  ['ground'],
+]
+
 const root = fileURLToPath(new URL('../', import.meta.url))
 const source = `${root}src`
 const files = sourceFiles(source)
@@ -103,6 +124,14 @@ const edgeOf = (file: string): string | undefined => {
   return folder in edges ? folder : undefined
 }
 const stageOf = (file: string): string | undefined => Object.keys(stages).find((stage) => stages[stage]?.includes(file))
+const serviceSource = `${root}service/src`
+const serviceFiles = sourceFiles(serviceSource)
+const serviceImports = serviceFiles.flatMap((file) => importsOf(serviceSource, file))
+const roomOf = (file: string): string => {
+  const [room = '', inside] = file.replace(/\.tsx?$/, '').split('/')
+  return inside !== undefined || rooms.flat().includes(room) ? room : 'ground'
+}
+const floorOf = (file: string): number => rooms.findIndex((names) => names.includes(roomOf(file)))
 const show = (list: readonly { from: string; specifier: string }[]): string[] =>
   list.map(({ from, specifier }) => `${from} imports ${specifier}`)
 
@@ -146,8 +175,19 @@ describe('architecture', () => {
   })
 
   it('has no cycle in the service either', () => {
-    const service = `${root}service/src`
-    expect(cycles(sourceFiles(service).flatMap((file) => importsOf(service, file)))).toEqual([])
+    expect(cycles(serviceImports)).toEqual([])
+  })
+
+  it('gives every file of the service a room, and every room its files', () => {
+    expect(serviceFiles.filter((file) => floorOf(file) === -1)).toEqual([])
+    expect(rooms.flat().filter((room) => !serviceFiles.some((file) => roomOf(file) === room))).toEqual([])
+  })
+
+  it('lets a room of the service import only rooms below it', () => {
+    const wrong = serviceImports.filter(({ from, to }) => {
+      return to !== undefined && roomOf(to) !== roomOf(from) && floorOf(to) <= floorOf(from)
+    })
+    expect(show(wrong)).toEqual([])
   })
 
   it.each(Object.entries(entries).filter(([name]) => !nodeEdges.includes(name)))(

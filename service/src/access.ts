@@ -1,7 +1,7 @@
-import type { Permission } from './api/permissions.ts'
-import { clientAdminPermission, permissionNames } from './api/permissions.ts'
-import type { Check } from './dev/shape.ts'
-import { isRecord, isText, object, oneOf, optional } from './dev/shape.ts'
+import type { Permission } from './permissions.ts'
+import { clientAdminPermission, permissionNames } from './permissions.ts'
+import type { Check } from './shape.ts'
+import { isRecord, isText, object, oneOf, optional } from './shape.ts'
 
 /** The endpoints of the API, by the operation ids of its OpenAPI document. */
 export const endpointIds = [

@@ -1,6 +1,6 @@
 import type { AccessChange } from './access.ts'
 import { readAccessChange } from './access.ts'
-import { isLoopback } from './http/loopback.ts'
+import { isLoopback } from './loopback.ts'
 
 /** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
 export interface ServiceOptions {

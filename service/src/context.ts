@@ -1,12 +1,12 @@
-import type { AutoApproval } from './authorize/auto-approval.ts'
-import type { ServiceClock } from './clock.ts'
 import type { ServiceConfig } from './config.ts'
 import type { ServiceKeys } from './credentials/keys.ts'
 import type { Passwords } from './credentials/passwords.ts'
-import type { EndpointBilling } from './endpoint-billing.ts'
-import type { Faults } from './http/faults.ts'
-import type { Journal } from './http/journal.ts'
-import type { Throttles } from './sign-in/throttles.ts'
+import type { Throttles } from './credentials/throttles.ts'
+import type { AutoApproval } from './state/auto-approval.ts'
+import type { ServiceClock } from './state/clock.ts'
+import type { EndpointBilling } from './state/endpoint-billing.ts'
+import type { Faults } from './state/faults.ts'
+import type { Journal } from './state/journal.ts'
 import type { Store } from './store/store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { AccessChange } from './access.ts'
-import type { ClockState } from './clock.ts'
-import type { FaultRule } from './http/faults.ts'
-import type { JournalEntry } from './http/journal.ts'
+import type { ClockState } from './state/clock.ts'
+import type { FaultRule } from './state/faults.ts'
+import type { JournalEntry } from './state/journal.ts'
 
 /** A demo user. */
 export interface Person {

@@ -40,9 +40,9 @@ test('every assumption is cited by the code it names, and the code cites no othe
 
 /** What no caller can see, and numbers that are not ours. */
 const internal = [
-  'sign-in/failure-records.ts sweepFromSize',
+  'credentials/failure-records.ts sweepFromSize',
   'server/purge.ts pauseMs',
-  'http/journal.ts block',
+  'state/journal.ts block',
   'store/tables/authorization-requests.ts mostDroppedAtOnce',
   'store/engine/failures.ts busySnapshot',
   'store/migrations/006-names-as-sent.ts mostAtOnce',

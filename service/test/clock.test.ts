@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createClock } from '../src/clock.ts'
+import { createClock } from '../src/state/clock.ts'
 
 test('S-057 a wall clock that steps back does not take the service along', () => {
   let wallMs = 10_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createClock } from '../src/clock.ts'
-import { createJournal } from '../src/http/journal.ts'
+import { createClock } from '../src/state/clock.ts'
+import { createJournal } from '../src/state/journal.ts'
 
 test('the journal keeps the last 10,000 entries, in order', () => {
   let nowMs = 0

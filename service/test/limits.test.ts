@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { helpText } from '../src/cli/texts.ts'
+import { mostFailureRecords } from '../src/credentials/failure-records.ts'
 import {
   hashRetryMs,
   mostHashesAtOnce,
   mostHashesWaiting,
   mostHashesWaitingPerAccount,
 } from '../src/credentials/hash-line.ts'
+import { throttlePolicies } from '../src/credentials/throttles.ts'
 import { mostDeviceAccounts } from '../src/sign-in/device.ts'
-import { mostFailureRecords } from '../src/sign-in/failure-records.ts'
-import { throttlePolicies } from '../src/sign-in/throttles.ts'
 
 const minuteMs = 60_000
 

@@ -3,13 +3,8 @@ import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
-import {
-  callbackUrl,
-  matchesOrigin,
-  matchesRegistered,
-  refuseRedirectUri,
-  refuseRegistration,
-} from '../src/authorize/redirect-uris.ts'
+import { callbackUrl } from '../src/authorize/send-back.ts'
+import { matchesOrigin, matchesRegistered, refuseRedirectUri, refuseRegistration } from '../src/redirect-uris.ts'
 import { authorizeUrl, Browser, clientOf } from './login.ts'
 import { createService } from './start.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { TenantTurns } from '../src/api/tenant-turns.ts'
 import { createTenantTurns } from '../src/api/tenant-turns.ts'
+import type { TenantTurns } from '../src/http/environment.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { ServiceClock } from '../src/clock.ts'
-import { createClock } from '../src/clock.ts'
-import type { Throttle, ThrottlePolicy } from '../src/sign-in/throttle.ts'
-import { createThrottle } from '../src/sign-in/throttle.ts'
+import type { Throttle, ThrottlePolicy } from '../src/credentials/throttle.ts'
+import { createThrottle } from '../src/credentials/throttle.ts'
+import type { ServiceClock } from '../src/state/clock.ts'
+import { createClock } from '../src/state/clock.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -1,13 +1,6 @@
+import type { Permission } from '../permissions.ts'
 import type { BearerRecord } from '../store/tables/access-tokens.ts'
 import { forbidden } from './api-error.ts'
-
-/** Which permission an endpoint needs is not shown; these names are ours. */
-export const permissionNames = ['api.access', 'parent_agents.read', 'parent_agents.create', 'llm_models.read'] as const
-
-/** Who may manage the tenant's API clients on their pages. No endpoint of the API needs it. */
-export const clientAdminPermission = 'api_clients.manage'
-
-export type Permission = (typeof permissionNames)[number]
 
 export interface EndpointNeeds {
   permission: Permission

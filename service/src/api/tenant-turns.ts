@@ -1,18 +1,9 @@
+import type { TenantTurns } from '../http/environment.ts'
 import { limits } from '../limits.ts'
 import { ApiError } from './api-error.ts'
 
 type TurnLimits = {
   readonly [Name in 'tenantCallsAtOnce' | 'tenantCallsWaiting' | 'tenantWaitMs' | 'tenantUnsentBytes']: number
-}
-
-/** Keeps the calls of one tenant from holding up those of others. */
-export interface TenantTurns {
-  /** Runs the task when it is the tenant's turn. Rejects with 429 if too many calls wait, or one waits too long. */
-  run<Value>(tenant: string, task: () => Promise<Value>): Promise<Value>
-  /** Counts the bytes of an answer until the returned function is called. */
-  holdBytes(tenant: string, bytes: number): () => void
-  /** How many tenants are remembered. */
-  readonly size: number
 }
 
 interface Load {
@@ -25,6 +16,7 @@ interface Load {
 //
 const retryAfterSeconds = 1
 
+/** Keeps the calls of one tenant from holding up those of others. */
 export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
   const loads = new Map<string, Load>()
 

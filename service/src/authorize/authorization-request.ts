@@ -1,7 +1,7 @@
 import type { Query } from '../http/query.ts'
+import { matchesRegistered } from '../redirect-uris.ts'
 import type { Approval, ClientRecord, RegisteredClient } from '../store/tables/clients.ts'
 import { unapprovedText } from '../token/oauth-error.ts'
-import { matchesRegistered } from './redirect-uris.ts'
 
 /** What a verified client asked for. `refusal` is the error that goes back to its redirect URI (S-004, A-28). */
 export interface AuthorizationRequest {

@@ -7,8 +7,7 @@ import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail } from '../store/tables/people.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { refusalFields } from './authorization-request.ts'
-import { callbackUrl } from './redirect-uris.ts'
-import { sendBack } from './send-back.ts'
+import { callbackUrl, sendBack } from './send-back.ts'
 
 /** The person of `dev.autoApprove`, if it is set and that person may sign in. */
 export async function findAutomaticPerson(c: Context<HttpEnvironment>): Promise<PersonRecord | undefined> {

@@ -10,3 +10,11 @@ export function sendBack(c: Context<HttpEnvironment>, url: string): Response {
   c.header('Referrer-Policy', 'no-referrer')
   return c.redirect(url, c.req.raw.method === 'POST' ? 303 : 302)
 }
+
+/** Adds parameters without touching a byte of the registered text. `state` is already percent-encoded. */
+export function callbackUrl(redirectUri: string, parameters: Record<string, string>, state: string | null): string {
+  const query = new URLSearchParams(parameters).toString() + (state === null ? '' : `&state=${state}`)
+  if (!redirectUri.includes('?')) return `${redirectUri}?${query}`
+  // A later `?` is part of a value.
+  return /^[^?]*\?(.*&)?$/.test(redirectUri) ? redirectUri + query : `${redirectUri}&${query}`
+}

@@ -1,6 +1,6 @@
-import { commandName } from '../cli/command-name.ts'
+import { commandName } from '../command-name.ts'
+import { matchesRegistered, refuseRedirectUri } from '../redirect-uris.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
-import { matchesRegistered, refuseRedirectUri } from './redirect-uris.ts'
 
 //
 const longestShown = 200

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util'
-import { refuseRedirectUri } from '../authorize/redirect-uris.ts'
+import { commandName } from '../command-name.ts'
 import type { ServiceOptions } from '../config.ts'
 import { refuseDev } from '../config.ts'
+import { refuseRedirectUri } from '../redirect-uris.ts'
 import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
-import { commandName } from './command-name.ts'
 import { refuseDataFile } from './data-file.ts'
 import type { Framework } from './environment.ts'
 import { environmentText, frameworks } from './environment.ts'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
+import { commandName } from '../command-name.ts'
 import type { ClientsCommand } from './clients/command-line.ts'
 import { readClientsCommand } from './clients/command-line.ts'
 import type { CommandResult, ListedChange, ListedClient } from './clients/run-command.ts'
 import { runClientsCommand } from './clients/run-command.ts'
-import { commandName } from './command-name.ts'
 import { refuseDataFile } from './data-file.ts'
 import { failureText } from './failures.ts'
 

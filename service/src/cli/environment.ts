@@ -1,6 +1,6 @@
+import { commandName } from '../command-name.ts'
 import { randomSecret } from '../credentials/secrets.ts'
 import type { Client, Service } from '../service.ts'
-import { commandName } from './command-name.ts'
 
 /** What an application is made with, because each shows its pages other names. */
 export const frameworks = ['vite', 'next', 'node'] as const

@@ -1,10 +1,10 @@
 import type { ServiceOptions } from '../config.ts'
+import { mostFailureRecords } from '../credentials/failure-records.ts'
 import { mostHashesAtOnce, mostHashesWaiting } from '../credentials/hash-line.ts'
+import type { ThrottlePolicy } from '../credentials/throttle.ts'
+import { throttlePolicies } from '../credentials/throttles.ts'
 import { inMebibytes, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
-import { mostFailureRecords } from '../sign-in/failure-records.ts'
-import type { ThrottlePolicy } from '../sign-in/throttle.ts'
-import { throttlePolicies } from '../sign-in/throttles.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
 

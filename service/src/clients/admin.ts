@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
-import { clientAdminPermission } from '../api/permissions.ts'
 import { keyedHash, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { clientAdminPermission } from '../permissions.ts'
 import { ensureBrowser, readCookie } from '../sign-in/cookies.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
 import { readInteractionForm } from '../sign-in/interaction-form.ts'

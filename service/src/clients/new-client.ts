@@ -1,5 +1,5 @@
 import { hasInvisible, isStorable } from '../api/characters.ts'
-import { refuseRegistration } from '../authorize/redirect-uris.ts'
+import { refuseRegistration } from '../redirect-uris.ts'
 
 export interface ClientForm {
   name: string

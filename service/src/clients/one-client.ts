@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { SecurityEvent } from '../http/journal.ts'
+import type { SecurityEvent } from '../state/journal.ts'
 import { clientRegistryOf } from '../store/tables/client-registry.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
 import { listRegistryChanges } from '../store/tables/registry-events.ts'

@@ -1,5 +1,5 @@
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
-import type { RegistryEvent } from '../http/journal.ts'
+import type { RegistryEvent } from '../state/journal.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import type { ClientRegistry } from '../store/tables/client-registry.ts'

@@ -1,11 +1,20 @@
 import { randomUUID, sign, verify } from 'node:crypto'
-import type { ServiceContext } from '../context.ts'
+import type { ServiceConfig } from '../config.ts'
+import type { ServiceClock } from '../state/clock.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
+import type { ServiceKeys } from './keys.ts'
 
 /** What a call may rest on besides what is stored. */
 export interface AccessTokenClaims {
   tenant: string
   permissions: string[]
+}
+
+/** The parts of the service that an access token is made from and checked by. */
+export interface TokenIssuer {
+  readonly config: ServiceConfig
+  readonly clock: ServiceClock
+  readonly keys: ServiceKeys
 }
 
 const secondMs = 1_000
@@ -15,7 +24,7 @@ const secondMs = 1_000
  * Web Crypto, which jose signs with, takes about twice the processor time, for another thread and back.
  */
 export function signAccessToken(
-  { config, clock, keys }: ServiceContext,
+  { config, clock, keys }: TokenIssuer,
   { authorization, permissions, expiresMs }: { authorization: Authorization; permissions: string[]; expiresMs: number },
 ): string {
   const header = { alg: 'ES256', typ: 'at+jwt', kid: keys.keyId }
@@ -41,10 +50,7 @@ export function signAccessToken(
  * Reads a token of ours; undefined for any other. Checked here and now: what waits for a thread of Node's pool waits
  * behind other people's password hashes.
  */
-export function verifyAccessToken(
-  { config, clock, keys }: ServiceContext,
-  token: string,
-): AccessTokenClaims | undefined {
+export function verifyAccessToken({ config, clock, keys }: TokenIssuer, token: string): AccessTokenClaims | undefined {
   const [head = '', body = '', signature = '', ...rest] = token.split('.')
   const key = { key: keys.verifyKey, dsaEncoding: 'ieee-p1363' } as const
   const signed = Buffer.from(`${head}.${body}`)

@@ -1,5 +1,5 @@
-import { clientAdminPermission, permissionNames } from '../api/permissions.ts'
 import { randomId, randomSecret } from '../credentials/secrets.ts'
+import { clientAdminPermission, permissionNames } from '../permissions.ts'
 
 /** Who and what a fresh service starts with. Passwords, ids and secrets are new each time (S-084). */
 export interface DemoWorld {

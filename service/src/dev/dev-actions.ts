@@ -1,7 +1,7 @@
 import type { AccessChange } from '../access.ts'
-import type { FaultEffect } from '../http/faults.ts'
 import type { DevControls } from '../service.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
+import type { FaultEffect } from '../state/faults.ts'
 
 interface DevAction {
   /** What the page says afterwards. */

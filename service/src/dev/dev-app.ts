@@ -5,11 +5,11 @@ import { hasMediaType, readText } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'
 import type { DevControls } from '../service.ts'
+import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
 import { serveDevPage } from './dev-page.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { loopbackOnly } from './loopback-only.ts'
 import type { Roster } from './roster.ts'
-import { isRecord, isText, object, oneOf, optional, wholeNumber } from './shape.ts'
 
 interface DevAppOptions {
   authUrl: string

@@ -1,6 +1,6 @@
-import type { FaultRule } from '../http/faults.ts'
-import type { Check } from './shape.ts'
-import { isRecord, isText, object, oneOf, optional, wholeNumber } from './shape.ts'
+import type { Check } from '../shape.ts'
+import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
+import type { FaultRule } from '../state/faults.ts'
 
 //
 const longestDelayMs = 60_000

@@ -1,6 +1,6 @@
-import { refuseRegistration } from '../authorize/redirect-uris.ts'
 import type { ServiceContext } from '../context.ts'
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
+import { refuseRegistration } from '../redirect-uris.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { clientRegistryOf } from '../store/tables/client-registry.ts'

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { matchesOrigin } from '../authorize/redirect-uris.ts'
+import { matchesOrigin } from '../redirect-uris.ts'
 import type { RegisteredUri } from '../store/tables/clients.ts'
 import { findEveryRedirectUri, findRedirectUrisOf } from '../store/tables/clients.ts'
 import type { HttpEnvironment } from './environment.ts'

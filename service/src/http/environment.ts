@@ -1,7 +1,16 @@
 import type { ServerResponse } from 'node:http'
-import type { TenantTurns } from '../api/tenant-turns.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Loss } from './lost-response.ts'
+
+/** The calls of each tenant that the API runs at the same time. */
+export interface TenantTurns {
+  /** Runs the task when it is the tenant's turn. Rejects with 429 if too many calls wait, or one waits too long. */
+  run<Value>(tenant: string, task: () => Promise<Value>): Promise<Value>
+  /** Counts the bytes of an answer until the returned function is called. */
+  holdBytes(tenant: string, bytes: number): () => void
+  /** How many tenants are remembered. */
+  readonly size: number
+}
 
 /** What a handler finds on Hono's context. */
 export interface HttpEnvironment {

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import { loopbackHosts } from '../loopback.ts'
 import type { HttpEnvironment } from './environment.ts'
-import { loopbackHosts } from './loopback.ts'
 
 /** The values of Host that name this origin: itself and, on loopback, its other spellings (S-083). */
 export function ownHosts(origin: string): Set<string> {

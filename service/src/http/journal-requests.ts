@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
+import type { RequestEntry } from '../state/journal.ts'
 import type { HttpEnvironment } from './environment.ts'
-import type { RequestEntry } from './journal.ts'
 
 //
 const longestPath = 200

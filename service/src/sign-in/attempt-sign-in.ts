@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import type { AttemptPlace } from '../credentials/hash-line.ts'
 import { hashRetryMs } from '../credentials/hash-line.ts'
+import type { AttemptResult } from '../credentials/throttle.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail, savePasswordHash } from '../store/tables/people.ts'
 import { admitSignIn } from './admit-sign-in.ts'
-import type { AttemptResult } from './throttle.ts'
 
 /** What came of an email address and a password; written to the journal already. */
 export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { RegistryEvent } from '../http/journal.ts'
+import type { RegistryEvent } from '../state/journal.ts'
 
 /** Portable columns: flags are 0 or 1, times are epoch milliseconds, lists and objects are JSON text. */
 export type Flag = 0 | 1

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { matchesRegistered } from '../authorize/redirect-uris.ts'
 import type { ServiceContext } from '../context.ts'
 import { hashToken, randomId, sameText } from '../credentials/secrets.ts'
+import { matchesRegistered } from '../redirect-uris.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'

@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../../http/environment.ts'
-import type { RegistryEvent } from '../../http/journal.ts'
 import { PasswordField } from '../../sign-in/views/sign-in-form.tsx'
+import type { RegistryEvent } from '../../state/journal.ts'
 import type { ClientSecret } from '../../store/tables/client-registry.ts'
 import type { RegisteredClient } from '../../store/tables/clients.ts'
 import type { RegistryChange } from '../../store/tables/registry-events.ts'

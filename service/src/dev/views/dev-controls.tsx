@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { endpointIds } from '../../access.ts'
-import { permissionNames } from '../../api/permissions.ts'
+import { permissionNames } from '../../permissions.ts'
 import type { Client, Person } from '../../service.ts'
 
 interface DevControlsProps {

@@ -1,10 +1,10 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { ClockState } from '../../clock.ts'
 import type { HttpEnvironment } from '../../http/environment.ts'
-import type { FaultRule } from '../../http/faults.ts'
-import type { JournalEntry } from '../../http/journal.ts'
 import type { Client, Person } from '../../service.ts'
+import type { ClockState } from '../../state/clock.ts'
+import type { FaultRule } from '../../state/faults.ts'
+import type { JournalEntry } from '../../state/journal.ts'
 import { Fact } from '../../ui/fact.tsx'
 import { showPage } from '../../ui/layout.tsx'
 import { Table } from '../../ui/table.tsx'

@@ -1,4 +1,4 @@
-import type { RegistryEvent } from '../../http/journal.ts'
+import type { RegistryEvent } from '../../state/journal.ts'
 import type { Db } from '../store.ts'
 
 /** One change of the registry. The actor is a person's email address, or the command line. */

@@ -1,5 +1,5 @@
-import type { ServiceClock } from '../clock.ts'
-import { hashToken } from '../credentials/secrets.ts'
+import type { ServiceClock } from '../state/clock.ts'
+import { hashToken } from './secrets.ts'
 
 export interface FailureRecord {
   failures: number

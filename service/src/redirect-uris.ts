@@ -51,11 +51,3 @@ function isRegistrable(uri: string): boolean {
   if (url.username !== '' || url.password !== '' || uri.includes('@')) return false
   return /^https:\/\/[^/]/.test(uri) || (loopbackLiteral.test(uri) && isPort(loopbackLiteral.exec(uri)?.[2]))
 }
-
-/** Adds parameters without touching a byte of the registered text. `state` is already percent-encoded. */
-export function callbackUrl(redirectUri: string, parameters: Record<string, string>, state: string | null): string {
-  const query = new URLSearchParams(parameters).toString() + (state === null ? '' : `&state=${state}`)
-  if (!redirectUri.includes('?')) return `${redirectUri}?${query}`
-  // A later `?` is part of a value.
-  return /^[^?]*\?(.*&)?$/.test(redirectUri) ? redirectUri + query : `${redirectUri}&${query}`
-}

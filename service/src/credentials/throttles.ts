@@ -1,4 +1,4 @@
-import type { ServiceClock } from '../clock.ts'
+import type { ServiceClock } from '../state/clock.ts'
 import type { Throttle, ThrottlePolicy } from './throttle.ts'
 import { createThrottle } from './throttle.ts'
 

@@ -1,4 +1,4 @@
-import type { EndpointId } from './access.ts'
+import type { EndpointId } from '../access.ts'
 
 /** Which endpoints need active billing against their usual rule. Only access changes set it. */
 export interface EndpointBilling {

@@ -1,4 +1,4 @@
-import type { ServiceClock } from '../clock.ts'
+import type { ServiceClock } from '../state/clock.ts'
 import type { FailureRecord } from './failure-records.ts'
 import { createFailureRecords } from './failure-records.ts'
 

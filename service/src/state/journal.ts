@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ServiceClock } from '../clock.ts'
+import type { ServiceClock } from './clock.ts'
 
 /** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
 export type JournalEntry = RequestEntry | EventEntry
