@@ -1,4 +1,3 @@
-import type { AuthConfig } from '../config.ts'
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { present } from '../internal/present.ts'
@@ -34,13 +33,9 @@ export function unreachedCause(error: unknown, url: string, option: string): Err
   return { ...causeOf(error), message: `${new URL(url).origin} gave no response. Check ${option}.` }
 }
 
-/** Returns the cause of an error of the session or the exchange if the token endpoint was not reached. */
-export function tokenEndpointCause(
-  { tokenEndpoint }: Pick<AuthConfig, 'tokenEndpoint'>,
-  error: AgentAuthError,
-): ErrorCause | undefined {
-  if (error.details?.outcome !== 'not_sent') return undefined
-  return unreachedCause(error, tokenEndpoint, 'authUrl and tokenEndpoint')
+/** Returns the cause of an error if the token endpoint was not reached. Its message names the origin and the options. */
+export function tokenEndpointCause(error: AgentAuthError): ErrorCause | undefined {
+  return error.details?.outcome === 'not_sent' ? causeOf(error) : undefined
 }
 
 function described(error: unknown, depth: number): ErrorCause {

@@ -52,8 +52,14 @@ export function errorResponse(status: number, error: ErrorBody, cookies: readonl
 
 /** Returns the response for an error of the session, the storage or the token endpoint. */
 export function errorResponseOf(error: AgentAuthError, cookies: readonly string[] = []): Response {
-  const { code, message, retryable, details } = error
+  const { code, retryable, details } = error
+  const message = publicMessage(error)
   return errorResponse(statusOf(code), { code, message, retryable, retryAfterMs: details?.retryAfterMs }, cookies)
+}
+
+/** Returns the message for a browser, which must not learn the origin of a token endpoint inside of the backend's network. */
+export function publicMessage({ message, details }: AgentAuthError): string {
+  return details?.outcome === 'not_sent' ? 'The authorization server could not be reached. Try again.' : message
 }
 
 /** 401: the user must sign in again. 503: the same request may succeed later. 502: the configuration must be corrected. */

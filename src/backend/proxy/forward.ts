@@ -127,7 +127,7 @@ function failedResponse(context: BackendContext, error: unknown, problem: Proble
     const response = errorResponseOf(error)
     // This code comes only before the request is sent, because after a 401 the API's own response is passed on.
     if (error.code === 'login_required') return { response, refusal: 'signed_out' }
-    return { response, cause: tokenEndpointCause(config, error) }
+    return { response, cause: tokenEndpointCause(error) }
   }
   if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return refusedResponse(redirectMessage)
   const message = 'The API could not be reached. Try again.'

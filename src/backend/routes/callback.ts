@@ -13,7 +13,7 @@ import { findSession, sessionKey } from '../cookies/session-cookie.ts'
 import { tokenEndpointCause } from '../error-cause.ts'
 import type { LoginFailedEvent } from '../events.ts'
 import { isPrefetch } from '../fetch-metadata.ts'
-import { createResponse, statusOf } from '../responses.ts'
+import { createResponse, publicMessage, statusOf } from '../responses.ts'
 import { continuePage, errorPage } from './callback-page.ts'
 import { prefetchRefused } from './login.ts'
 import { isCodeUnsent, type LoginAttempts } from './login-attempts.ts'
@@ -99,7 +99,7 @@ function failedLogin(
   const { code, details } = error
   // Text that does not look like a code may be any text of the callback's URL.
   const [reason] = /^[a-z_]{1,64}$/.exec(details?.error ?? '') ?? []
-  const cause = tokenEndpointCause(context.config, error)
+  const cause = tokenEndpointCause(error)
   context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason, cause }))
   // If the code was not sent, loading the page again may succeed, which needs the cookie.
   const cookies = state && !isCodeUnsent(error) ? [pendingLoginRemoval(context, state)] : []
@@ -111,8 +111,9 @@ function failedLogin(
 }
 
 /** Adds what a developer should check, because the token endpoint does not say of which kind a client is. */
-function messageOf({ config }: BackendContext, { message, details }: AgentAuthError): string {
-  if (details?.error !== 'invalid_client') return message
+function messageOf({ config }: BackendContext, error: AgentAuthError): string {
+  const message = publicMessage(error)
+  if (error.details?.error !== 'invalid_client') return message
   return config.clientKind === 'confidential'
     ? `${message} If clientId names a public client, remove clientSecret: a public client has no secret.`
     : `${message} If clientId names a confidential client, set clientSecret.`
