@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TokenStorage } from 'agent-auth'
@@ -170,6 +171,27 @@ describe('errors that are not expected', () => {
         code: 'temporarily_unavailable',
         message: expect.stringMatching(`^${authUrl} .*check authUrl and tokenEndpoint`),
       },
+    })
+  })
+
+  test('C-062 an authorization server that breaks off the exchange: the event names it, the page does not', async () => {
+    const server = createServer((request) => request.socket.destroy()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const rig = await rigOf()
+    const authUrl = `http://127.0.0.1:${port}`
+    const browser = rig.browser(rig.another({ authUrl, fetch: undefined }))
+    const started = await browser.send('/auth/login')
+    const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')
+    const answered = await browser.send(`/auth/callback?code=c&state=${state}`)
+    await new Promise((resolve) => server.close(resolve))
+    expect(answered.status).toBe(503)
+    const page = await answered.text()
+    expect(page).toContain('The authorization server did not respond. Start the login again.')
+    expect(page).not.toContain(`:${port}`)
+    expect(lastOf(rig, 'login_failed')).toMatchObject({
+      code: 'exchange_interrupted',
+      cause: { message: expect.stringMatching(`^${authUrl} did not respond`) },
     })
   })
 

@@ -33,9 +33,14 @@ export function unreachedCause(error: unknown, url: string, option: string): Err
   return { ...causeOf(error), message: `${new URL(url).origin} gave no response. Check ${option}.` }
 }
 
-/** Returns the cause of an error if the token endpoint was not reached. Its message names the origin and the options. */
+/** Returns the cause of an error if the token endpoint did not respond. Its message names the origin. */
 export function tokenEndpointCause(error: AgentAuthError): ErrorCause | undefined {
-  return error.details?.outcome === 'not_sent' ? causeOf(error) : undefined
+  return hasNoTokenResponse(error) ? causeOf(error) : undefined
+}
+
+/** Returns whether a token request was made, or begun, and got no response. */
+export function hasNoTokenResponse({ status, details }: AgentAuthError): boolean {
+  return details?.outcome !== undefined && status === undefined
 }
 
 function described(error: unknown, depth: number): ErrorCause {

@@ -52,7 +52,7 @@ export interface LoginFailedEvent {
   readonly code: AgentAuthErrorCode
   /** The `error` code of the authorization server. RFC 6749 sections 4.1.2.1 and 5.2. */
   readonly error?: string
-  /** Set if the token endpoint was not reached. Its message names the origin. */
+  /** Set if the token endpoint did not respond. Its message names the origin. */
   readonly cause?: ErrorCause
 }
 

@@ -1,4 +1,5 @@
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
+import { hasNoTokenResponse } from './error-cause.ts'
 
 export interface ResponseOptions {
   readonly status?: number
@@ -58,8 +59,9 @@ export function errorResponseOf(error: AgentAuthError, cookies: readonly string[
 }
 
 /** Returns the message for a browser, which must not learn the origin of a token endpoint inside of the backend's network. */
-export function publicMessage({ message, details }: AgentAuthError): string {
-  return details?.outcome === 'not_sent' ? 'The authorization server could not be reached. Try again.' : message
+export function publicMessage(error: AgentAuthError): string {
+  if (!hasNoTokenResponse(error)) return error.message
+  return `The authorization server did not respond. ${error.retryable ? 'Try again.' : 'Start the login again.'}`
 }
 
 /** 401: the user must sign in again. 503: the same request may succeed later. 502: the configuration must be corrected. */
