@@ -3,6 +3,7 @@ import type { Options } from 'tsup'
 /** One line for each entry of "exports" in package.json. */
 const entry: Record<string, string> = {
   index: 'src/index.ts',
+  api: 'src/api/index.ts',
   redis: 'src/redis/index.ts',
   postgres: 'src/postgres/index.ts',
   testing: 'src/testing/index.ts',

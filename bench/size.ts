@@ -28,6 +28,8 @@ const core = [
 ]
 const coreName = 'login + callback + exchange + refresh + session + bearer'
 
+const apiName = 'agent-auth/api, on top of that'
+
 const redirectName = 'SPA: redirect, tabs, memory or web storage'
 
 /** What an app with the browser entry has in its bundle, by what it uses. */
@@ -40,6 +42,7 @@ const browserSets: Record<string, string[]> = {
 /** In bytes, compressed with brotli. */
 const budgets: Readonly<Record<string, number>> = {
   [coreName]: 6_500,
+  [apiName]: 2_500,
   [redirectName]: 7_200,
   'agent-auth/browser': 8_000,
 }
@@ -58,7 +61,13 @@ async function main(flags: { detail?: boolean; record?: boolean }): Promise<numb
 }
 
 async function measure(): Promise<Map<string, Bundle>> {
-  const sizes = new Map([[coreName, await bundle(`export { ${core.join(', ')} } from './src/index.ts'`)]])
+  const coreCode = `export { ${core.join(', ')} } from './src/index.ts'`
+  const coreBundle = await bundle(coreCode)
+  const withApi = await bundle(`${coreCode}\nexport * from './src/api/index.ts'`)
+  const sizes = new Map([
+    [coreName, coreBundle],
+    [apiName, difference(withApi, coreBundle)],
+  ])
   for (const [name, names] of Object.entries(browserSets))
     sizes.set(name, await bundle(`export { ${names.join(', ')} } from './src/browser/index.ts'`))
   for (const [name, source] of Object.entries(tsup.entry as Record<string, string>)) {
@@ -66,6 +75,15 @@ async function measure(): Promise<Map<string, Bundle>> {
     sizes.set(entry, await bundle(`export * from './${source}'`))
   }
   return sizes
+}
+
+/** What the first holds besides the second. */
+function difference(whole: Bundle, part: Bundle): Bundle {
+  return {
+    minified: whole.minified - part.minified,
+    brotli: whole.brotli - part.brotli,
+    parts: whole.parts.filter(([file]) => part.parts.every(([other]) => other !== file)),
+  }
 }
 
 function overBudget(sizes: Map<string, Bundle>): string[] {

@@ -2,6 +2,7 @@ export { type PendingLogin, type StartLoginOptions, startLogin } from './authori
 export type { BearerTargets } from './bearer/targets.ts'
 export { type BearerFetchOptions, createBearerFetch } from './bearer.ts'
 export { type ReadCallbackOptions, readCallback } from './callback.ts'
+export { readClaims, type TokenClaims } from './claims.ts'
 export { type AuthConfig, type AuthConfigOptions, createAuthConfig } from './config.ts'
 export {
   AgentAuthError,

@@ -30,6 +30,11 @@ describe('README', () => {
     expect(blocks('docs/react.md')).toEqual(files.map((file) => snippet(`routers/${file}`)))
   })
 
+  it('the page on the API client shows the files that the type checker compiles', () => {
+    const files = ['client.ts', 'paging.ts', 'form.ts']
+    expect(blocks('docs/api-client.md')).toEqual(files.map((file) => snippet(`api-client/${file}`)))
+  })
+
   it('links every guide in docs', () => {
     const links = [...read('README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => path)
     expect(guides.filter((page) => !links.includes(`docs/${page}`))).toEqual([])

@@ -79,3 +79,24 @@ export const maxBrowserSilenceMs = 120_000
 
 /** How much of a refused body is read, and for how long in milliseconds. More would cost more than a new connection. */
 export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const
+
+/** How long a call of the API client may take if it does not say, in milliseconds. */
+export const defaultCallTimeoutMs = 30_000
+
+/** How often a read of the API client is sent again if it does not say. Two retries outlast a restart of a server. */
+export const defaultMaxRetries = 2
+
+/** How much of a success of the API is read if a call does not say, in bytes. A page has 250 rows of any size. */
+export const defaultMaxApiBytes = 33_554_432
+
+/** How much of a refusal of the API is read, in bytes. It explains a failure, and nothing more depends on it. */
+export const maxRefusalBytes = 1_048_576
+
+/** The rows of a page at most. Specification section 8. */
+export const maxPageRows = 250
+
+/** How many ids an iteration of all rows remembers: four pages, because rows move by a few places while others come and go. */
+export const maxRememberedIds = 1_000
+
+/** How many pages without a new row an iteration accepts, so that a server which ignores the offset does not hold it for ever. */
+export const maxRepeatedPages = 3

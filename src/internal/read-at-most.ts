@@ -16,3 +16,11 @@ export async function readAtMost(
   reader.cancel().catch(() => {})
   return undefined
 }
+
+/** Reads a body as text of at most so many bytes, and resolves to undefined if it has more. */
+export async function readTextAtMost(response: Response, maxBytes: number): Promise<string | undefined> {
+  const reader = response.body?.getReader()
+  // Some platforms have no body streams: there the limit can only be checked afterwards.
+  const text = await (reader ? (await readAtMost(reader, maxBytes))?.text() : response.text())
+  return text !== undefined && text.length <= maxBytes ? text : undefined
+}

@@ -1,8 +1,8 @@
 import { AgentAuthError } from '../errors.ts'
-import { attempt } from '../internal/attempt.ts'
 import { discardBody } from '../internal/discard-body.ts'
+import { parseObject } from '../internal/json-object.ts'
 import { maxRetryAfterMs, maxTokenResponseBytes } from '../internal/limits.ts'
-import { readAtMost } from '../internal/read-at-most.ts'
+import { readTextAtMost } from '../internal/read-at-most.ts'
 
 /** `Date.parse` reads a date into nearly any text. RFC 9110 section 5.6.7. */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
@@ -38,15 +38,8 @@ export function retryAfterMs(value: string | null | undefined, nowMs: number): n
 }
 
 async function readText(response: Response): Promise<string> {
-  const reader = response.body?.getReader()
-  // Some platforms have no body streams: there the limit can only be checked afterwards.
-  const text = await (reader ? (await readAtMost(reader, maxTokenResponseBytes))?.text() : response.text())
-  if (text !== undefined && text.length <= maxTokenResponseBytes) return text
+  const text = await readTextAtMost(response, maxTokenResponseBytes)
+  if (text !== undefined) return text
   const message = `The token endpoint sent more than ${maxTokenResponseBytes / 1024} KiB.`
   throw new AgentAuthError('response_too_large', message, { retryable: true })
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  const value: unknown = attempt(() => JSON.parse(text))
-  return typeof value === 'object' && value && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
 }

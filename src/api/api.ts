@@ -1,0 +1,105 @@
+import { invalid } from '../config/invalid.ts'
+import { maxPageRows } from '../internal/limits.ts'
+import { type ApiCall, callApi } from './call.ts'
+import { type AgentApiOptions, type ApiConfig, type CallOptions, createApiConfig } from './options.ts'
+import type {
+  ContextVariables,
+  CreatedParentAgents,
+  Found,
+  LlmModel,
+  NewParentAgent,
+  ParentAgent,
+} from './resources.ts'
+import { type LlmModelSearch, type ParentAgentSearch, type SearchOptions, searchBody } from './search.ts'
+import { type AllRows, allRows, type LoadPage } from './search-all.ts'
+import { hasContextVariables, hasItems, isFound } from './shapes.ts'
+
+/** The options of `searchAll`; the limits count for each page. */
+export interface SearchAllOptions extends CallOptions {
+  /** How many rows are yielded at most. Default: all. */
+  readonly maxRows?: number | undefined
+}
+
+/** A method of a request of your own. */
+export type ApiMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** The searches of one kind of rows. */
+export interface Searches<Row, Search> {
+  /** Resolves to one page. It is sent again if the API is busy or could not be reached. */
+  search(search?: Search, options?: CallOptions): Promise<Found<Row>>
+  /**
+   * Returns all rows, sorted by `id` unless you sort them, and requests the next page while you use one. `limit` is the
+   * size of a page, 250 by default. Each row comes once, also if rows move between pages while they are read.
+   */
+  searchAll(search?: Search, options?: SearchAllOptions): AllRows<Row>
+}
+
+/**
+ * The endpoints of the specification. Each call resolves to the `data` of the envelope and rejects with an
+ * `AgentApiError`, with `aborted`, with `config_invalid`, or with what the given `fetch` rejects with.
+ */
+export interface AgentApi {
+  /** Parent agents. Specification sections 4.1 to 4.3. */
+  readonly parentAgents: Searches<ParentAgent, ParentAgentSearch> & {
+    /** Creates an agent. It is sent once. If no response comes, the agent may have been created. */
+    create(agent: NewParentAgent, options?: CallOptions): Promise<CreatedParentAgents>
+    /** Resolves to the variables that the state function of an agent can use. */
+    contextVariables(parentAgentId: number, options?: CallOptions): Promise<ContextVariables>
+  }
+  /** LLM models. Specification section 4.4. */
+  readonly llmModels: Searches<LlmModel, LlmModelSearch>
+  /**
+   * Sends a request to an endpoint that the specification only names. `path` starts with a slash and stays under
+   * `baseUrl`. The type of the result is yours to know: only the envelope is checked. Only `GET` is sent again.
+   */
+  request<T extends object = Record<string, unknown>>(
+    method: ApiMethod,
+    path: string,
+    body?: unknown,
+    options?: CallOptions,
+  ): Promise<T>
+}
+
+/** Returns a typed client of the API, over a `fetch` that adds the bearer header. Throws `config_invalid`. */
+export function createAgentApi(options: AgentApiOptions): AgentApi {
+  const config = createApiConfig(options)
+  const parentAgents: AgentApi['parentAgents'] = {
+    ...searches<ParentAgent, ParentAgentSearch>(config, '/api/parent_agents/search', 'active'),
+    async create(body, options) {
+      const call: ApiCall = { method: 'POST', path: '/api/parent_agents', body, effect: 'write', matches: hasItems }
+      return callApi(config, call, options)
+    },
+    async contextVariables(id, options) {
+      if (!Number.isSafeInteger(id)) invalid('the id must be a whole number')
+      const path = `/api/parent_agents/${id}/state_function/context_variables`
+      return callApi(config, { method: 'GET', path, effect: 'read', matches: hasContextVariables }, options)
+    },
+  }
+  return Object.freeze({
+    parentAgents,
+    llmModels: searches<LlmModel, LlmModelSearch>(config, '/api/llm_models/search', 'provider'),
+    async request<T extends object>(method: ApiMethod, path: string, body?: unknown, options?: CallOptions) {
+      const effect = method === 'GET' ? 'read' : 'write'
+      return callApi<T>(config, { method, path, body, effect, matches: () => true }, options)
+    },
+  })
+}
+
+function searches<Row extends { id: number }, Search extends SearchOptions<string>>(
+  config: ApiConfig,
+  path: string,
+  column: keyof Search & string,
+): Searches<Row, Search> {
+  const search = async (search: object = {}, options?: CallOptions): Promise<Found<Row>> => {
+    const body = searchBody({ ...search }, column)
+    return callApi(config, { method: 'POST', path, body, effect: 'read', matches: isFound }, options)
+  }
+  return {
+    search,
+    searchAll(all = {} as Search, { maxRows = Number.POSITIVE_INFINITY, ...options } = {}) {
+      const { limit = maxPageRows, offset = 0, sort = { column: 'id', desc: false } } = all
+      const load: LoadPage<Row> = (page, signal) => search({ ...all, ...page, sort }, { ...options, signal })
+      return allRows(load, { limit, offset, maxRows, signal: options.signal })
+    },
+  }
+}

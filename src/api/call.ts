@@ -1,0 +1,99 @@
+import { invalid } from '../config/invalid.ts'
+import { isAgentAuthError } from '../errors.ts'
+import { attempt } from '../internal/attempt.ts'
+import { backoffMs } from '../internal/backoff.ts'
+import { sleep, withDeadline } from '../internal/timeouts.ts'
+import { retryAfterMs } from '../token-endpoint/response.ts'
+import { AgentApiError } from './error.ts'
+import { type Effect, failureOf } from './failure.ts'
+import { type ApiConfig, type CallConfig, type CallOptions, configOfCall } from './options.ts'
+import { type Expected, isPassing, readResponse } from './response.ts'
+
+/** One call, as an endpoint describes it. */
+export interface ApiCall extends Pick<Expected, 'effect' | 'matches'> {
+  readonly method: string
+  /** Starts with a slash. */
+  readonly path: string
+  /** What becomes JSON. Without it the request has no body. */
+  readonly body?: unknown
+}
+
+interface Sending {
+  readonly url: string
+  readonly init: RequestInit
+}
+
+/** What a platform says if no connection came about, so that not one byte of the request has left. */
+const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
+/** Carries out one call with its retries and resolves to the `data` of the envelope. */
+export async function callApi<T extends object>(base: ApiConfig, call: ApiCall, options: CallOptions = {}): Promise<T> {
+  const config = configOfCall(base, options)
+  const sending = sendingOf(config, call)
+  try {
+    const work = (signal: AbortSignal): Promise<object> => withRetries(config, call, sending, signal)
+    return (await withDeadline(config.timeoutMs, work, options.signal ?? undefined)) as T
+  } catch (error) {
+    if (!isAgentAuthError(error) || error.code !== 'timeout') throw error
+    throw failureOf(call.effect, { code: 'timeout', what: error.message, isPassing: true, isUnclear: true })
+  }
+}
+
+/** Made before anything waits, because later changes of the caller's objects belong to its next call. */
+function sendingOf({ baseUrl, extraMembers }: CallConfig, { method, path, body }: ApiCall): Sending {
+  const { href } = attempt(() => new URL(baseUrl + path)) ?? {}
+  // A path that climbs, or text that extends the host, would leave the base URL.
+  if (!/^\//.test(path) || !href?.startsWith(`${baseUrl}/`)) invalid('path must start with / and stay under baseUrl')
+  const whole = extraMembers ? { ...Object(body), ...extraMembers } : body
+  const text = whole === undefined ? null : (attempt(() => JSON.stringify(whole)) ?? invalid('the body must be JSON'))
+  const json = 'application/json'
+  const headers = { accept: json, ...(text !== null && { 'content-type': json }) }
+  return { url: href, init: { method, headers, body: text, redirect: 'error' } }
+}
+
+async function withRetries(config: ApiConfig, call: ApiCall, sending: Sending, signal: AbortSignal): Promise<object> {
+  const { clock, maxRetries, timeoutMs } = config
+  const startMs = clock.monotonicMs()
+  for (let failures = 1; ; failures++) {
+    const { result, isPassing } = await once(config, call, sending, signal)
+    if (!(result instanceof AgentApiError)) return result
+    const waitMs = (result.details?.retryAfterMs ?? 0) + backoffMs(failures)
+    // A wait that outlasts the call would only turn this error into a time-out.
+    const isInTime = clock.monotonicMs() - startMs + waitMs < timeoutMs
+    if (call.effect === 'write' || !isPassing || failures > maxRetries || !isInTime) throw result
+    await sleep(waitMs, signal)
+  }
+}
+
+interface Attempt {
+  readonly result: object | AgentApiError
+  /** Whether a read is sent again. */
+  readonly isPassing: boolean
+}
+
+async function once(config: ApiConfig, call: ApiCall, { url, init }: Sending, signal: AbortSignal): Promise<Attempt> {
+  const { fetch, clock, maxBytes, onResponse } = config
+  let response: Response
+  try {
+    response = await fetch(url, { ...init, signal })
+  } catch (reason) {
+    if (isAgentAuthError(reason)) throw reason
+    return lost(reason, call.effect)
+  }
+  onResponse?.(response)
+  const waitMs = retryAfterMs(response.headers.get('retry-after'), clock.wallMs())
+  const result = await readResponse(response, { ...call, maxBytes, retryAfterMs: waitMs })
+  return { result, isPassing: isPassing(response.status) }
+}
+
+/** The reason itself goes no further, because it may quote the request. */
+function lost(reason: unknown, effect: Effect): Attempt {
+  const { cause, code = cause?.code } = Object(reason)
+  const name = /^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''
+  const isUnsent = unconnected.test(code)
+  const what = `No response from the API${name}.`
+  return {
+    result: failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear: !isUnsent }),
+    isPassing: isUnsent,
+  }
+}

@@ -1,0 +1,91 @@
+import { invalid } from '../config/invalid.ts'
+import { checkArgument, checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
+import { checkServiceUrl } from '../config/service-url.ts'
+import { type Clock, systemClock } from '../internal/clock.ts'
+import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
+import { present } from '../internal/present.ts'
+
+/** What can be set for all calls, and again for one. */
+export interface CallLimits {
+  /** How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000. */
+  readonly timeoutMs?: number | undefined
+  /** How often a read or a search is sent again at most, from 0 to 10. Default: 2. */
+  readonly maxRetries?: number | undefined
+  /** The largest body of a response in bytes, after decompression. Default: 33,554,432 (32 MiB). */
+  readonly maxBytes?: number | undefined
+  /** Receives each response before its body is read. Take a `clone()` to read the body as well. */
+  readonly onResponse?: ((response: Response) => void) | undefined
+}
+
+/** The options of `createAgentApi`. */
+export interface AgentApiOptions extends CallLimits {
+  /** The API host. An https URL, or http on loopback. */
+  readonly baseUrl: string
+  /** Sends the requests with the bearer header: `createBearerFetch(…)`, `auth.fetch`, or the `fetch` of `useAuth()`. */
+  readonly fetch: typeof fetch
+  /** Where time is read. Default: the platform's clocks. */
+  readonly clock?: Clock | undefined
+}
+
+/** The options of one call. */
+export interface CallOptions extends CallLimits {
+  /** Cancels the call, which then rejects with `aborted`. */
+  readonly signal?: AbortSignal | null | undefined
+  /** Members that the body gets besides those of the specification. They win over members of the same name. */
+  readonly extraMembers?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The options of `createAgentApi`, checked and complete. */
+export interface ApiConfig extends CallLimits {
+  readonly baseUrl: string
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  readonly timeoutMs: number
+  readonly maxRetries: number
+  readonly maxBytes: number
+}
+
+/** The configuration of one call. */
+export interface CallConfig extends ApiConfig {
+  readonly extraMembers?: CallOptions['extraMembers']
+}
+
+type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
+const limitKinds: OptionKinds<CallLimits> = {
+  timeoutMs: 'number',
+  maxRetries: 'number',
+  maxBytes: 'number',
+  onResponse: 'function',
+}
+const apiKinds: OptionKinds<AgentApiOptions> = { ...limitKinds, baseUrl: 'string', fetch: 'function', clock: clockKind }
+const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: { methods: [] } }
+
+/** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
+export function createApiConfig(options: AgentApiOptions): ApiConfig {
+  checkOptions('createAgentApi', options, apiKinds)
+  const { baseUrl, fetch } = options
+  checkArgument('fetch', fetch, 'function')
+  return checked({
+    clock: systemClock,
+    timeoutMs: defaultCallTimeoutMs,
+    maxRetries: defaultMaxRetries,
+    maxBytes: defaultMaxApiBytes,
+    ...present<Given<AgentApiOptions>>(options),
+    fetch,
+    baseUrl: new URL(checkServiceUrl('baseUrl', baseUrl)).href.replace(/\/+$/, ''),
+  })
+}
+
+/** Returns the configuration with the limits of one call. Throws `config_invalid`. */
+export function configOfCall(config: ApiConfig, options: CallOptions): CallConfig {
+  checkOptions('an API call', options, callKinds)
+  return checked({ ...config, ...present<Given<CallOptions>>(options) })
+}
+
+function checked<T extends ApiConfig>(config: T): T {
+  const { timeoutMs, maxRetries, maxBytes } = config
+  if (!(timeoutMs >= 1 && maxRetries >= 0 && maxRetries <= 10 && maxBytes >= 1))
+    invalid('timeoutMs and maxBytes must be at least 1, maxRetries 0 to 10')
+  return Object.freeze(config)
+}

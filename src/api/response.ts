@@ -1,0 +1,92 @@
+import { objectOf, parseObject } from '../internal/json-object.ts'
+import { maxRefusalBytes } from '../internal/limits.ts'
+import { readTextAtMost } from '../internal/read-at-most.ts'
+import type { AgentApiError, ReceivedResponse, ValidationFault } from './error.ts'
+import { type Effect, type Failure, failureOf } from './failure.ts'
+
+type Json = Record<string, unknown>
+
+/** What a caller needs to judge a response. */
+export interface Expected {
+  readonly effect: Effect
+  readonly maxBytes: number
+  readonly retryAfterMs?: number | undefined
+  /** Whether `data` has the shape that the specification gives. */
+  matches(data: Json): boolean
+}
+
+/**
+ * Resolves to the `data` of a success, and to the error for all else, also for `success: false` with status 200. Reads no
+ * member that the specification does not give. Specification sections 2.1 and 7.
+ */
+export async function readResponse(response: Response, expected: Expected): Promise<Json | AgentApiError> {
+  const { status, ok } = response
+  const body = await readBody(response, ok ? expected.maxBytes : maxRefusalBytes)
+  const value = parseObject(body ?? '') ?? {}
+  const data = objectOf(value.data)
+  if (ok && value.success === true && data && expected.matches(data)) return data
+  const received = receivedFrom(response, body ?? undefined, value)
+  const isSuccess = ok && value.success !== false
+  const [code, what] = isSuccess ? defect(body) : refusal(status, received)
+  return failureOf(expected.effect, {
+    code,
+    what: `The API responded with ${status}${what}.`,
+    isPassing: isPassing(status) || (isSuccess && body === undefined),
+    isUnclear: isSuccess || status >= 500,
+    received,
+    retryAfterMs: expected.retryAfterMs,
+  })
+}
+
+/** Whether a status may be over a moment later. */
+export function isPassing(status: number): boolean {
+  return [429, 502, 503, 504].includes(status)
+}
+
+/** Resolves to null for a body that is too large, and to undefined for one that breaks off. */
+function readBody(response: Response, maxBytes: number): Promise<string | null | undefined> {
+  return readTextAtMost(response, maxBytes).then(
+    (text) => text ?? null,
+    () => undefined,
+  )
+}
+
+function receivedFrom(response: Response, body: string | undefined, value: Json): ReceivedResponse {
+  const { error_type: errorType, error_message: errorMessage, detail } = value
+  return {
+    response,
+    body,
+    errorType: textOf(errorType),
+    errorMessage: textOf(errorMessage),
+    faults: response.status === 422 && Array.isArray(detail) ? detail.filter(isFault) : undefined,
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function isFault(item: unknown): item is ValidationFault {
+  const { loc, msg, type } = Object(item)
+  const isPlace = (part: unknown): boolean => typeof part === 'string' || typeof part === 'number'
+  return Array.isArray(loc) && loc.every(isPlace) && typeof msg === 'string' && typeof type === 'string'
+}
+
+type Verdict = [code: Failure['code'], what: string]
+
+function defect(body: string | null | undefined): Verdict {
+  if (body === undefined) return ['request_failed', ' and a body that broke off']
+  if (body === null) return ['response_too_large', ' and a body larger than maxBytes']
+  return ['response_invalid', ' and an unexpected body. Check baseUrl']
+}
+
+/** The body of a 403 has no specified shape, but its two texts are specified, so they are searched in the whole of it. */
+function refusal(status: number, { body = '' }: ReceivedResponse): Verdict {
+  if (status === 401) return ['unauthenticated', '. The user may have to sign in again']
+  if (status === 422) return ['validation_failed', '. See faults or fieldErrors()']
+  if (status === 403 && /OAuth client is not approved/i.test(body))
+    return ['client_not_approved', '. An admin must approve this client']
+  if (status === 403 && /missing permission/i.test(body))
+    return ['permission_missing', '. An admin must grant the permission']
+  return ['request_failed', status < 300 ? ' and success: false. See errorType' : '']
+}

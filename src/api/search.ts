@@ -1,0 +1,71 @@
+/** The columns by which parent agents can be filtered and sorted. Specification section 4.2. */
+export type ParentAgentColumn =
+  | 'active'
+  | 'agent_key'
+  | 'agent_name'
+  | 'id'
+  | 'llm_model'
+  | 'parent_agent_type_key'
+  | 'tenant'
+
+/** The columns by which LLM models can be filtered and sorted. Specification section 4.4. */
+export type LlmModelColumn = 'id' | 'model_name' | 'model_version' | 'provider'
+
+/** One condition on a column. */
+export interface Filter<Column extends string> {
+  /** The column that is compared. */
+  readonly column: Column
+  /** The specification shows `equals` and leaves room for others. */
+  readonly operator: 'equals' | (string & {})
+  /** What the column is compared with. */
+  readonly value: unknown
+}
+
+/** Several filters joined. The specification does not show the structure, so any members but `column` are accepted. */
+export interface FilterGroup {
+  /** Absent: a group has no column of its own. */
+  readonly column?: undefined
+  readonly [member: string]: unknown
+}
+
+/** The order of the rows. */
+export interface Sort<Column extends string> {
+  /** The column that decides. */
+  readonly column: Column
+  /** Whether the largest value comes first. */
+  readonly desc: boolean
+}
+
+/** What both searches take. The specification does not show which members are required, nor their defaults. */
+export interface SearchOptions<Column extends string> {
+  /** Rows of a page, from 1 to 250. */
+  readonly limit?: number | undefined
+  /** Rows to skip. */
+  readonly offset?: number | undefined
+  /** Text to search for. */
+  readonly search_value?: string | undefined
+  /** Conditions. */
+  readonly filters?: readonly (Filter<Column> | FilterGroup)[] | undefined
+  /** The order of the rows. */
+  readonly sort?: Sort<Column> | undefined
+}
+
+/** A search of parent agents. */
+export interface ParentAgentSearch extends SearchOptions<ParentAgentColumn> {
+  /** Only agents that are on, or off. It becomes a filter on the column `active`. */
+  readonly active?: boolean | undefined
+}
+
+/** A search of LLM models. */
+export interface LlmModelSearch extends SearchOptions<LlmModelColumn> {
+  /** Only models of this provider. It becomes a filter on the column `provider`. */
+  readonly provider?: string | undefined
+}
+
+/** Returns the body of a search, in which the member named after a column has become a filter. */
+export function searchBody(search: Readonly<Record<string, unknown>>, column: string): Record<string, unknown> {
+  const { [column]: value, ...body } = search
+  if (value === undefined) return body
+  const { filters = [] } = search as { filters?: readonly unknown[] }
+  return { ...body, filters: [...filters, { column, operator: 'equals', value }] }
+}

@@ -1,0 +1,46 @@
+import { attempt } from './internal/attempt.ts'
+import { parseObject } from './internal/json-object.ts'
+import { present } from './internal/present.ts'
+
+/** What an access token says about its user. Fit for display, never for a decision about access: it is not verified. */
+export interface TokenClaims {
+  /** The claim `sub`, if it is text. RFC 7519 section 4.1.2. */
+  readonly subject?: string
+  /** The claim `tenant`, if it is text. */
+  readonly tenant?: string
+  /** The claim `permissions`, if it is a list of texts. */
+  readonly permissions?: readonly string[]
+  /** All claims as they are. */
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Returns the claims of an access token that is a signed JWT, without verifying it, and undefined for any other token. The
+ * specification says that a token carries tenant and permissions, and does not show how: another service may use other
+ * claims, or tokens that say nothing. RFC 7519, specification section 5.
+ */
+export function readClaims({ accessToken }: { readonly accessToken: string }): TokenClaims | undefined {
+  const parts = accessToken.split('.')
+  const [header, claims] = parts.map(decodeObject)
+  if (parts.length !== 3 || !header || !claims) return undefined
+  const { sub, tenant, permissions } = claims
+  return present<TokenClaims>({
+    subject: textOf(sub),
+    tenant: textOf(tenant),
+    permissions:
+      Array.isArray(permissions) && permissions.every((each) => typeof each === 'string') ? permissions : undefined,
+    claims,
+  })
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Returns the JSON object that a part of a JWT is. RFC 7515 section 3.1. */
+function decodeObject(part: string): Record<string, unknown> | undefined {
+  return attempt(() => {
+    const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (byte) => byte.charCodeAt(0))
+    return parseObject(new TextDecoder().decode(bytes))
+  })
+}
