@@ -80,6 +80,8 @@ export const maxBrowserSilenceMs = 120_000
 /** How much of a refused body is read, and for how long in milliseconds. More would cost more than a new connection. */
 export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const
 
+// The API client.
+
 /** How long a call of the API client may take if it does not say, in milliseconds. */
 export const defaultCallTimeoutMs = 30_000
 
