@@ -159,12 +159,12 @@ const few = { ...quick, stalledAnswerMs: 20_000, mostConnections: 8, mostConnect
 test('S-085 silent connections of one address give way to new ones of it, and leave room for other addresses', async () => {
   const rig = await serve(few)
   const silent = Array.from({ length: 6 }, () => send(rig.url, 'GET / HTTP/1.1\r\nX-', '127.0.0.2').resume())
-  await pause(100)
-  expect(silent.map(({ destroyed }) => destroyed)).toEqual([true, true, false, false, false, false])
+  const isClosed = (): boolean[] => silent.map(({ destroyed }) => destroyed)
+  await expect.poll(isClosed).toEqual([true, true, false, false, false, false])
   expect(statusOf(await exchangeBytes(rig.url, ['GET /small HTTP/1.1', 'Host: x']))).toBe(200)
   const same = send(rig.url, get('/small'), '127.0.0.2')
   expect(statusOf(String(await once(same.resume(), 'data')))).toBe(200)
-  expect(silent[2]?.destroyed).toBe(true)
+  await expect.poll(() => silent[2]?.destroyed).toBe(true)
 })
 
 test('S-085 when all connections are taken the oldest silent one gives way, whatever its address', async () => {
@@ -177,7 +177,7 @@ test('S-085 when all connections are taken the oldest silent one gives way, what
     silent.push(socket)
   }
   expect(statusOf(await exchangeBytes(rig.url, ['GET /small HTTP/1.1', 'Host: x']))).toBe(200)
-  expect(silent.map(({ destroyed }) => destroyed).indexOf(true)).toBe(0)
+  await expect.poll(() => silent.map(({ destroyed }) => destroyed).indexOf(true)).toBe(0)
   expect(silent.filter(({ destroyed }) => destroyed)).toHaveLength(1)
 })
 

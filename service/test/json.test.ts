@@ -42,13 +42,13 @@ interface Outcome {
   readonly fault: JsonResult | undefined
 }
 
-function write(value: Written, { mostDepth, repeatedMembers }: JsonRules, spelling: number, depth = 1): Outcome {
+function write(value: Written, { maxDepth, repeatedMembers }: JsonRules, spelling: number, depth = 1): Outcome {
   if (value.kind === 'plain') {
     const json = typeof value.value === 'string' ? quoted(value.value, spelling) : JSON.stringify(value.value)
     return { json, fault: undefined }
   }
-  const below = (one: Written, at: number) => write(one, { mostDepth, repeatedMembers }, spelling + at, depth + 1)
-  let fault: JsonResult | undefined = depth > mostDepth ? { kind: 'too_deep' } : undefined
+  const below = (one: Written, at: number) => write(one, { maxDepth, repeatedMembers }, spelling + at, depth + 1)
+  let fault: JsonResult | undefined = depth > maxDepth ? { kind: 'too_deep' } : undefined
   if (value.kind === 'list') {
     const items = value.items.map(below)
     return {
@@ -68,7 +68,7 @@ function write(value: Written, { mostDepth, repeatedMembers }: JsonRules, spelli
 }
 
 const rules = fc.record({
-  mostDepth: fc.integer({ min: 1, max: 5 }),
+  maxDepth: fc.integer({ min: 1, max: 5 }),
   repeatedMembers: fc.constantFrom('refuse', 'last'),
 })
 
@@ -124,7 +124,7 @@ test('P-12 S-074 any text: malformed when JSON.parse says so, and nothing is thr
   }
   fc.assert(
     fc.property(any, (json) => {
-      const read = parseJson(json, { mostDepth: 99, repeatedMembers: 'last' })
+      const read = parseJson(json, { maxDepth: 99, repeatedMembers: 'last' })
       expect([json, read]).toEqual([json, expected(json)])
     }),
     { numRuns },
@@ -141,7 +141,7 @@ test.each(['[', '{"a":', '"', '\\', '[],', '{"a":1},', '"a":1,', '1,', ' '])(
       const long = unit.repeat(Math.floor(most / unit.length) - 1)
       const shapes = [long, `[${long}1]`, `{${long}"b":1}`, `"${long}"`, `[${long}{}]`]
       for (const json of shapes)
-        expect(await leastMs(() => parseJson(json, { mostDepth: 32, repeatedMembers }))).toBeLessThan(50)
+        expect(await leastMs(() => parseJson(json, { maxDepth: 32, repeatedMembers }))).toBeLessThan(50)
     }
   },
 )

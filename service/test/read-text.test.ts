@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readText } from '../src/http/body.ts'
+import { readAtMost } from '../src/http/body.ts'
 
 const most = 10
 
@@ -20,7 +20,7 @@ test.each([
   ['declared', post('0123456789', { 'content-length': '10' })],
   ['not declared', post(chunks('01234', '56789'))],
 ])('a body of the greatest length is read, its length %s', async (_name, request) => {
-  expect(await readText(request, most)).toEqual({ kind: 'text', text: '0123456789' })
+  expect(await readAtMost(request, most)).toEqual({ kind: 'text', text: '0123456789' })
 })
 
 test.each([
@@ -28,12 +28,12 @@ test.each([
   ['declares less', post('0123456789+', { 'content-length': '5' })],
   ['declares nothing', post(chunks('01234', '56789', '+'))],
 ])('a body that is too long is refused when it %s', async (_name, request) => {
-  expect(await readText(request, most)).toEqual({ kind: 'too_large' })
+  expect(await readAtMost(request, most)).toEqual({ kind: 'too_large' })
 })
 
 test('a body that declares its length still has to be UTF-8', async () => {
   const request = post(new Uint8Array([0xff, 0xfe]), { 'content-length': '2' })
-  expect(await readText(request, most)).toEqual({ kind: 'not_utf8' })
+  expect(await readAtMost(request, most)).toEqual({ kind: 'not_utf8' })
 })
 
 test('of a body that declares too much nothing is read', async () => {
@@ -49,6 +49,6 @@ test('of a body that declares too much nothing is read', async () => {
     { highWaterMark: 0 },
   )
   const request = post(endless, { 'content-length': '11' })
-  expect(await readText(request, most)).toEqual({ kind: 'too_large' })
+  expect(await readAtMost(request, most)).toEqual({ kind: 'too_large' })
   expect(pulls).toBe(0)
 })

@@ -182,14 +182,14 @@ test('S-048 the predecessor does not help another client', async () => {
 test('S-049 the kept successor opens with the old token only', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
-  const { unseal } = await import('../src/credentials/secrets.ts')
+  const { decrypt } = await import('../src/credentials/secrets.ts')
   const row = await assembly.context.store.db
     .selectFrom('refresh_tokens')
     .select('successor_sealed')
     .where('successor_sealed', 'is not', null)
     .executeTakeFirstOrThrow()
-  expect(() => unseal(second.refresh_token, row.successor_sealed ?? '')).toThrow()
-  expect(unseal(refresh_token, row.successor_sealed ?? '')).toContain(second.refresh_token)
+  expect(() => decrypt(second.refresh_token, row.successor_sealed ?? '')).toThrow()
+  expect(decrypt(refresh_token, row.successor_sealed ?? '')).toContain(second.refresh_token)
 })
 
 test('S-051 the absolute life of a public grant is 24 h, whatever was rotated', async () => {

@@ -15,7 +15,7 @@ export interface Fault {
 export type Parsed<Value> = { value: Value; faults: Fault[] }
 
 // A-08.
-const mostDepth = 3
+const maxDepth = 3
 const mostNodes = 50
 
 /**
@@ -37,7 +37,7 @@ export function parseFilters<Column extends string>(
     // One fault is enough for a list that is too long or too deep; the rest is not looked at.
     if (nodes > mostNodes)
       return nodes === mostNodes + 1 ? fault(path, `at most ${mostNodes} filters`, 'too_many') : undefined
-    if (depth > mostDepth) return fault(path, `groups nest at most ${mostDepth} deep`, 'too_deep')
+    if (depth > maxDepth) return fault(path, `groups nest at most ${maxDepth} deep`, 'too_deep')
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
       return fault(path, 'a filter or a filter group', 'object_type')
     }

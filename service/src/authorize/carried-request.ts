@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.ts'
-import { hashToken, keyedHash, seal, unseal } from '../credentials/secrets.ts'
+import { decrypt, encrypt, hashToken, keyedHash } from '../credentials/secrets.ts'
 import type { AuthorizationRequestRow } from '../store/tables/authorization-requests.ts'
 import { findServiceKey } from '../store/tables/service-keys.ts'
 
@@ -21,14 +21,14 @@ export interface CarriedRequest {
 }
 
 export async function encryptRequest(service: ServiceContext, request: CarriedRequest): Promise<string> {
-  return seal(await keyFor(service), JSON.stringify(request))
+  return encrypt(await keyFor(service), JSON.stringify(request))
 }
 
 /** Returns undefined for text that this service did not encrypt since the last reset. */
 export async function decryptRequest(service: ServiceContext, text: string): Promise<CarriedRequest | undefined> {
   const key = await keyFor(service)
   try {
-    return JSON.parse(unseal(key, text)) as CarriedRequest
+    return JSON.parse(decrypt(key, text)) as CarriedRequest
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import type { ServiceOptions } from '../config.ts'
-import { mostFailureRecords } from '../credentials/failure-records.ts'
-import { mostHashesAtOnce, mostHashesWaiting } from '../credentials/hash-line.ts'
+import { maxFailureRecords } from '../credentials/failure-records.ts'
+import { maxHashesAtOnce, maxHashesWaiting } from '../credentials/hash-line.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttles.ts'
 import { inMebibytes, limits } from '../limits.ts'
@@ -41,8 +41,8 @@ Limits of failed attempts; beyond them the answer is 429 with Retry-After
   address, where proxies are trusted
                          ${limitText(throttlePolicies.signInAddress)}
   client and address     ${limitText(throttlePolicies.client)}; a right secret passes
-  Each kind remembers the last ${mostFailureRecords} keys.
-  ${mostHashesAtOnce} passwords are hashed at once and ${mostHashesWaiting} attempts wait; the next gets 503 with Retry-After.
+  Each kind remembers the last ${maxFailureRecords} keys.
+  ${maxHashesAtOnce} passwords are hashed at once and ${maxHashesWaiting} attempts wait; the next gets 503 with Retry-After.
 
 Other limits
   agents of a tenant     ${limits.agentsPerTenant}; the next one is 409

@@ -3,19 +3,19 @@ import { hashToken } from './secrets.ts'
 
 export interface FailureRecord {
   failures: number
-  underWay: number
-  /** Attempts that wait for those under way. */
+  inProgress: number
+  /** Attempts that wait for those in progress. */
   waiting: (() => void)[]
   blockedUntilMs: number
   forgetAtMs: number
 }
 
 export interface FailureRecords {
-  /** The record of a key. If there is none or it is over, a new one, for as long as an attempt is under way. */
+  /** Returns the record of a key. If there is none or it is over, makes one for as long as an attempt is in progress. */
   of(key: string): FailureRecord
-  /** The record of a key, if there is one that is not over. */
+  /** Returns the record of a key, if there is one that is not over. */
   known(key: string): FailureRecord | undefined
-  /** Keeps a record that failed, as the last one that would make room for another; `clear` ends those from before it. */
+  /** Keeps a record as the one that failed last. Has no effect on a record from before `clear`. */
   remember(key: string, record: FailureRecord): void
   forget(key: string, record: FailureRecord): void
   clear(): void
@@ -24,7 +24,7 @@ export interface FailureRecords {
 
 const sweepFromSize = 10_000
 /** The key that failed longest ago makes room for the next (A-71). */
-export const mostFailureRecords = 100_000
+export const maxFailureRecords = 100_000
 
 export function createFailureRecords(clock: ServiceClock, rememberMs: number): FailureRecords {
   // In the order of their last failures.
@@ -35,7 +35,7 @@ export function createFailureRecords(clock: ServiceClock, rememberMs: number): F
 
   function sweep(nowMs: number): void {
     for (const [id, record] of failed) if (isOver(record, nowMs)) failed.delete(id)
-    // Where nothing could go, looking again at each new key would take longer and longer.
+    // If few are over, a sweep at each new key would take longer and longer.
     sweepAtSize = Math.max(sweepFromSize, 2 * failed.size)
   }
   function find(id: string): FailureRecord | undefined {
@@ -54,7 +54,7 @@ export function createFailureRecords(clock: ServiceClock, rememberMs: number): F
       if (record !== undefined) return record
       failed.delete(id)
       const forgetAtMs = clock.nowMs() + rememberMs
-      const fresh = { failures: 0, underWay: 0, waiting: [], blockedUntilMs: 0, forgetAtMs }
+      const fresh = { failures: 0, inProgress: 0, waiting: [], blockedUntilMs: 0, forgetAtMs }
       untried.set(id, fresh)
       return fresh
     },
@@ -63,7 +63,7 @@ export function createFailureRecords(clock: ServiceClock, rememberMs: number): F
       const id = idOf(key)
       if (!remove(id, record)) return
       if (failed.size >= sweepAtSize) sweep(clock.nowMs())
-      if (failed.size >= mostFailureRecords) failed.delete(oldestIdle(failed) ?? '')
+      if (failed.size >= maxFailureRecords) failed.delete(oldestIdle(failed) ?? '')
       failed.set(id, record)
     },
     forget: (key, record) => void remove(idOf(key), record),
@@ -77,17 +77,17 @@ export function createFailureRecords(clock: ServiceClock, rememberMs: number): F
   }
 }
 
-/** A key may be as long as a form; its digest is not. */
+/** Returns a digest, because a key may be as long as a form. */
 function idOf(key: string): string {
   return hashToken(key)
 }
 
-/** A record with an attempt under way is kept, however long that attempt takes. */
-function isOver({ forgetAtMs, underWay }: FailureRecord, nowMs: number): boolean {
-  return forgetAtMs <= nowMs && underWay === 0
+/** A record with an attempt in progress is kept for as long as that takes. */
+function isOver({ forgetAtMs, inProgress }: FailureRecord, nowMs: number): boolean {
+  return forgetAtMs <= nowMs && inProgress === 0
 }
 
 function oldestIdle(records: Map<string, FailureRecord>): string | undefined {
-  for (const [id, { underWay }] of records) if (underWay === 0) return id
+  for (const [id, { inProgress }] of records) if (inProgress === 0) return id
   return undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Who a slow hash is for. `own` is a hash that the service stores; it always gets its turn. `device` is an attempt from a
- * browser that signed in to this account before; it goes before a `stranger`'s, unless another one runs already (A-70).
+ * The lane of a slow hash. `own` is a hash that the service stores; it is never refused. `device` is an attempt of a browser
+ * that signed in to the account before; it goes before one of a `stranger`, unless another `device` attempt runs (A-70).
  */
 export type HashPlace = { lane: 'own' } | AttemptPlace
 
@@ -10,9 +10,9 @@ export interface AttemptPlace {
 }
 
 export interface HashLine {
-  /** Runs `work` in its turn; `busy` at once if its place is full, or when the line is dropped. */
+  /** Runs `work` in its turn. Returns `busy` at once if the lane is full, and when the line is dropped. */
   run<Value>(place: HashPlace, work: () => Promise<Value>): Promise<Value | 'busy'>
-  /** Answers `busy` to every attempt that waits, so that they hold up no end of the process. */
+  /** Returns `busy` to every attempt that waits, so that the process can end. */
   drop(): void
 }
 
@@ -24,18 +24,18 @@ interface Turn {
   drop(): void
 }
 
-/** As many as leave half of the four threads of Node's pool to others (A-70). */
-export const mostHashesAtOnce = 2
-/** About six seconds of hashing (A-70). Longer is not worth a wait, and every wait holds a connection. */
-export const mostHashesWaiting = 32
+/** Hashes that run at the same time. They leave half of the four threads of Node's pool to other work (A-70). */
+export const maxHashesAtOnce = 2
+/** Attempts that wait in each lane: about six seconds of hashing. Each one holds a connection (A-70). */
+export const maxHashesWaiting = 32
 export const hashRetryMs = 5_000
 
-/** Of one account in its lane: with the one that runs, as many as the throttles let one origin try at once (A-70). */
-export const mostHashesWaitingPerAccount = 4
+/** Attempts of one account that wait in a lane: with the one that runs, as many as are free of a delay (A-70). */
+export const maxHashesWaitingPerAccount = 4
 
 /**
- * A hash takes a third of a second of a processor, so only a few run at once and only a short line waits for them (A-70).
- * An account takes a part of it alone: otherwise one user's right password, sent again and again, would keep out all others.
+ * Runs slow hashes, a few at a time, because each takes a third of a second of a processor (A-70). An account has only a
+ * part of the line: otherwise one user's password, sent again and again, would keep all other users out.
  */
 export function createHashLine(): HashLine {
   const lanes: Record<HashPlace['lane'], Turn[]> = { own: [], device: [], stranger: [] }
@@ -43,14 +43,14 @@ export function createHashLine(): HashLine {
   let isDropped = false
 
   function fill(): void {
-    while (running.size < mostHashesAtOnce) {
+    while (running.size < maxHashesAtOnce) {
       const next = takeNext()
       if (next === undefined) return
       running.add(next)
       next.begin()
     }
   }
-  /** While a browser's attempt runs, strangers come first: browsers of two accounts would otherwise take every turn. */
+  /** While a `device` attempt runs, strangers come first. Otherwise browsers of two accounts could take every turn. */
   function takeNext(): Turn | undefined {
     const isDeviceRunning = [...running].some(({ lane }) => lane === 'device')
     const attempts = isDeviceRunning ? [lanes.stranger, lanes.device] : [lanes.device, lanes.stranger]
@@ -93,5 +93,5 @@ function isSameAccount(one: Turn, other: Turn): boolean {
 
 function isFull(lane: Turn[], account: string): boolean {
   const sameAccount = lane.filter((turn) => turn.account === account)
-  return lane.length >= mostHashesWaiting || sameAccount.length >= mostHashesWaitingPerAccount
+  return lane.length >= maxHashesWaiting || sameAccount.length >= maxHashesWaitingPerAccount
 }

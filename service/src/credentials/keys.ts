@@ -13,7 +13,7 @@ export interface ServiceKeys {
   readonly keyId: string
 }
 
-/** Reads the keys of this database, making them at its first start. */
+/** Reads the keys of this database. The first start makes them. */
 export async function loadKeys(db: Db): Promise<ServiceKeys> {
   const hashKey = await keyNamed(db, 'hash', async () => randomSecret())
   const text = await keyNamed(db, 'signing', async () => {

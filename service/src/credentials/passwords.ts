@@ -4,31 +4,31 @@ import { createHashLine } from './hash-line.ts'
 import { keyedHash, randomSecret, sameText } from './secrets.ts'
 
 /**
- * `scrypt` for anything that may end up on a disk. `keyed` for a database in memory, and there only for passwords that
- * are 256 random bits: nobody can try them out, so a slow hash would protect nothing (A-20).
+ * How passwords are hashed. `scrypt` is for a database that may be written to a disk. `keyed` is for a database in memory,
+ * and applies only to passwords of 256 random bits: no guess finds one, so a slow hash would protect nothing (A-20).
  */
 export type PasswordScheme = 'scrypt' | 'keyed'
 
 export interface Passwords {
   hash(password: string): Promise<string>
   /**
-   * Compares a password with a stored hash. Without one it does the same work and says no, so that time does not tell
-   * who exists (S-020). `busy` means that too many others wait for a slow hash: nothing was compared (A-70).
+   * Compares a password with a stored hash. Without one it does the same work and returns `mismatch`, so that the time
+   * does not reveal which accounts exist (S-020). `busy` means that the line is full and nothing was compared (A-70).
    */
   verify(password: string, stored: string | undefined, place: AttemptPlace): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean
-  /** Answers `busy` to every attempt that waits. */
+  /** Returns `busy` to every attempt that waits. */
   dropWaiting(): void
 }
 
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
 const scryptPrefix = `scrypt$${cost.N}$${cost.r}$${cost.p}$`
 const keyedPrefix = 'hmac-sha256$'
-/** What `randomSecret` makes, and what nobody chooses. */
+/** The form of `randomSecret`, which no user chooses by chance. */
 const generated = /^[A-Za-z0-9_-]{43}$/
 // A-64.
-const longest = 1_024
-const shortest = 8
+const maxCharacters = 1_024
+const minCharacters = 8
 
 export interface PasswordOptions {
   scheme: PasswordScheme
@@ -62,10 +62,10 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
       return `${scryptPrefix}${salt}$${await line.run({ lane: 'own' }, () => derive(password, salt, cost))}`
     },
     async verify(password, stored, place) {
-      if (password.length > longest) return 'mismatch'
+      if (password.length > maxCharacters) return 'mismatch'
       const isMatch = await matches(password, stored ?? dummy, place)
       if (isMatch === 'busy') return 'busy'
-      return isMatch && stored !== undefined && password.length >= shortest ? 'match' : 'mismatch'
+      return isMatch && stored !== undefined && password.length >= minCharacters ? 'match' : 'mismatch'
     },
     isCurrent: (stored) => stored.startsWith(scryptPrefix) || (scheme === 'keyed' && stored.startsWith(keyedPrefix)),
     dropWaiting: () => line.drop(),

@@ -3,7 +3,7 @@ import type { FailureRecord } from './failure-records.ts'
 import { createFailureRecords } from './failure-records.ts'
 
 export interface ThrottlePolicy {
-  /** Failures without a delay. After them each one doubles it, and attempts go one at a time. */
+  /** Failures without a delay. After them each failure doubles the delay, and attempts go one at a time. */
   freeFailures: number
   firstDelayMs: number
   longestDelayMs: number
@@ -11,7 +11,7 @@ export interface ThrottlePolicy {
   rememberMs: number
   /** From so many failures in a row on, the delay is this one. */
   stop?: { failures: number; delayMs: number }
-  /** An address keeps its failures: otherwise one own account would wash away guesses at others. */
+  /** An address keeps its failures. Otherwise a user could reset the count of guesses at others by signing in. */
   afterSuccess: 'forget' | 'keep'
 }
 
@@ -22,16 +22,16 @@ export interface TooSoon {
 
 export interface Admitted {
   kind: 'go'
-  /** `undecided` when nothing was compared: that is nobody's failure. */
+  /** `undecided` means that nothing was compared, which counts as no failure. */
   settle(result: AttemptResult): void
 }
 
 export type AttemptResult = 'success' | 'failure' | 'undecided'
 
 export interface Throttle {
-  /** Lets an attempt go, after those before it that could still use up what is allowed; or says when to come again. */
+  /** Admits an attempt once earlier ones that could still use up the free failures have ended, or returns the wait. */
   admit(key: string): Promise<Admitted | TooSoon>
-  /** How long the next attempt has to wait; 0 if it may go now. */
+  /** Returns how long the next attempt has to wait, or 0. */
   waitMs(key: string): number
   /** Counts an attempt that was not admitted here. */
   settle(key: string, result: AttemptResult): void
@@ -40,10 +40,10 @@ export interface Throttle {
   readonly size: number
 }
 
-/** Attempts at one key that wait for others; each holds a connection (A-71). */
-const mostWaiting = 100
+/** Attempts at one key that wait for others. Each one holds a connection (A-71). */
+const maxWaiting = 100
 
-/** Growing delays per key; a success forgets the failures, and so does time. */
+/** Delays attempts at a key after failures. A success or enough time ends the delays. */
 export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Throttle {
   const records = createFailureRecords(clock, policy.rememberMs)
 
@@ -59,14 +59,14 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
     records.remember(key, record)
   }
   function forgetUnlessNeeded(key: string, record: FailureRecord): void {
-    const { failures, underWay, blockedUntilMs } = record
-    if (failures === 0 && underWay === 0 && blockedUntilMs <= clock.nowMs()) records.forget(key, record)
+    const { failures, inProgress, blockedUntilMs } = record
+    if (failures === 0 && inProgress === 0 && blockedUntilMs <= clock.nowMs()) records.forget(key, record)
   }
   function leave(key: string, record: FailureRecord, result: AttemptResult): void {
-    record.underWay -= 1
+    record.inProgress -= 1
     count(key, record, result)
-    // Each looks again, in the order in which they came.
-    for (const goOn of record.waiting.splice(0)) goOn()
+    // Each one checks again, in the order of arrival.
+    for (const resume of record.waiting.splice(0)) resume()
   }
   return {
     async admit(key) {
@@ -74,12 +74,12 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
         const record = records.of(key)
         const waitMs = record.blockedUntilMs - clock.nowMs()
         if (waitMs > 0) return { kind: 'wait', retryAfterMs: waitMs }
-        // All that are under way may fail, and still there are no more failures than are free of a delay.
-        if (record.underWay === 0 || record.failures + record.underWay < policy.freeFailures) {
-          record.underWay += 1
+        // Even if all attempts in progress fail, there are no more failures than are free of a delay.
+        if (record.inProgress === 0 || record.failures + record.inProgress < policy.freeFailures) {
+          record.inProgress += 1
           return { kind: 'go', settle: (result) => leave(key, record, result) }
         }
-        if (record.waiting.length >= mostWaiting) return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
+        if (record.waiting.length >= maxWaiting) return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
         await new Promise<void>((resolve) => record.waiting.push(resolve))
       }
     },

@@ -2,7 +2,7 @@ import type { ServiceClock } from '../state/clock.ts'
 import type { Throttle, ThrottlePolicy } from './throttle.ts'
 import { createThrottle } from './throttle.ts'
 
-/** Failed attempts are counted under all of these that fit. */
+/** A failed attempt counts in each throttle that applies to it. */
 export interface Throttles {
   /** One browser that signed in to one account before. */
   readonly device: Throttle
@@ -26,13 +26,13 @@ const delays = { firstDelayMs: secondMs, longestDelayMs: 15 * minuteMs }
 
 const oneAccount = { ...delays, rememberMs: dayMs, afterSuccess: 'forget' } as const
 
-/** What one origin may try at one account. After a hundred failures in a row it has one attempt a day (S-021). */
+/** Attempts of one browser or address at one account. After 100 failures in a row it has one attempt a day (S-021). */
 const oneOrigin: ThrottlePolicy = { ...oneAccount, freeFailures: 5, stop: { failures: 100, delayMs: dayMs } }
 
 export const throttlePolicies: Record<keyof Throttles, ThrottlePolicy> = {
   device: oneOrigin,
   accountAddress: oneOrigin,
-  // As many as one address can fail before it has to stop: a single one cannot slow down the others.
+  // As many as one address can fail before it has to stop, so that a single address cannot slow down the others.
   account: { ...oneAccount, freeFailures: 100, firstDelayMs: minuteMs },
   signInAddress: { ...delays, freeFailures: 100, rememberMs: hourMs, afterSuccess: 'keep' },
   client: { ...delays, freeFailures: 10, rememberMs: hourMs, afterSuccess: 'forget' },

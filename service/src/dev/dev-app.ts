@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { AccessChange } from '../access.ts'
-import { hasMediaType, readText } from '../http/body.ts'
+import { hasMediaType, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'
 import type { DevControls } from '../service.ts'
@@ -137,8 +137,8 @@ function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
 
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
   if (!isJson(c)) return undefined
-  const body = await readText(c.req.raw, mostBytes)
-  const json = body.kind === 'text' ? parseJson(body.text, { mostDepth: 4, repeatedMembers: 'refuse' }) : undefined
+  const body = await readAtMost(c.req.raw, mostBytes)
+  const json = body.kind === 'text' ? parseJson(body.text, { maxDepth: 4, repeatedMembers: 'refuse' }) : undefined
   return json?.kind === 'value' ? json.value : undefined
 }
 

@@ -3,20 +3,20 @@ export type TextBody = { kind: 'text'; text: string } | { kind: 'too_large' } | 
 /** The client went away before its body was complete. It gets no response; the journal says 499 (A-51). */
 export class BrokenOffError extends Error {}
 
-/** Reads at most `mostBytes` and never more, whatever Content-Length says. */
-export async function readText(request: Request, mostBytes: number): Promise<TextBody> {
+/** Reads a body up to a size. Content-Length alone decides nothing, because a client may send more than it declares. */
+export async function readAtMost(request: Request, maxBytes: number): Promise<TextBody> {
   const declared = request.headers.get('content-length')
-  if (Number(declared ?? 0) > mostBytes) return { kind: 'too_large' }
+  if (Number(declared ?? 0) > maxBytes) return { kind: 'too_large' }
   try {
     // A server's parser ends the body at its declared length, so it needs no stream to count it.
-    if (declared !== null) return bounded(new Uint8Array(await request.arrayBuffer()), mostBytes)
-    return await readStream(request, mostBytes)
+    if (declared !== null) return bounded(new Uint8Array(await request.arrayBuffer()), maxBytes)
+    return await readStream(request, maxBytes)
   } catch (cause) {
     throw new BrokenOffError('the body ended early', { cause })
   }
 }
 
-async function readStream({ body }: Request, mostBytes: number): Promise<TextBody> {
+async function readStream({ body }: Request, maxBytes: number): Promise<TextBody> {
   if (body === null) return { kind: 'text', text: '' }
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
@@ -25,7 +25,7 @@ async function readStream({ body }: Request, mostBytes: number): Promise<TextBod
     const { done, value } = await reader.read()
     if (done) break
     size += value.byteLength
-    if (size > mostBytes) {
+    if (size > maxBytes) {
       await reader.cancel()
       return { kind: 'too_large' }
     }
@@ -34,13 +34,13 @@ async function readStream({ body }: Request, mostBytes: number): Promise<TextBod
   return decode(Buffer.concat(chunks))
 }
 
-function bounded(bytes: Uint8Array, mostBytes: number): TextBody {
-  return bytes.byteLength > mostBytes ? { kind: 'too_large' } : decode(bytes)
+function bounded(bytes: Uint8Array, maxBytes: number): TextBody {
+  return bytes.byteLength > maxBytes ? { kind: 'too_large' } : decode(bytes)
 }
 
 function decode(bytes: Uint8Array): TextBody {
   try {
-    // A byte order mark is kept: it is not JSON, and the parser says so.
+    // A byte order mark is kept, because it is not JSON and the parser must refuse it.
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch {
     return { kind: 'not_utf8' }

@@ -4,24 +4,24 @@ import type { HttpEnvironment } from './environment.ts'
 import { addressOf } from './environment.ts'
 
 /**
- * The address of the client as the configured proxies tell it: each of them appends the address of its peer to
- * X-Forwarded-For, so that the client's own is as many places from the right as there are proxies. What stands left of it
- * is the client's to write (S-090). Undefined where all clients share one address as far as the service can see: without
- * configured proxies, or when the request did not come through all of them (A-72).
+ * Returns the address of the client from X-Forwarded-For. Each configured proxy appends the address of its peer, so the
+ * client's address is as many places from the right as there are proxies; a client can write anything left of it (S-090).
+ * Returns undefined without configured proxies, or if the request did not pass all of them: then all clients have one
+ * address as far as the service can see (A-72).
  */
 export function clientAddressOf(c: Context<HttpEnvironment>): string | undefined {
   const { trustedProxies } = c.get('service').config
   if (trustedProxies === 0) return undefined
-  const told = c.req.header('x-forwarded-for')?.split(',').at(-trustedProxies)
-  return told === undefined ? undefined : addressGroup(told.trim())
+  const forwarded = c.req.header('x-forwarded-for')?.split(',').at(-trustedProxies)
+  return forwarded === undefined ? undefined : addressGroup(forwarded.trim())
 }
 
-/** The same, or the address of the connection. */
+/** Returns the address of the client, or that of the connection if it is not known. */
 export function nearestAddressOf(c: Context<HttpEnvironment>): string {
   return clientAddressOf(c) ?? addressOf(c.env)
 }
 
-/** An IPv4 address, or the first 64 bits of an IPv6 address: one subscriber has all addresses behind them (RFC 6177). */
+/** Returns an IPv4 address, or the first 64 bits of an IPv6 address, because one subscriber has all of the rest (RFC 6177). */
 export function addressGroup(text: string): string | undefined {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   if (isIPv4(bare)) return bare

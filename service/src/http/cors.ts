@@ -5,8 +5,8 @@ import { findEveryRedirectUri, findRedirectUrisOf } from '../store/tables/client
 import type { HttpEnvironment } from './environment.ts'
 
 /**
- * Lets the origins of redirect URIs that authorize accepts read answers, errors included: without the headers a page
- * sees a network failure instead of a 401 (S-045, S-080, A-12). Never `*`, which does not cover Authorization.
+ * Lets pages read responses, errors included, if a redirect URI of their origin is registered: without the headers a page
+ * sees a network failure instead of a 401 (S-045, S-080, A-12). It never sends `*`, which does not cover Authorization.
  */
 export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
@@ -40,7 +40,7 @@ async function mayRead(c: Context<HttpEnvironment>, origin: string): Promise<boo
   return isAllowed(c, origin, () => findRedirectUrisOf(c.get('service').store.db, clientId))
 }
 
-/** Where some client's login may end. */
+/** Whether the login of some client may end at a page of this origin. */
 export function isKnownOrigin(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
   return isAllowed(c, origin, () => findEveryRedirectUri(c.get('service').store.db))
 }

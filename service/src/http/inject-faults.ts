@@ -3,9 +3,9 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { FaultEffect, FaultTarget } from '../state/faults.ts'
 import type { HttpEnvironment } from './environment.ts'
 
-type Answered = Extract<FaultEffect, { status: number }>
+type StatusEffect = Extract<FaultEffect, { status: number }>
 
-/** Does what the test's rules say (src/faults.ts). Behind CORS, so that a page can read a faulty answer (S-080). */
+/** Applies the fault rules of a test. It comes after CORS, so that a page can read a faulty response (S-080). */
 export function injectFaults(origin: FaultTarget['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     // The controls stay reachable, or no test could clear the faults.
@@ -15,7 +15,7 @@ export function injectFaults(origin: FaultTarget['origin']): MiddlewareHandler<H
     c.set('fault', nameOf(effect))
     if (typeof effect === 'string') return lose(c, effect, next)
     if ('delayMs' in effect) await setTimeout(effect.delayMs)
-    return 'status' in effect ? answerOf(effect) : next()
+    return 'status' in effect ? responseOf(effect) : next()
   }
 }
 
@@ -30,7 +30,7 @@ async function lose(
   return undefined
 }
 
-function answerOf({ status, body, headers = {} }: Answered): Response {
+function responseOf({ status, body, headers = {} }: StatusEffect): Response {
   const bodiless = body === undefined || status === 204 || status === 205 || status === 304
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'

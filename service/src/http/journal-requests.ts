@@ -3,13 +3,13 @@ import type { RequestEntry } from '../state/journal.ts'
 import type { HttpEnvironment } from './environment.ts'
 
 // A-65.
-const longestPath = 200
+const maxPathCharacters = 200
 
 /** Writes one line per request, without query, body or credentials (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     await next()
-    // The controls are not part of what a test wants to see.
+    // Calls of the dev controls would hide the requests that a test waits for.
     if (/^\/_dev(\/|$)/.test(c.req.path)) return
     const grantType = c.get('grantType')
     const clientId = c.get('clientId')
@@ -28,12 +28,12 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
   }
 }
 
-/** One line of printable characters, whatever was sent: nobody writes further lines into a log (S-086). */
+/** Returns one line of printable characters, so that a path cannot add lines to a log (log injection, S-086). */
 function readable(path: string): string {
-  return path.slice(0, longestPath).replace(/[^\x21-\x7e]/g, '?')
+  return path.slice(0, maxPathCharacters).replace(/[^\x21-\x7e]/g, '?')
 }
 
-/** A media type, and nothing that only stands where one should. */
+/** Returns the media type, or `other` for text that is none. */
 function contentTypeOf(header: string | undefined): string | null {
   const essence = header?.split(';')[0]?.trim().toLowerCase()
   if (essence === undefined) return null

@@ -2,13 +2,17 @@ import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { HttpEnvironment } from './environment.ts'
 
-/** JSON that no cache keeps (S-038). */
-export function jsonAnswer(c: Context<HttpEnvironment>, value: unknown, status: ContentfulStatusCode = 200): Response {
-  return jsonTextAnswer(c, JSON.stringify(value), status)
+/** Returns a JSON response that no cache stores (S-038). */
+export function jsonResponse(
+  c: Context<HttpEnvironment>,
+  value: unknown,
+  status: ContentfulStatusCode = 200,
+): Response {
+  return jsonTextResponse(c, JSON.stringify(value), status)
 }
 
-/** The same for a value that is JSON already. */
-export function jsonTextAnswer(
+/** Returns the same for text that is JSON already. */
+export function jsonTextResponse(
   c: Context<HttpEnvironment>,
   text: string,
   status: ContentfulStatusCode = 200,

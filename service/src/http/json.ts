@@ -5,7 +5,7 @@ export type JsonResult =
   | { kind: 'repeated'; member: string }
 
 export interface JsonRules {
-  mostDepth: number
+  maxDepth: number
   repeatedMembers: 'refuse' | 'last'
 }
 
@@ -15,19 +15,19 @@ interface Frame {
   awaitsName: boolean
 }
 
-/** JSON.parse with the two things it does not tell: how deep a text nests and whether an object repeats a member. */
-export function parseJson(text: string, { mostDepth, repeatedMembers }: JsonRules): JsonResult {
+/** Parses JSON, and reports two things that JSON.parse does not: nesting beyond a depth, and a repeated member. */
+export function parseJson(text: string, { maxDepth, repeatedMembers }: JsonRules): JsonResult {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return { kind: 'malformed' }
   }
-  return inspect(text, mostDepth, repeatedMembers) ?? { kind: 'value', value }
+  return inspect(text, maxDepth, repeatedMembers) ?? { kind: 'value', value }
 }
 
-/** Walks over a text that is known to be JSON. */
-function inspect(text: string, mostDepth: number, repeated: JsonRules['repeatedMembers']): JsonResult | undefined {
+/** Reads a text that is known to be JSON, character by character. */
+function inspect(text: string, maxDepth: number, repeated: JsonRules['repeatedMembers']): JsonResult | undefined {
   const frames: Frame[] = []
   for (let index = 0; index < text.length; index += 1) {
     const character = text[index]
@@ -42,7 +42,7 @@ function inspect(text: string, mostDepth: number, repeated: JsonRules['repeatedM
       }
       index = end
     } else if (character === '{' || character === '[') {
-      if (frames.length >= mostDepth) return { kind: 'too_deep' }
+      if (frames.length >= maxDepth) return { kind: 'too_deep' }
       frames.push({ names: character === '{' && repeated === 'refuse' ? new Set() : undefined, awaitsName: true })
     } else if (character === '}' || character === ']') frames.pop()
     else if (character === ',' && frame !== undefined) frame.awaitsName = true

@@ -6,7 +6,7 @@ export interface QueryValue {
 }
 
 export interface Query {
-  /** The non-empty value of a parameter; an empty one counts as absent (S-005). */
+  /** Returns the value of a parameter. An empty one counts as absent (S-005). */
   get(name: string): QueryValue | undefined
   count(name: string): number
 }

@@ -3,7 +3,7 @@ import type { HttpEnvironment } from './environment.ts'
 
 const yearS = 365 * 24 * 60 * 60
 
-/** Behind TLS a browser is told never to come over plain http again (S-082, RFC 6797); on plain http it means nothing. */
+/** Sends Strict-Transport-Security on https (S-082, RFC 6797). Browsers ignore it on plain http. */
 export function strictTransport(origin: string): MiddlewareHandler<HttpEnvironment> {
   const isHttps = origin.startsWith('https:')
   return async (c, next) => {

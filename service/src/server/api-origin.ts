@@ -13,7 +13,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { hostGuard, ownOrigins } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
-import { jsonAnswer, jsonTextAnswer } from '../http/json-response.ts'
+import { jsonResponse, jsonTextResponse } from '../http/json-response.ts'
 import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { inMebibytes, limits } from '../limits.ts'
@@ -53,7 +53,7 @@ function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnviron
     checkPermission(bearer, { ...endpoint, billing })
     const text = JSON.stringify(await endpoint.answer(c, bearer))
     holdUntilSent(c, bearer.tenantId, answerBytes(text))
-    return jsonTextAnswer(c, text)
+    return jsonTextResponse(c, text)
   }
 }
 
@@ -97,12 +97,12 @@ async function refuseForeignOrigin(c: Context<HttpEnvironment>, next: Next): Pro
 
 function fail(c: Context<HttpEnvironment>, error: Error): Response {
   if (error instanceof ApiError) return refuse(c, error)
-  if (error instanceof ValidationError) return jsonAnswer(c, { detail: error.detail }, 422)
+  if (error instanceof ValidationError) return jsonResponse(c, { detail: error.detail }, 422)
   const found = unexpected(error)
   for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
   if (found.kind === 'broken-off') return new Response(null, { status: found.status })
-  if (found.kind === 'unexpected') return jsonAnswer(c, failed('server_error', `unexpected error ${found.id}`), 500)
-  return jsonAnswer(c, failed('service_unavailable', 'the database is not available'), 503)
+  if (found.kind === 'unexpected') return jsonResponse(c, failed('server_error', `unexpected error ${found.id}`), 500)
+  return jsonResponse(c, failed('service_unavailable', 'the database is not available'), 503)
 }
 
 function refuse(c: Context<HttpEnvironment>, { status, type, message, headers }: ApiError): Response {
@@ -110,7 +110,7 @@ function refuse(c: Context<HttpEnvironment>, { status, type, message, headers }:
   const who = { ...c.get('caller'), ...(clientId === undefined ? {} : { clientId }) }
   if (status === 403) c.get('service').journal.event('access_forbidden', who)
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
-  return jsonAnswer(c, failed(type, message), status)
+  return jsonResponse(c, failed(type, message), status)
 }
 
 function notAllowed(method: string): ApiError {

@@ -10,7 +10,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { hostGuard } from '../http/host-guard.ts'
 import { injectFaults } from '../http/inject-faults.ts'
 import { journalRequests } from '../http/journal-requests.ts'
-import { jsonAnswer } from '../http/json-response.ts'
+import { jsonResponse } from '../http/json-response.ts'
 import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { token } from '../token/route.ts'
@@ -54,7 +54,7 @@ function addressFixes(path: string, { authUrl, baseUrl, dev }: ServiceContext['c
 }
 
 function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
-  return jsonAnswer(c, { error: 'invalid_request', error_description: problem }, 421)
+  return jsonResponse(c, { error: 'invalid_request', error_description: problem }, 421)
 }
 
 function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Response> {
@@ -65,8 +65,8 @@ function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Res
   if (found.kind === 'unavailable') {
     if (!isToken) return showError(c, 503, 'The service cannot reach its data right now. Try again in a moment.')
     const description = 'the database is not available; nothing has changed'
-    return jsonAnswer(c, { error: 'temporarily_unavailable', error_description: description }, 503)
+    return jsonResponse(c, { error: 'temporarily_unavailable', error_description: description }, 503)
   }
   if (!isToken) return showError(c, 500, `Something unexpected happened. Error id: ${found.id}`)
-  return jsonAnswer(c, { error: 'server_error', error_description: `unexpected error ${found.id}` }, 500)
+  return jsonResponse(c, { error: 'server_error', error_description: `unexpected error ${found.id}` }, 500)
 }

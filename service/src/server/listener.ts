@@ -2,12 +2,12 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { HttpEnvironment, NodeBindings } from '../http/environment.ts'
-import { loseOnSocket, takenCareOf } from '../http/lost-response.ts'
+import { alreadySent, loseOnSocket } from '../http/lost-response.ts'
 import { limits } from '../limits.ts'
 import type { ConnectionLimits } from './connections.ts'
 import { watchConnections } from './connections.ts'
 import type { ServedApp } from './served-app.ts'
-import { startingAnswer } from './starting.ts'
+import { startingResponse } from './starting.ts'
 
 /** Loopback only: the demo accounts of this service are for this machine (S-082). */
 const hostname = '127.0.0.1'
@@ -74,8 +74,8 @@ export function listen(
   }) as Server
   const connections = watchConnections(server, most)
   async function answer(request: Request, env: NodeEnvironment): Promise<Response> {
-    if ((await connections.turn(env.outgoing)) === 'gone') return takenCareOf()
-    if (app === undefined) return startingAnswer(origin)
+    if ((await connections.turn(env.outgoing)) === 'gone') return alreadySent()
+    if (app === undefined) return startingResponse(origin)
     const answered = await app.fetch(request, env)
     return env.loss === undefined ? answered : loseOnSocket(answered, env.loss, env.outgoing)
   }

@@ -5,7 +5,7 @@ const retryAfterSeconds = 1
 const problem = 'the service is starting'
 
 /** What a port answers before its app is ready: 503 in the form of its host. */
-export function startingAnswer(origin: 'auth' | 'base'): Response {
+export function startingResponse(origin: 'auth' | 'base'): Response {
   const onAuth = { error: 'temporarily_unavailable', error_description: problem }
   const body = origin === 'auth' ? onAuth : failed('service_unavailable', problem)
   const headers = {

@@ -10,8 +10,8 @@ export interface AdmittedSignIn extends Admitted {
 }
 
 /**
- * Lets a sign-in go, or says when to come again (S-021, A-71). A browser that signed in to the account before is counted by
- * itself. Everybody else is counted by address, where addresses can be told apart, by account and address, and by account.
+ * Admits a sign-in attempt, or returns how long to wait (S-021, A-71). A browser that signed in to the account before
+ * counts by itself. Any other browser counts by address if addresses are known, by account and address, and by account.
  */
 export async function admitSignIn(c: Context<HttpEnvironment>, email: string): Promise<AdmittedSignIn | TooSoon> {
   const { throttles } = c.get('service')
@@ -26,7 +26,7 @@ export async function admitSignIn(c: Context<HttpEnvironment>, email: string): P
   return admitBy([...all, ...counted], 'stranger')
 }
 
-/** Always in this order, so that no two attempts wait for each other. */
+/** Keeps the order of the throttles, because two attempts in different orders could wait for each other. */
 async function admitBy(gates: [Throttle, string][], lane: AttemptPlace['lane']): Promise<AdmittedSignIn | TooSoon> {
   const passed: Admitted[] = []
   for (const [throttle, key] of gates) {

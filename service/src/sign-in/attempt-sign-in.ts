@@ -7,22 +7,22 @@ import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail, savePasswordHash } from '../store/tables/people.ts'
 import { admitSignIn } from './admit-sign-in.ts'
 
-/** What came of an email address and a password; written to the journal already. */
+/** The result of comparing an email address and a password. It is in the journal already. */
 export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
 
 // A-64.
-const longestPassword = 1_024
+const maxPasswordCharacters = 1_024
 const secondMs = 1_000
 
-/** One attempt, as far as failures before it allow (S-021). */
+/** Compares an email address and a password, unless earlier failures require a wait (S-021). */
 export async function attemptSignIn(
   c: Context<HttpEnvironment>,
   presented: { email: string; password: string },
 ): Promise<Attempt> {
   const email = presented.email.trim().toLowerCase()
-  if (presented.password.length > longestPassword) return { kind: 'too_long' }
+  if (presented.password.length > maxPasswordCharacters) return { kind: 'too_long' }
   const { journal } = c.get('service')
   const admission = await admitSignIn(c, email)
   if (admission.kind === 'wait') return admission
@@ -43,16 +43,16 @@ export async function attemptSignIn(
   }
 }
 
-/** Status and words of a refusal: the same for an unknown person and a wrong password (S-020). */
+/** Returns status and text of a refusal: the same for an unknown account and a wrong password (S-020). */
 export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { status: 403 | 429 | 503; problem: string } {
   if (refused.kind === 'refused') {
-    return { status: 403, problem: 'The email address or the password is not right.' }
+    return { status: 403, problem: 'The email address or the password is wrong. Try again.' }
   }
   const seconds = Math.ceil(refused.retryAfterMs / secondMs)
   c.header('Retry-After', String(seconds))
-  const advice = `Wait ${waitText(seconds)}.`
-  if (refused.kind === 'busy') return { status: 503, problem: `Too many people are signing in. ${advice}` }
-  return { status: 429, problem: `Too many attempts. ${advice}` }
+  const advice = `Wait ${waitText(seconds)}, then try again.`
+  if (refused.kind === 'busy') return { status: 503, problem: `Too many users are signing in at the moment. ${advice}` }
+  return { status: 429, problem: `Too many failed attempts. ${advice}` }
 }
 
 function waitText(seconds: number): string {

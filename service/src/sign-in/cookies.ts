@@ -4,10 +4,10 @@ import { randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 
 /**
- * `browser` ties an authorization request to the browser that began it; `session` says who is signed in;
- * `device` says which accounts this browser signed in to before (A-73). All are Lax,
- * because the authorize request arrives from another site. On plain http a browser drops `Secure` cookies and refuses
- * the `__Host-` prefix, so there the name carries the port: cookies do not distinguish ports, services do (A-01).
+ * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device`
+ * lists the accounts that this browser signed in to before (A-73). All are `SameSite=Lax`, because the authorize request
+ * comes from another site. On plain http a browser drops `Secure` cookies and refuses the `__Host-` prefix, so there the
+ * name has the port, because cookies are not scoped by port (A-01).
  */
 type CookieKind = 'browser' | 'session' | 'device'
 
@@ -15,11 +15,11 @@ const secretPattern = /^[A-Za-z0-9_-]{43}$/
 const shapes: Record<CookieKind, { value: RegExp; maxAge?: number }> = {
   browser: { value: secretPattern },
   session: { value: secretPattern },
-  // Longer than people stay away; browsers cap it at 400 days.
+  // 400 days, the longest life that browsers allow.
   device: { value: /^[A-Za-z0-9_-]{43}(?:\.[A-Za-z0-9_-]{43}){1,5}$/, maxAge: 400 * 24 * 60 * 60 },
 }
 
-/** Reads one; of two with one name none counts, because a page on another port of this host can plant one beside ours. */
+/** Reads a cookie. Of two with one name none counts, because a service on another port of this host can plant one (session fixation). */
 export function readCookie(c: Context<HttpEnvironment>, kind: CookieKind): string | undefined {
   const start = `${cookieName(c, kind)}=`
   const named = (c.req.header('cookie') ?? '').split(';').filter((pair) => pair.trimStart().startsWith(start))
@@ -38,7 +38,7 @@ export function dropCookie(c: Context<HttpEnvironment>, kind: CookieKind): void 
   setCookie(c, cookieName(c, kind), '', { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), maxAge: 0 })
 }
 
-/** The browser's own value, made at its first visit. */
+/** Returns the value of the `browser` cookie, which is made at the first visit. */
 export function ensureBrowser(c: Context<HttpEnvironment>): string {
   const known = readCookie(c, 'browser')
   if (known !== undefined) return known

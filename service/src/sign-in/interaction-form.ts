@@ -1,27 +1,41 @@
 import type { Context } from 'hono'
-import { hasMediaType, parseForm, readText } from '../http/body.ts'
+import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { isOwnForm } from '../http/host-guard.ts'
+import { ownOrigins } from '../http/host-guard.ts'
 import { showError } from '../ui/error.tsx'
 
-/** A field of a form, when it was sent and is not empty. */
+/** Returns the value of a form field, or undefined if it was not sent or is empty. */
 export type FormField = (name: string) => string | undefined
 
 // A-54.
-const usualBytes = 16 * 1_024
+const usualMaxBytes = 16 * 1_024
 
-/** Reads a form that one of our own pages posted; the answer to anything else is a page. */
+const notOwn = 'This form was not sent from a page of this service.'
+const notForm = 'This URL accepts only form submissions (application/x-www-form-urlencoded).'
+const tooLarge = 'The form is too large. Go back and shorten what you entered.'
+const unreadable = 'The form data could not be read. Go back, reload the page and submit it again.'
+
+/** Reads a form that a page of this service posted. Anything else gets an error page (CSRF protection, S-024). */
 export async function readInteractionForm(
   c: Context<HttpEnvironment>,
-  mostBytes: number = usualBytes,
+  maxBytes: number = usualMaxBytes,
 ): Promise<FormField | Response> {
-  const { config } = c.get('service')
-  if (!isOwnForm(c, config.authUrl)) return showError(c, 403, 'This form was not sent from a page of this service.')
-  if (!hasMediaType(c.req.raw.headers, 'application/x-www-form-urlencoded')) {
-    return showError(c, 415, 'This address takes a form.')
-  }
-  const body = await readText(c.req.raw, mostBytes)
-  if (body.kind === 'too_large') return showError(c, 413, 'The form is too large.')
+  if (!isSameOrigin(c)) return showError(c, 403, notOwn)
+  if (!hasMediaType(c.req.raw.headers, 'application/x-www-form-urlencoded')) return showError(c, 415, notForm)
+  const body = await readAtMost(c.req.raw, maxBytes)
+  if (body.kind === 'too_large') return showError(c, 413, tooLarge)
   const form = body.kind === 'text' ? parseForm(body.text) : undefined
-  return form?.kind === 'fields' ? form.get : showError(c, 400, 'The form is damaged.')
+  return form?.kind === 'fields' ? form.get : showError(c, 400, unreadable)
+}
+
+/**
+ * Whether the browser says that a page of this origin posted the form. Pages of this service send no referrer, so their
+ * forms have `Origin: null`. A sandboxed frame has that too, and Sec-Fetch-Site tells the two apart. The form's token,
+ * which no other origin can read, is checked as well.
+ */
+function isSameOrigin(c: Context<HttpEnvironment>): boolean {
+  const site = c.req.header('sec-fetch-site') ?? 'same-origin'
+  const origin = c.req.header('origin') ?? 'null'
+  if (site !== 'same-origin' && site !== 'none') return false
+  return origin === 'null' || ownOrigins(c.get('service').config.authUrl).has(origin)
 }

@@ -11,7 +11,7 @@ export interface SignedIn {
   sessionHash: string
 }
 
-/** Who is signed in in this browser. A disabled person is not. */
+/** Returns the user who is signed in with this browser, unless the account is disabled. */
 export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedIn | undefined> {
   const { store, clock } = c.get('service')
   const cookie = readCookie(c, 'session')
@@ -21,7 +21,7 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   return person?.active ? { person, sessionHash } : undefined
 }
 
-/** Always a new session id, so that one planted or known before signing in is worth nothing after (S-022). */
+/** Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation, S-022). */
 export async function startSignedIn(c: Context<HttpEnvironment>, person: PersonRecord): Promise<SignedIn> {
   const { store, clock } = c.get('service')
   const previous = readCookie(c, 'session')

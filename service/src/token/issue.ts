@@ -56,7 +56,10 @@ export async function issuePair(
 }
 
 /** `minimal` is what the specification shows and nothing more (A-27). */
-export function tokenAnswer({ config, clock }: ServiceContext, issued: IssuedTokens): Record<string, string | number> {
+export function tokenResponseBody(
+  { config, clock }: ServiceContext,
+  issued: IssuedTokens,
+): Record<string, string | number> {
   const refresh = issued.refreshToken === undefined ? {} : { refresh_token: issued.refreshToken }
   if (config.tokenResponse === 'minimal') return { access_token: issued.accessToken, ...refresh }
   const expiresIn = Math.max(0, Math.round((issued.accessExpiresMs - clock.nowMs()) / 1_000))

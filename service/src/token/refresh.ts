@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../context.ts'
-import { hashToken, seal, unseal } from '../credentials/secrets.ts'
+import { decrypt, encrypt, hashToken } from '../credentials/secrets.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { findAccessToken } from '../store/tables/access-tokens.ts'
@@ -87,7 +87,7 @@ async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> 
     usedMs: service.clock.nowMs(),
     successorHash: hashToken(pair.refreshToken),
     // Only the holder of the old token can read the new pair (S-049).
-    successorEncrypted: seal(use.presented, JSON.stringify(pair)),
+    successorEncrypted: encrypt(use.presented, JSON.stringify(pair)),
   })
   return pair
 }
@@ -113,7 +113,7 @@ async function isInGrace({ clock, config }: ServiceContext, tx: Db, token: Refre
 
 /** The pair once more. An access token that has ended since gives way to a live one. */
 async function giveAgain(service: ServiceContext, use: Use): Promise<IssuedTokens> {
-  const pair = JSON.parse(unseal(use.presented, use.token.successorEncrypted ?? '')) as IssuedTokens
+  const pair = JSON.parse(decrypt(use.presented, use.token.successorEncrypted ?? '')) as IssuedTokens
   const live = await findAccessToken(use.tx, hashToken(pair.accessToken), service.clock.nowMs())
   return live === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
 }

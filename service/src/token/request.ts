@@ -1,4 +1,4 @@
-import { hasMediaType, parseForm, readText } from '../http/body.ts'
+import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
 import { parseJson } from '../http/json.ts'
 import { parseQuery } from '../http/query.ts'
 import { invalidRequest, OAuthError } from './oauth-error.ts'
@@ -13,7 +13,7 @@ export interface TokenRequest {
 
 //
 const mostBytes = 16 * 1_024
-const mostDepth = 8
+const maxDepth = 8
 //
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
@@ -23,7 +23,7 @@ export async function readTokenRequest(request: Request): Promise<TokenRequest> 
   const grantType = readGrantType(request)
   const mediaType = grantType === 'refresh_token' ? 'application/json' : 'application/x-www-form-urlencoded'
   if (!hasMediaType(request.headers, mediaType)) throw wrongType(mediaType)
-  const body = await readText(request, mostBytes)
+  const body = await readAtMost(request, mostBytes)
   if (body.kind === 'too_large') throw tooLarge()
   if (body.kind === 'not_utf8') throw invalidRequest('the body is not UTF-8')
   const fields = grantType === 'refresh_token' ? jsonFields(body.text) : formFields(body.text)
@@ -49,7 +49,7 @@ function formFields(text: string): TokenFields {
 }
 
 function jsonFields(text: string): TokenFields {
-  const json = parseJson(text, { mostDepth, repeatedMembers: 'refuse' })
+  const json = parseJson(text, { maxDepth, repeatedMembers: 'refuse' })
   if (json.kind === 'repeated') throw invalidRequest('a member is repeated')
   if (json.kind !== 'value') throw invalidRequest('the body is not JSON')
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {

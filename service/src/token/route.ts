@@ -2,9 +2,9 @@ import type { Context } from 'hono'
 import { isKnownOrigin } from '../http/cors.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { ownOrigins } from '../http/host-guard.ts'
-import { jsonAnswer } from '../http/json-response.ts'
+import { jsonResponse } from '../http/json-response.ts'
 import { authenticateClient } from './client-authentication.ts'
-import { tokenAnswer } from './issue.ts'
+import { tokenResponseBody } from './issue.ts'
 import { OAuthError } from './oauth-error.ts'
 import { exchangeCode } from './redeem-code.ts'
 import { refreshGrant } from './refresh.ts'
@@ -29,7 +29,7 @@ async function answer(c: Context<HttpEnvironment>): Promise<Response> {
   const client = await authenticateClient(c, fields)
   c.set('clientId', client.id)
   const issued = await (grantType === 'refresh_token' ? refreshGrant : exchangeCode)(service, { client, fields })
-  return jsonAnswer(c, tokenAnswer(service, issued))
+  return jsonResponse(c, tokenResponseBody(service, issued))
 }
 
 /** A page that is registered nowhere has no business here; a client off the web sends no Origin (S-083). */
@@ -42,7 +42,7 @@ async function refuseForeignOrigin(c: Context<HttpEnvironment>): Promise<void> {
 
 function refuse(c: Context<HttpEnvironment>, { error, status, headers, message }: OAuthError): Response {
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
-  return jsonAnswer(c, { error, error_description: message }, status)
+  return jsonResponse(c, { error, error_description: message }, status)
 }
 
 function notAllowed(): OAuthError {

@@ -36,7 +36,7 @@ function policyFor({ script, formsLead }: Page): string {
   ].join('; ')
 }
 
-/** Every page goes out with the same strict headers: no foreign script, no frame, no cache, no referrer (S-012). */
+/** Sends a page with headers that allow no script of others (XSS), no frame (clickjacking), no cache and no referrer (S-012). */
 export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise<Response> {
   c.header('Content-Security-Policy', policyFor(page))
   c.header('X-Frame-Options', 'DENY')

@@ -62,7 +62,7 @@ a { color: var(--accent) }
 [role=alert], [role=status] { padding: .6rem .75rem; border-left: 4px solid; background: var(--page); font-weight: 600 }
 [role=alert] { color: var(--bad) }
 [role=status] { color: var(--good) }
-/* Nobody approves with a click that was meant for what was here before. */
+/* Clickjacking by timing: a click that was meant for an earlier page must not approve. */
 .late { animation: late .5s }
 @keyframes late { from, 99% { pointer-events: none; interactivity: inert; opacity: .5 } }
 @media (max-width: 45rem) {

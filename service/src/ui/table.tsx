@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
 
 interface TableProps {
-  /** What the table holds, for whoever cannot see where it stands. */
+  /** Names the table for screen readers. */
   label: string
   columns: readonly string[]
   rows: readonly (readonly Child[])[]

@@ -36,7 +36,7 @@ export function SignInForm({ action, problem, children }: SignInFormProps): Html
   )
 }
 
-/** `username` is for a password manager, where the form asks for the password alone. */
+/** `username` helps a password manager if the form asks for the password alone. */
 export function PasswordField({ label = 'Password', username }: { label?: string; username?: string }): Html {
   return (
     <>
