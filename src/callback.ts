@@ -1,14 +1,12 @@
 import type { PendingLogin } from './authorize.ts'
 import { checkOptions, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
-import { type Grant, sealGrant } from './grant.ts'
+import { createGrant, type Grant } from './grant.ts'
 import { attempt } from './internal/attempt.ts'
 import { systemClock } from './internal/clock.ts'
+import { maxCodeLength, maxErrorLength, maxErrorTextLength, maxLoginMs } from './internal/limits.ts'
 import { present } from './internal/present.ts'
 import { isTemporary, remedyFor } from './refusals.ts'
-
-/** How long a login may take, from `startLogin` to the callback. */
-export const pendingLifeMs = 600_000
 
 const protocolNames = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'] as const
 type Parameters = Partial<Record<(typeof protocolNames)[number], string>>
@@ -22,9 +20,9 @@ export interface ReadCallbackOptions {
 const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
 
 /**
- * Checks the redirect back against its PendingLogin and returns the Grant to exchange; touches neither network nor storage.
- * A relative URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`,
- * `state_mismatch`, `issuer_mismatch`, `login_denied` or `login_failed`. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
+ * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A relative
+ * URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
+ * `issuer_mismatch`, `login_denied` or `login_failed`. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
  */
 export function readCallback(
   pending: PendingLogin | null | undefined,
@@ -33,25 +31,32 @@ export function readCallback(
 ): Grant {
   checkOptions('readCallback', options, optionKinds)
   const { nowMs = systemClock.wallMs() } = options
-  if (!isPendingLogin(pending))
-    throw new AgentAuthError(
-      'flow_not_found',
-      'No login was started here, or its record is gone. Start the login again.',
-    )
+  if (!isPendingLogin(pending)) throw loginNotFound()
   const parameters = protocolParameters(pending, url)
   if (parameters.state !== pending.state)
-    throw new AgentAuthError('state_mismatch', 'This callback does not belong to the login. Nothing was changed.')
+    throw new AgentAuthError('state_mismatch', 'This callback belongs to another login. Ignore it.')
   checkIssuer(pending, parameters.iss)
-  if (nowMs - pending.createdAtMs > pendingLifeMs)
-    throw new AgentAuthError('flow_expired', 'The login took more than ten minutes. Start the login again.')
-  if (parameters.code && parameters.error) malformed('holds both a code and an error')
+  if (nowMs - pending.createdAtMs > maxLoginMs)
+    throw new AgentAuthError(
+      'flow_expired',
+      `The login took more than ${maxLoginMs / 60_000} minutes. Start the login again.`,
+    )
+  if (parameters.code && parameters.error) malformed('has both a code and an error')
   if (parameters.error) throw refusal(pending, parameters)
   const { code } = parameters
-  if (!code || code.length > 4096) malformed('holds no usable code')
-  return sealGrant({ pending, code })
+  if (!code || code.length > maxCodeLength) malformed('has no usable code')
+  return createGrant({ pending, code })
 }
 
-/** Looks closely, since a storage may give back anything. */
+/** Returns the error for a callback without a record of its login. */
+export function loginNotFound(): AgentAuthError {
+  return new AgentAuthError(
+    'flow_not_found',
+    'No login was started here, or its record is gone. Start the login again.',
+  )
+}
+
+/** Checks each member, because a storage can return any value. */
 function isPendingLogin(value: PendingLogin | null | undefined): value is PendingLogin {
   const { v, createdAtMs, ...texts } = value ?? ({} as Partial<PendingLogin>)
   const { state, codeVerifier, clientId, redirectUri = '', tokenEndpoint, issuer = 'any' } = texts
@@ -64,7 +69,7 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): P
   const actual = attempt(() => new URL(url, expected))
   if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
     malformed('is not at the redirect URI')
-  if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('carries its answer in the fragment')
+  if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('has its parameters in the fragment')
   const parameters: Parameters = {}
   for (const name of protocolNames) {
     const values = [...actual.searchParams].filter(([key]) => key === name || key.startsWith(`${name}[`))
@@ -76,29 +81,30 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): P
 
 function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | undefined): void {
   if (issuer !== undefined && iss !== issuer && (iss !== undefined || issuerParameter === 'required'))
-    throw new AgentAuthError('issuer_mismatch', 'The callback does not come from the configured issuer.')
+    throw new AgentAuthError('issuer_mismatch', 'The callback is not from the configured issuer. Check issuer.')
 }
-
-const unregistered = ' with a code that is not registered, see details.error. Start the login again.'
 
 function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthError {
   const { error = '', error_description: description, error_uri: uri } = parameters
-  const details = present<AgentAuthErrorDetails>({
-    error: printable(error, 64),
-    errorDescription: description && printable(description, 512),
-    errorUri: uri && /^https?:/i.test(uri) ? printable(uri, 512) : undefined,
-    returnTo,
-  })
-  const code = error === 'access_denied' ? 'login_denied' : 'login_failed'
-  const retryable = isTemporary(error)
   const remedy = remedyFor(error)
-  const why = remedy ? `: ${error}. ${remedy}` : unregistered
-  return new AgentAuthError(code, `The service refused the login${why}`, { retryable, details })
+  return new AgentAuthError(
+    error === 'access_denied' ? 'login_denied' : 'login_failed',
+    `The service refused the login: ${remedy ? `${error}. ${remedy}` : 'see details.error. Start the login again.'}`,
+    {
+      retryable: isTemporary(error),
+      details: present<AgentAuthErrorDetails>({
+        error: printable(error, maxErrorLength),
+        errorDescription: description && printable(description, maxErrorTextLength),
+        errorUri: uri && /^https?:/i.test(uri) ? printable(uri, maxErrorTextLength) : undefined,
+        returnTo,
+      }),
+    },
+  )
 }
 
-/** Keeps the characters RFC 6749 section 4.1.2.1 allows: no markup-breaking quotes, controls or direction marks. */
-function printable(text: string, length: number): string {
-  return text.slice(0, length).replace(/[^ !#-[\]-~]/g, '')
+/** Keeps the characters of RFC 6749 section 4.1.2.1: no quotes, controls or direction marks. */
+function printable(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).replace(/[^ !#-[\]-~]/g, '')
 }
 
 function malformed(what: string): never {

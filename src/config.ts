@@ -4,44 +4,45 @@ import { checkOptions, clockKind, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
+import { defaultTimeoutMs, maxTimeoutMs, minTimeoutMs } from './internal/limits.ts'
 
 /** The options of `createAuthConfig`. */
 export interface AuthConfigOptions {
-  /** Authorization host, `{auth_url}` of the specification. https, or http on loopback. A path prefix is kept. */
+  /** Origin of the authorization server, `{auth_url}` of the specification. https, or http on loopback. A path prefix is kept. */
   authUrl: string
-  /** API host, `{base_url}` of the specification. Same rules as `authUrl`. */
+  /** Origin of the API, `{base_url}` of the specification, by the rules of `authUrl`. */
   baseUrl: string
   /** The `client_id` of the registration. Printable ASCII. */
   clientId: string
-  /** Only for confidential clients; refused where there is a browser. */
+  /** The secret of a confidential client. A browser rejects it, because it cannot keep a secret. */
   clientSecret?: string | undefined
-  /** How HTTP Basic carries id and secret: `form` escapes as RFC 6749 section 2.3.1 says, `raw` sends them as they are. Default `form`. */
+  /** Sets how HTTP Basic encodes id and secret: `form` as RFC 6749 section 2.3.1 says, `raw` not at all. Default: `form`. */
   basicEncoding?: 'form' | 'raw' | undefined
-  /** One of the registered redirect URIs, sent byte for byte. */
+  /** A registered redirect URI, sent byte for byte. */
   redirectUri: string
-  /** Default `api.access`. */
+  /** Scope names, separated by one space. Default: `api.access`. */
   scope?: string | undefined
-  /** `service` speaks the Agent Management Service's token dialect, `standard` plain RFC 6749. Default `service`. */
+  /** Sets the form of token requests: as the Agent Management Service or as RFC 6749 wants them. Default: `service`. */
   dialect?: 'service' | 'standard' | undefined
-  /** Default `{authUrl}/auth/v1/authorize`. */
+  /** URL to which the browser goes to sign in. Default: `{authUrl}/auth/v1/authorize`. */
   authorizationEndpoint?: string | undefined
-  /** Default `{authUrl}/auth/v1/token`. */
+  /** URL for codes and refresh tokens. Default: `{authUrl}/auth/v1/token`. */
   tokenEndpoint?: string | undefined
-  /** When set, an `iss` in the callback must equal it (RFC 9207). */
+  /** If set, `iss` of a callback must equal it. RFC 9207. */
   issuer?: string | undefined
-  /** Whether the callback must carry `iss`. Default `optional`; needs `issuer`. */
+  /** Sets whether a callback must have `iss`. `required` needs `issuer`. Default: `optional`. */
   issuerParameter?: 'optional' | 'required' | undefined
-  /** Default: the platform's `fetch`, looked up at each call. */
+  /** Sends every request of the library. Default: the platform's `fetch`, looked up at each call. */
   fetch?: typeof fetch | undefined
-  /** Deadline of one token request, headers and body together. Milliseconds, 1,000 to 60,000; default 10,000. */
+  /** Time limit of one token request with its response, in milliseconds, 1,000 to 60,000. Default: 10,000. */
   timeoutMs?: number | undefined
-  /** Where the library reads time. Default: the clocks of the platform. */
+  /** The clocks of the library. Default: those of the platform. */
   clock?: Clock | undefined
-  /** Receives structured events without any secret. What it throws is ignored. */
+  /** Receives events without secrets. Its errors are ignored. */
   onEvent?: ((event: AuthEvent) => void) | undefined
 }
 
-/** A checked, frozen configuration. The client secret lives only in the closure of `authorization`. */
+/** A checked, frozen configuration. The client secret is only in the closure of `authorization`. */
 export interface AuthConfig {
   /** The option, without a slash at its end. */
   readonly authUrl: string
@@ -65,15 +66,15 @@ export interface AuthConfig {
   readonly issuer: string | undefined
   /** The option, or its default. */
   readonly issuerParameter: 'optional' | 'required'
-  /** The option, or its default. Milliseconds. */
+  /** The option, or its default, in milliseconds. */
   readonly timeoutMs: number
   /** The option, or the clocks of the platform. */
   readonly clock: Clock
-  /** What a confidential client proves itself with; a public one names itself in the body. Specification section 5.2. */
+  /** Returns the `Authorization` header of a confidential client, and undefined for a public one. Specification section 5.2. */
   authorization(): string | undefined
-  /** Calls the `fetch` of the options, or the platform’s. */
+  /** Calls the `fetch` of the options, or that of the platform. */
   fetch(input: string, init: RequestInit): Promise<Response>
-  /** Calls `onEvent` of the options and ignores what it throws. */
+  /** Calls `onEvent` of the options and ignores its errors. */
   emit(event: AuthEvent): void
 }
 
@@ -97,7 +98,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
 }
 
 /**
- * Checks the options, fills in the defaults and freezes the result; later changes to the options have no effect.
+ * Checks the options, sets the defaults and freezes the result. Later changes of the options have no effect.
  * Throws `config_invalid`. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
@@ -105,15 +106,20 @@ export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   return configFrom(options)
 }
 
-/** Throws `config_invalid` for what `createAuthConfig` did not return, such as its options. */
+/** Throws `config_invalid` for a value that `createAuthConfig` did not return, such as its options. */
 export function checkConfig(caller: string, config: AuthConfig): void {
   if (typeof config?.emit !== 'function') invalid(`${caller} needs the config that createAuthConfig returns`)
 }
 
-/** What `createAuthConfig` returns, for callers that have checked the names and kinds of the options along with their own. */
+/** Creates a config for callers that have checked the names and kinds of these options together with their own. */
 export function configFrom(options: AuthConfigOptions): AuthConfig {
   const { clientId, clientSecret, basicEncoding = 'form', issuer, fetch: injected, onEvent } = options
-  const { dialect = 'service', issuerParameter = 'optional', scope = 'api.access', timeoutMs = 10_000 } = options
+  const {
+    dialect = 'service',
+    issuerParameter = 'optional',
+    scope = 'api.access',
+    timeoutMs = defaultTimeoutMs,
+  } = options
   const authUrl = checkServiceUrl('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
   checkValues({ ...options, issuerParameter, scope, timeoutMs })
@@ -133,13 +139,13 @@ export function configFrom(options: AuthConfigOptions): AuthConfig {
     clock: options.clock ?? systemClock,
     authorization: () =>
       clientSecret === undefined ? undefined : basicCredentials(clientId, clientSecret, basicEncoding),
-    // Called bare: some platforms refuse a fetch with another receiver.
+    // Called without a receiver, because some platforms reject a fetch with another one than the global object.
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {
       try {
         Promise.resolve(onEvent?.(event) as unknown).catch(() => {})
       } catch {
-        // A listener must not be able to end a session.
+        // An error in a listener must not end a session.
       }
     },
   })
@@ -148,14 +154,15 @@ export function configFrom(options: AuthConfigOptions): AuthConfig {
 type Checked = AuthConfigOptions & { scope: string; timeoutMs: number }
 
 function checkValues({ clientId, clientSecret, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
-  // Printable ASCII, and for a scope without quote and backslash.
+  // Printable ASCII, and in a scope no quote and no backslash.
   if (!/^[ -~]+$/.test(clientId || '\n')) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
   if (!/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) invalid('scope must be space-separated tokens')
-  if (!(timeoutMs >= 1_000 && timeoutMs <= 60_000)) invalid('timeoutMs must be 1,000 to 60,000')
+  if (!(timeoutMs >= minTimeoutMs && timeoutMs <= maxTimeoutMs))
+    invalid(`timeoutMs must be ${minTimeoutMs} to ${maxTimeoutMs}`)
   if (issuer === '' || (issuer === undefined && issuerParameter === 'required'))
-    invalid('issuer must be text, and there for issuerParameter: required')
+    invalid('issuer must not be empty, and issuerParameter: required needs it')
   if (clientSecret === undefined) return
-  if (!clientSecret) invalid('clientSecret is empty. Set it, or leave it out')
+  if (!clientSecret) invalid('clientSecret is empty. Set it or remove it')
   if ('document' in globalThis || 'importScripts' in globalThis)
-    invalid('a browser cannot keep a clientSecret: use a public client or a backend')
+    invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
 }

@@ -1,6 +1,6 @@
 import { present } from './internal/present.ts'
 
-/** Every way a call can fail. The code is the contract; messages may improve. docs/errors.md has a paragraph for each. */
+/** The codes of all failures. Branch on them, because messages can change. docs/errors.md has a section for each. */
 export type AgentAuthErrorCode =
   | 'config_invalid'
   | 'insecure_context'
@@ -35,43 +35,43 @@ export type AgentAuthErrorCode =
   | 'validation_failed'
   | 'request_failed'
 
-/** What a server or callback said, in members that were checked and capped; never a token, code, secret or body. */
+/** Checked and capped members of a response or callback. They never hold a token, code, secret or body. */
 export interface AgentAuthErrorDetails {
   /** The `error` code of RFC 6749 sections 4.1.2.1 and 5.2, as sent. */
   readonly error?: string
-  /** Hostile text: show it as text only. At most 512 characters. */
+  /** Text of the service, at most 512 characters. Show it as text, never as HTML. */
   readonly errorDescription?: string
   /** An http or https URL about the error. At most 512 characters. */
   readonly errorUri?: string
-  /** Where the person wanted to go when the login started. */
+  /** The return URL of the login. */
   readonly returnTo?: string
   /** The class of the outcome at the token endpoint. */
   readonly outcome?: 'not_sent' | 'busy' | 'ambiguous' | 'terminal' | 'config' | 'foreign'
-  /** How long the server asks to wait, in milliseconds. */
+  /** The delay that the service asked for in `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number
 }
 
 /** The members of an error besides its code and message. */
 export interface AgentAuthErrorOptions {
-  /** Default `false`. */
+  /** Sets whether the same call may succeed later. Default: `false`. */
   readonly retryable?: boolean | undefined
   /** The HTTP status of the token endpoint. */
   readonly status?: number | undefined
-  /** What the server or the callback said. */
+  /** The members of the response or the callback. */
   readonly details?: AgentAuthErrorDetails | undefined
 }
 
 const marker: unique symbol = Symbol.for('agent-auth.error') as never
 
-/** The one error class of this library: `code` says what happened, `retryable` whether the same call may succeed later. */
+/** The one error class of this library. Branch on `code`. */
 export class AgentAuthError extends Error {
-  /** What happened. Branch on this. */
+  /** The kind of failure. */
   declare readonly code: AgentAuthErrorCode
   /** Whether the same call may succeed later. */
   declare readonly retryable: boolean
-  /** The HTTP status of the token endpoint, where one was received. */
+  /** The HTTP status of the token endpoint, if there was a response. */
   declare readonly status?: number
-  /** What the server or the callback said. */
+  /** The members of the response or the callback. */
   declare readonly details?: AgentAuthErrorDetails
 
   constructor(
@@ -81,12 +81,12 @@ export class AgentAuthError extends Error {
   ) {
     super(message)
     Object.assign(this, present({ code, retryable, status, details }))
-    // Not enumerable: printing an error shows what a person needs, nothing of the mechanism.
+    // Not enumerable, so that a printed error shows only what helps.
     Object.defineProperties(this, { name: { value: 'AgentAuthError' }, [marker]: { value: true } })
   }
 }
 
-/** Tells whether a value is an error of this library, also when it comes from another copy of it or another realm. */
+/** Tells whether a value is an error of this library, also if it comes from another copy of it or another realm. */
 export function isAgentAuthError(value: unknown): value is AgentAuthError {
   return typeof value === 'object' && value !== null && marker in value
 }

@@ -1,18 +1,19 @@
 import { checkOptions, signalKind } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { type Grant, type GrantContent, openGrant } from './grant.ts'
+import { type Grant, type GrantContent, grantContent } from './grant.ts'
 import { backoffMs } from './internal/backoff.ts'
+import { maxExchangeSends } from './internal/limits.ts'
 import { abortable, sleep } from './internal/timeouts.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
- * Exchanges a Grant for Tokens by form post. A code is sent at most once: repeated calls share one result, and only what
- * provably never left is tried again. Rejects with `state_mismatch` for a Grant that `readCallback` did not make,
- * `issuer_mismatch` for one of another configuration, `exchange_interrupted`, `grant_rejected`, `client_rejected`,
- * `config_invalid`, `response_too_large`, `temporarily_unavailable` or `aborted`; `signal`
- * ends only this wait. Specification section 5.2, RFC 6749 section 4.1.3.
+ * Exchanges a Grant for Tokens. A code is sent at most once: repeated calls share one result, and only a request that provably
+ * was not sent is tried again. `signal` ends only this wait. Rejects with `state_mismatch` for a Grant that `readCallback` did
+ * not create, `issuer_mismatch` for one of another configuration, `exchange_interrupted`, `grant_rejected`,
+ * `client_rejected`, `config_invalid`, `response_too_large`, `temporarily_unavailable` or `aborted`. Specification
+ * section 5.2, RFC 6749 section 4.1.3.
  */
 export async function exchangeCode(
   config: AuthConfig,
@@ -21,18 +22,25 @@ export async function exchangeCode(
 ): Promise<Tokens> {
   checkConfig('exchangeCode', config)
   checkOptions('exchangeCode', options, { signal: signalKind })
-  const content = openGrant(grant)
-  if (!content) throw new AgentAuthError('state_mismatch', 'Not a Grant of readCallback: its state was never checked.')
+  const content = grantContent(grant)
+  if (!content)
+    throw new AgentAuthError(
+      'state_mismatch',
+      'This is no Grant. Call readCallback first, because it checks the state.',
+    )
   const { pending } = content
   if (pending.tokenEndpoint !== config.tokenEndpoint || pending.clientId !== config.clientId)
-    throw new AgentAuthError('issuer_mismatch', 'This Grant belongs to another configuration. Nothing was sent.')
+    throw new AgentAuthError(
+      'issuer_mismatch',
+      'The Grant is of another clientId or tokenEndpoint. Use the config of startLogin. The code was not sent.',
+    )
   content.exchange ??= exchange(config, content)
   return abortable(content.exchange, options.signal)
 }
 
 async function exchange(config: AuthConfig, content: GrantContent): Promise<Tokens> {
   const { code, pending } = content
-  for (let attempt = 1; ; attempt++) {
+  for (let sends = 1; ; sends++) {
     try {
       return await requestTokens(config, {
         grant: 'authorization_code',
@@ -40,12 +48,12 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
       })
     } catch (error) {
       if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
-      if (attempt === 3) {
-        // Nothing left this machine, so the same Grant may be exchanged later.
+      if (sends === maxExchangeSends) {
+        // The code was not sent, so that the same Grant can be exchanged later.
         content.exchange = undefined
         throw error
       }
-      await sleep(backoffMs(attempt))
+      await sleep(backoffMs(sends))
     }
   }
 }

@@ -5,29 +5,30 @@ import type { Tokens } from './tokens.ts'
 
 declare const brand: unique symbol
 
-/** A code whose callback was checked: only `readCallback` makes one, only `exchangeCode` opens it. */
+/** A code whose callback was checked. Only `readCallback` creates one, and only `exchangeCode` reads it. */
 export interface Grant {
   readonly [brand]: true
-  /** Where the person wanted to go when the login started. */
+  /** The return URL of the login. */
   readonly returnTo?: string
 }
 
 export interface GrantContent {
   readonly pending: PendingLogin
   readonly code: string
-  /** The one exchange of this grant, shared by all who ask. */
+  /** The one exchange of this grant. All calls share it. */
   exchange?: Promise<Tokens> | undefined
 }
 
 const contents = new WeakMap<Grant, GrantContent>()
 
-export function sealGrant(content: GrantContent): Grant {
+export function createGrant(content: GrantContent): Grant {
   const { returnTo } = content.pending
   const grant = redacted(present<{ returnTo?: string }>({ returnTo }) as Grant, 'Grant')
   contents.set(grant, content)
   return grant
 }
 
-export function openGrant(grant: Grant): GrantContent | undefined {
+/** Returns the content of a Grant that `createGrant` made, and undefined for any other value. */
+export function grantContent(grant: Grant): GrantContent | undefined {
   return contents.get(grant)
 }

@@ -1,55 +1,56 @@
-import type { PendingLogin } from './authorize.ts'
-import { pendingLifeMs } from './callback.ts'
+import { isState, type PendingLogin } from './authorize.ts'
+import { loginNotFound } from './callback.ts'
 import { checkArgument, checkNames, clockKind, storageKind } from './config/options.ts'
-import { AgentAuthError, isAgentAuthError } from './errors.ts'
+import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from './errors.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
+import { maxLoginMs, maxPendingLogins, pendingLoginsTimeoutMs } from './internal/limits.ts'
 import { redacted } from './internal/redacted.ts'
 import { withDeadline } from './internal/timeouts.ts'
-import { inProcessLock } from './storage/lock.ts'
+import { withLock } from './storage/lock.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 
-const maxPending = 16
 const prefix = 'agent-auth:login'
-/** For the lock and the operations together. */
-const limitMs = 10_000
 
-/** Keeps the logins on their way, one record per state, apart from tokens. */
+/** Stores pending logins, one record per state, apart from tokens. */
 export interface PendingLogins {
-  /** Saves before the person is sent away; prunes to the newest sixteen of the last ten minutes. Rejects with `storage_failed`. */
+  /** Stores a login before the browser leaves. Keeps the newest sixteen of the last ten minutes. Rejects with `storage_failed`. */
   save(pending: PendingLogin): Promise<void>
   /**
-   * Returns the login a callback belongs to and forgets it, so that one state is used once. Rejects with
-   * `already_handled`, `flow_not_found` or `storage_failed`; what has no state of ours changes nothing.
+   * Returns the login of a callback and removes it, so that one state is used once. Rejects with `already_handled`,
+   * `flow_not_found` or `storage_failed`. A callback without a valid state changes nothing.
    */
   take(callback: string | URL): Promise<PendingLogin>
 }
 
-/** Of each login: its state, when it began, and whether its callback came. */
+/** The state of a login, its start, and whether its callback came. */
 type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
 
-/** Keeps logins in a storage that only this person's browser or session can read. Rows: ten minutes, sixteen at most. */
+/** The codes that pass as they are. The storage's own codes, such as `timeout`, become `storage_failed`. */
+const ownCodes: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found', 'storage_failed']
+
+/**
+ * Stores pending logins in a storage that only this user's browser or session can read. A config of `createAuthConfig` can be
+ * passed as the options. Throws `config_invalid`.
+ */
 export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
   checkArgument('storage', inner, storageKind)
-  // A config of createAuthConfig, which has a clock, will do as well.
   if (!('emit' in options)) checkNames('pendingLogins', options, ['clock'])
   const { clock = systemClock } = options
   checkArgument('clock', clock, clockKind)
-  const storage = typed(inner)
+  const storage = withTypedErrors(inner)
   const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
     const mistakes: unknown[] = []
     const bounded = (): Promise<T> =>
-      withDeadline(limitMs, task).catch((error) => {
+      withDeadline(pendingLoginsTimeoutMs, task).catch((error) => {
         if (!isAgentAuthError(error)) mistakes.push(error)
         throw error
       })
-    const locked = async (signal: AbortSignal): Promise<T> =>
-      inner.withLock?.(prefix, bounded, { signal }) ?? inProcessLock(inner, prefix, bounded, { signal })
     try {
-      return await withDeadline(limitMs, locked)
+      return await withDeadline(pendingLoginsTimeoutMs, async (signal) => withLock(inner, prefix, bounded, { signal }))
     } catch (error) {
-      // A mistake in the program passes as it is: no storage made it, so that it quotes none.
+      // A mistake in the program passes as it is. No storage made it, so that it quotes none.
       if (mistakes.includes(error)) throw error
-      throw isAgentAuthError(error) && /^(already|flow|storage)_/.test(error.code) ? error : storageFailed()
+      throw isAgentAuthError(error) && ownCodes.includes(error.code) ? error : storageFailed()
     }
   }
   return {
@@ -70,14 +71,14 @@ export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | un
         const taken: IndexEntry = [state, createdAtMs, 'taken']
         const others = index.filter(([known]) => known !== state)
         await writeIndex(storage, [taken, ...others], clock.wallMs())
-        // A damaged record is one that nothing fits.
+        // readCallback rejects a damaged record.
         return redacted(Object(parse(raw) ?? {}) as PendingLogin, 'PendingLogin')
       }),
   }
 }
 
-/** The same records; what an operation fails with becomes `storage_failed`. */
-function typed(inner: TokenStorage): TokenStorage {
+/** Returns the same records. All errors of the storage become `storage_failed`. */
+function withTypedErrors(inner: TokenStorage): TokenStorage {
   const settled = async <T>(operation: () => T | Promise<T>): Promise<T> => {
     try {
       return await operation()
@@ -92,19 +93,19 @@ function typed(inner: TokenStorage): TokenStorage {
   }
 }
 
-function notFound(index: readonly IndexEntry[], state: string | null): AgentAuthError {
+function notFound(index: readonly IndexEntry[], state: string | undefined): AgentAuthError {
   return index.some(([known]) => known === state)
-    ? new AgentAuthError('already_handled', 'This callback was handled before. Go on with the session there is.')
-    : new AgentAuthError('flow_not_found', 'No login was started here, or its record is gone. Start the login again.')
+    ? new AgentAuthError('already_handled', 'This callback was handled before. Continue with the session.')
+    : loginNotFound()
 }
 
-function stateOf(callback: string | URL): string | null {
+function stateOf(callback: string | URL): string | undefined {
   try {
-    const state = new URL(callback, 'https://callback.invalid').searchParams.get('state')
-    // Nothing else can be ours, and a storage may read more into a key.
-    return state && /^[\w.~-]{22,512}$/.test(state) ? state : null
+    const state = new URL(callback, 'https://callback.invalid').searchParams.get('state') ?? ''
+    // Other text cannot be a state of this library, and a storage could give its characters a meaning.
+    return isState(state) ? state : undefined
   } catch {
-    return null
+    return undefined
   }
 }
 
@@ -117,7 +118,7 @@ async function writeIndex(storage: TokenStorage, entries: readonly IndexEntry[],
   const kept: IndexEntry[] = []
   for (const entry of entries) {
     const [state, createdAtMs, use] = entry
-    if (kept.length < maxPending && nowMs - createdAtMs <= pendingLifeMs) kept.push(entry)
+    if (kept.length < maxPendingLogins && nowMs - createdAtMs <= maxLoginMs) kept.push(entry)
     else if (use === 'pending') await storage.removeItem(itemKey(state))
   }
   await storage.setItem(prefix, JSON.stringify(kept))
@@ -136,11 +137,11 @@ function parse(raw: unknown): unknown {
   }
 }
 
-/** The storage's own error is dropped: it may quote the record. */
+/** Replaces the storage's own error, because that may quote the record. */
 function storageFailed(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',
-    'The storage for pending logins failed. The login was not started or finished.',
+    'The storage for pending logins failed. The login was not started or finished. Try again.',
     { retryable: true },
   )
 }

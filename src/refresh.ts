@@ -5,10 +5,10 @@ import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
- * Sends one refresh by JSON body and returns the new Tokens, which keep the refresh token and scope the answer leaves out.
- * Rejects with `login_required` when there is no refresh token, `grant_rejected`, `client_rejected`, `config_invalid`,
- * `response_invalid`, `response_too_large`, `temporarily_unavailable`, `timeout` or `aborted`. A session adds single
- * flight, replay and storage. Specification section 5.2, RFC 6749 section 6.
+ * Sends one refresh and returns the new Tokens. The refresh token and the scope stay if the response leaves them out. A session
+ * adds the sharing of one refresh, retries and storage. Rejects with `login_required` without a refresh token,
+ * `grant_rejected`, `client_rejected`, `config_invalid`, `response_invalid`, `response_too_large`,
+ * `temporarily_unavailable`, `timeout` or `aborted`. Specification section 5.2, RFC 6749 section 6.
  */
 export async function refreshTokens(
   config: AuthConfig,
@@ -20,7 +20,7 @@ export async function refreshTokens(
   checkArgument('tokens', tokens, { methods: ['accessToken'] })
   const { refreshToken } = tokens
   if (!refreshToken)
-    throw new AgentAuthError('login_required', 'There is no refresh token. The person must sign in again.')
+    throw new AgentAuthError('login_required', 'There is no refresh token. The user must sign in again.')
   return requestTokens(config, {
     grant: 'refresh_token',
     parameters: { refresh_token: refreshToken },

@@ -1,8 +1,8 @@
 const temporary = ['server_error', 'temporarily_unavailable']
 
 /**
- * The error codes that are registered for the authorize and token endpoints, and who has to do what. RFC 6749 sections
- * 4.1.2.1 and 5.2, OpenID Connect Core sections 3.1.2.6 and 6, RFC 8707, 9396 and 9470.
+ * The registered error codes of the authorize and token endpoints, with what to do. RFC 6749 sections 4.1.2.1 and 5.2, OpenID
+ * Connect Core sections 3.1.2.6 and 6, RFC 8707, 9396 and 9470.
  */
 const remedies: Readonly<Record<string, string>> = {
   [temporary.join(' ')]: 'The service has a problem. Try again later.',
@@ -20,12 +20,12 @@ const remedies: Readonly<Record<string, string>> = {
     'Developer: check params.',
 }
 
-/** Returns what has to be done about a registered code, and undefined for any other text, which could echo a secret. */
-export function remedyFor(error: unknown): string | undefined {
+/** Returns what to do about a registered code, and undefined for any other text, because that could echo a secret. */
+export function remedyFor(error: string | undefined): string | undefined {
   return Object.entries(remedies).find(([codes]) => codes.split(' ').includes(error as string))?.[1]
 }
 
-/** Tells whether a code says that the service may answer later. */
+/** Tells whether a code says that the service may succeed later. */
 export function isTemporary(error: string): boolean {
   return temporary.includes(error)
 }

@@ -9,7 +9,7 @@ import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
   readonly grant: GrantType
-  /** Those of this grant, in the order of the form; what every grant sends is added. */
+  /** The parameters of this grant, in the order of the form. Those of every grant are added. */
   readonly parameters: Readonly<Record<string, string>>
   readonly previous?: Tokens
   readonly signal?: AbortSignal | undefined
@@ -60,12 +60,12 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
   }
 }
 
-/** An absent scope is the one that was asked for. RFC 6749 section 5.1. */
+/** Tells whether a name is missing in the granted scope. An absent scope is the requested one. RFC 6749 section 5.1. */
 function isReduced(granted: string | undefined, asked: string): boolean {
   return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
 }
 
-/** The service's dialect: `grant_type` in the query only, a form for the code, JSON for the refresh token. */
+/** Builds the request. In the service's dialect `grant_type` is only in the query, and a refresh has a JSON body. */
 function wireRequest(
   { authorization: credentials, clientId, dialect, tokenEndpoint }: AuthConfig,
   { grant, parameters }: TokenRequest,

@@ -1,26 +1,25 @@
 import { attempt } from './internal/attempt.ts'
+import { maxLifetimeS, maxScopeLength, maxTokenLength } from './internal/limits.ts'
 import { present } from './internal/present.ts'
 import { redacted } from './internal/redacted.ts'
 
-/** What the token endpoint granted: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
+/** The content of a token response: plain and serialisable, redacted when printed in Node. Times are epoch milliseconds. */
 export interface Tokens {
-  /** What a bearer fetch sends. RFC 6750. */
+  /** The token of a bearer fetch. RFC 6750. */
   readonly accessToken: string
-  /** What a refresh sends. Absent if the service granted none. */
+  /** The token of a refresh. Absent if the service granted none. */
   readonly refreshToken?: string
-  /** Absent when the lifetime is unknown; then only a 401 tells. */
+  /** When the access token expires. Absent if its lifetime is unknown; then only a 401 says that it expired. */
   readonly expiresAtMs?: number
   /** When the token request was sent. */
   readonly obtainedAtMs: number
-  /** What was granted, if the service said so. */
+  /** The granted scope, if the service named it. */
   readonly scope?: string
 }
 
-const tenYearsS = 315_360_000
-
-/** Whether text can stand behind `Bearer ` in a header. RFC 6750 section 2.1, RFC 9110 section 5.5. */
+/** Tells whether a header can have this token after `Bearer `. RFC 6750 section 2.1, RFC 9110 section 5.5. */
 export function isTokenText(value: unknown): value is string {
-  return typeof value === 'string' && /^[!-~]{1,16384}$/.test(value)
+  return typeof value === 'string' && /^[!-~]+$/.test(value) && value.length <= maxTokenLength
 }
 
 /** Tells whether a token response holds an access token that is sent as `Bearer`. RFC 6749 sections 5.1 and 7.1. */
@@ -45,16 +44,16 @@ export function tokensFromResponse(
     refreshToken: text(refreshToken) ?? previous.refreshToken,
     expiresAtMs: lifeMs && obtainedAtMs + lifeMs,
     obtainedAtMs,
-    scope: text(scope, 16_384) ?? previous.scope,
+    scope: text(scope, maxScopeLength) ?? previous.scope,
   })
 }
 
-/** Makes a Tokens value without absent members. */
+/** Creates a Tokens value without absent members. */
 export function createTokens(members: { [K in keyof Tokens]: Tokens[K] | undefined }): Tokens {
   return redacted(present<Tokens>(members), 'Tokens')
 }
 
-/** The whole life of the access token in milliseconds, or undefined when unknown. */
+/** Returns the whole life of the access token in milliseconds, or undefined if it is unknown. */
 export function lifeOf({ expiresAtMs, obtainedAtMs }: Tokens): number | undefined {
   return expiresAtMs === undefined ? undefined : Math.max(0, expiresAtMs - obtainedAtMs)
 }
@@ -66,15 +65,15 @@ function text(value: unknown, maxLength = Number.POSITIVE_INFINITY): string | un
 function lifetimeMs(expiresIn: unknown): number | undefined {
   const numeric = typeof expiresIn === 'string' && /^\d+(\.\d+)?$/.test(expiresIn)
   const seconds = numeric ? Number(expiresIn) : expiresIn
-  return typeof seconds === 'number' && seconds > 0 && seconds <= tenYearsS ? Math.ceil(seconds * 1000) : undefined
+  return typeof seconds === 'number' && seconds > 0 && seconds <= maxLifetimeS ? Math.ceil(seconds * 1000) : undefined
 }
 
-/** For timing only, never for trust: the difference of the issuer's own stamps does not depend on our clock. */
+/** Returns the lifetime in a JWT, for timing and not for trust. The difference of the issuer's own stamps needs no clock. */
 function jwtLifetimeMs(accessToken: string, nowMs: number): number | undefined {
   return attempt(() => {
     const [, claims = '', ...rest] = accessToken.split('.')
     if (rest.length !== 1) return undefined
-    // Bytes read as Latin-1 are the same JSON as far as numbers go.
+    // Latin-1 is enough, because only numbers are read.
     const { exp, iat = nowMs / 1000 } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')))
     return lifetimeMs(exp - iat)
   })

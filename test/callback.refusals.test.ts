@@ -63,9 +63,7 @@ describe('refusals', () => {
   ])('C-024 a code that is not registered, %j, is not quoted in the message', async (error) => {
     const pending = await begin()
     const refused = await failure(() => readCallback(pending, callbackUrl(pending, { error }), at))
-    expect(refused.message).toBe(
-      'The service refused the login with a code that is not registered, see details.error. Start the login again.',
-    )
+    expect(refused.message).toBe('The service refused the login: see details.error. Start the login again.')
   })
 
   it('C-022 F020 a denial with a valid state is typed, with the place to go back to', async () => {

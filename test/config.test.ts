@@ -189,7 +189,7 @@ describe('other options', () => {
   )
 
   it('C-007 an empty clientSecret is called empty', async () => {
-    const message = 'Configuration: clientSecret is empty. Set it, or leave it out.'
+    const message = 'Configuration: clientSecret is empty. Set it or remove it.'
     expect(await failure(() => configWith({ clientSecret: '' }))).toMatchObject({ ...invalid, message })
   })
 

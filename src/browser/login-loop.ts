@@ -1,5 +1,5 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { within } from '../internal/timeouts.ts'
+import { withTimeout } from '../internal/timeouts.ts'
 import { storageFailed } from '../session/store.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 
@@ -26,7 +26,7 @@ export interface AutomaticLogin {
 export async function countAutomatic(storage: TokenStorage, login: AutomaticLogin): Promise<void> {
   // A click, a key or a touch of the last seconds: where the browser cannot tell, nothing is counted.
   if (globalThis.navigator?.userActivation?.isActive !== false) return
-  const counted = await within(limitMs, count(storage, login)).catch((error: unknown) => {
+  const counted = await withTimeout(limitMs, count(storage, login)).catch((error: unknown) => {
     throw isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
   })
   if (!counted)
@@ -53,7 +53,7 @@ export async function noteSuccess(storage: TokenStorage, nowMs: number): Promise
     const [logins] = await read(storage)
     if (logins) await storage.setItem(key, `${logins}+${nowMs}`)
   }
-  await within(limitMs, note())
+  await withTimeout(limitMs, note())
 }
 
 /** The logins counted, each with its time and page, and the time of the success after them. */

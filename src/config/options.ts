@@ -1,18 +1,19 @@
 import { invalid } from './invalid.ts'
 
-/** What an option must be: a `typeof`, an array, an object with certain methods, or one of some texts. */
+/** The kind of an option: a `typeof`, an array, an object with certain methods, or one of some texts. */
 export type OptionKind =
   | 'string'
   | 'number'
   | 'function'
+  | 'object'
   | 'list'
   | { readonly methods: readonly string[]; readonly example?: string }
   | { readonly oneOf: readonly string[] }
 
-/** A kind for each option: an option without one does not compile. */
+/** The kind of each option. An option without one does not compile. */
 export type OptionKinds<T> = { readonly [K in keyof T]-?: OptionKind }
 
-/** For a value whose parts are checked by other code, which names them. */
+/** The kind of a value whose parts other code checks and names. */
 export const checkedElsewhere: OptionKind = { methods: [] }
 
 export const clockKind: OptionKind = { methods: ['wallMs', 'monotonicMs'] }
@@ -25,8 +26,8 @@ export const storageKind: OptionKind = {
 }
 
 /**
- * Throws `config_invalid` for an option that is unknown or of another kind, and names it. `undefined` counts as absent, and
- * what else a value must be is for the caller to check.
+ * Throws `config_invalid` for an option that is unknown or of another kind, and names it. `undefined` counts as absent. The
+ * caller checks the values further.
  */
 export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>): void {
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
@@ -38,16 +39,17 @@ export function checkOptions<T extends object>(caller: string, options: T, kinds
 /** Throws `config_invalid` for an option of another name, unless it is undefined. */
 export function checkNames(caller: string, options: object, names: readonly string[]): void {
   for (const name of Object.keys(options))
-    if (!names.includes(name) && Reflect.get(options, name) !== undefined) refuseUnknown(caller, name, names)
+    if (!names.includes(name) && Reflect.get(options, name) !== undefined) rejectUnknown(caller, name, names)
 }
 
 /** Throws `config_invalid` for a value that is absent or of another kind. */
 export function checkArgument(name: string, value: unknown, kind: OptionKind): void {
   if (typeof kind === 'string') {
-    if (kind === 'list' ? !Array.isArray(value) : typeof value !== kind) invalid(`${name} must be a ${kind}`)
+    if (kind === 'list' ? !Array.isArray(value) : typeof value !== kind)
+      invalid(`${name} must be a${kind === 'object' ? 'n' : ''} ${kind}`)
   } else if ('oneOf' in kind) {
     if (!kind.oneOf.includes(value as string)) invalid(`${name} must be ${listed(kind.oneOf, 'or')}`)
-    // Looked for, not read: where a browser blocks storage, reading throws, and that is for the session to report.
+    // `in` does not read the members, because reading throws if a browser blocks storage, and the session reports that.
   } else if (!kind.methods.every((method) => method in Object(value))) {
     const example = kind.example ? `, such as ${kind.example}` : ''
     const hint = typeof value === 'function' ? '. Call the function that returns it' : example
@@ -55,14 +57,14 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
   }
 }
 
-function refuseUnknown(caller: string, name: string, names: readonly string[]): never {
-  // A longer name, or one with other characters, may be a value in the wrong place.
+function rejectUnknown(caller: string, name: string, names: readonly string[]): never {
+  // Another name could be a secret value in the wrong place.
   if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
   const meant = names.find((known) => isNear(name.toLowerCase(), known.toLowerCase(), 2))
   invalid(`${name} is not an option of ${caller}. ${meant ? `Use ${meant}` : 'Remove it'}`)
 }
 
-/** Whether so many insertions, removals and replacements of letters make one text of the other. */
+/** Tells whether at most so many insertions, removals and replacements of letters turn one text into the other. */
 function isNear(one: string, other: string, edits: number): boolean {
   const [rest, otherRest] = [one.slice(1), other.slice(1)]
   if (one === other) return true

@@ -2,12 +2,12 @@ import { attempt } from '../internal/attempt.ts'
 import { invalid } from './invalid.ts'
 
 /**
- * Returns the URL text unchanged when it is https, or http on loopback, without fragment, user info or (except for a
- * redirect URI) query; throws `config_invalid`, which does not quote the value.
+ * Returns the text unchanged if it is an https URL, or http on loopback, without fragment, user info and query. A redirect URI may
+ * have a query. Throws `config_invalid`, which does not quote the value.
  */
 export function checkServiceUrl(name: string, value: unknown): string {
   const text = typeof value === 'string' ? value : ''
-  // Looked for in the text: the parser drops an empty query, fragment or user info, and white space.
+  // Checks the text, because the parser drops white space and an empty query, fragment or user info.
   const forbidden = name === 'redirectUri' ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   const url = attempt(() => new URL(text))
   const secure = url?.protocol === 'https:' || isLoopback(url?.hostname ?? '')

@@ -1,4 +1,4 @@
-/** What a parser returns, or undefined where it throws: its own error would quote what it read. */
+/** Returns the result of a parser, or undefined if it throws, because its error quotes the text. */
 export function attempt<T>(parse: () => T): T | undefined {
   try {
     return parse()

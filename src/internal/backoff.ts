@@ -1,10 +1,12 @@
-/** A random wait between half and all of a cap that grows from 0.5 s to 30 s. `failures` counts from 1. */
+import { firstBackoffMs, maxBackoffMs } from './limits.ts'
+
+/** Returns a random wait between half of a cap and the cap, which doubles with each failure. `failures` counts from 1. */
 export function backoffMs(failures: number): number {
-  const capMs = Math.min(500 * 2 ** (failures - 1), 30_000)
+  const capMs = Math.min(firstBackoffMs * 2 ** (failures - 1), maxBackoffMs)
   return capMs * (1 - randomFraction() / 2)
 }
 
-/** From 0 up to, not including, 1. */
+/** Returns a random number from 0 up to, but not including, 1. */
 export function randomFraction(): number {
   const [value = 0] = crypto.getRandomValues(new Uint32Array(1))
   return value / 2 ** 32

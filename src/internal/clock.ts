@@ -1,4 +1,4 @@
-/** Where the library reads time. Both clocks are in milliseconds; only the monotonic one measures durations. */
+/** The clocks of the library, in milliseconds. Only the monotonic one measures durations. */
 export interface Clock {
   /** Returns epoch milliseconds. */
   wallMs(): number

@@ -1,4 +1,4 @@
-/** Frees the connection of an answer nobody reads. Not awaited: a copied stream may never say that it is done. */
+/** Frees the connection of a response that is not read. Does not wait, because a copied stream may never end. */
 export function discardBody({ body }: Response): void {
   body?.cancel().catch(() => {})
 }

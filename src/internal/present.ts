@@ -1,4 +1,4 @@
-/** The same members without those that are undefined. */
+/** Returns the members that are not undefined. */
 export function present<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
 }

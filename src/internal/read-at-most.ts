@@ -1,4 +1,4 @@
-/** Reads a body to its end; past `maxBytes` it gives up, cancels the rest and returns undefined. */
+/** Reads a body to its end. Beyond `maxBytes` it cancels the rest and resolves to undefined. */
 export async function readAtMost(
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
   maxBytes: number,
@@ -8,7 +8,7 @@ export async function readAtMost(
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return new Blob(chunks)
-    // An endless stream of nothing must end as well.
+    // An empty chunk counts too, so that an endless stream of them ends.
     size += value.byteLength || 1
     if (size > maxBytes) break
     chunks.push(value)

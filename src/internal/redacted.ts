@@ -1,4 +1,4 @@
-/** Makes a value print as its label in Node, at any depth; its members stay readable to code and to JSON. */
+/** Makes a value print as its label in Node, at any depth. Code and JSON still see its members. */
 export function redacted<T extends object>(value: T, label: string): T {
   const print = { value: () => `${label} [redacted]` }
   return Object.freeze(

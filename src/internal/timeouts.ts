@@ -1,11 +1,9 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-
-/** Of a timer: a longer one would fire at once. */
-const longestMs = 2_147_483_647
+import { maxTimerMs } from './limits.ts'
 
 /**
- * Runs a task that must end by itself when its signal fires, and settles at the deadline even when it does not.
- * Rejects with `timeout` or, when `signal` fires first, `aborted`.
+ * Runs a task and aborts its signal at the deadline. Settles then even if the task does not. Rejects with `timeout`, or with
+ * `aborted` if `signal` fires first.
  */
 export async function withDeadline<T>(
   timeoutMs: number,
@@ -14,15 +12,15 @@ export async function withDeadline<T>(
 ): Promise<T> {
   if (signal?.aborted) throw aborted()
   const controller = new AbortController()
-  return abortable(within(timeoutMs, task(controller.signal)), signal).finally(() => controller.abort())
+  return abortable(withTimeout(timeoutMs, task(controller.signal)), signal).finally(() => controller.abort())
 }
 
-/** Settles as the work does, or at the deadline: the work goes on then. Rejects with `timeout`. */
-export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+/** Settles as the work does, or rejects with `timeout` at the deadline. The work continues then. */
+export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void =>
-      reject(new AgentAuthError('timeout', `No answer within ${timeoutMs} ms.`, { retryable: true }))
-    const timer = setTimeout(late, Math.min(timeoutMs, longestMs))
+      reject(new AgentAuthError('timeout', `No response within ${timeoutMs} ms.`, { retryable: true }))
+    const timer = setTimeout(late, Math.min(timeoutMs, maxTimerMs))
     work.then(
       (value) => {
         clearTimeout(timer)
@@ -36,7 +34,7 @@ export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   })
 }
 
-/** Ends only this wait when the signal fires; the work behind the promise goes on. Rejects with `aborted`. */
+/** Settles as the work does, or rejects with `aborted` if the signal fires. The work continues then. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
   return new Promise<T>((resolve, reject) => {
@@ -51,12 +49,12 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null 
 export function sleep(waitMs: number, signal?: AbortSignal | null): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const wait = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(waitMs, longestMs))
+    timer = setTimeout(resolve, Math.min(waitMs, maxTimerMs))
   })
   return abortable(wait, signal).finally(() => clearTimeout(timer))
 }
 
-/** Settles with whether the work succeeded, once it is over. */
+/** Resolves to whether the work succeeded. */
 export function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
@@ -64,7 +62,7 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** Settles with whether the work succeeded; rejects with an error that is not of this library, which is a mistake in the program. */
+/** Resolves to whether the work succeeded. Rejects with an error that is not of this library, because that is a mistake in the program. */
 export async function attempted(work: () => unknown): Promise<boolean> {
   try {
     await work()

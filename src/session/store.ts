@@ -1,6 +1,6 @@
 import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { succeeds, within } from '../internal/timeouts.ts'
-import { inProcessLock } from '../storage/lock.ts'
+import { succeeds, withTimeout } from '../internal/timeouts.ts'
+import { withLock } from '../storage/lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 
@@ -71,14 +71,13 @@ function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<
       // Nor may a release that never ends keep the result.
       timer = setTimeout(settle, operationLimitMs)
     }
-    const lock = async (): Promise<void> =>
-      storage.withLock?.(name, turn, { signal }) ?? inProcessLock(storage, name, turn, { signal })
+    const lock = async (): Promise<void> => withLock(storage, name, turn, { signal })
     lock().then(settle, settle)
   })
 }
 
 function bounded<T>(operation: () => Promise<T>): Promise<T> {
-  return within(operationLimitMs, operation()).catch((error) => {
+  return withTimeout(operationLimitMs, operation()).catch((error) => {
     throw failure(error)
   })
 }

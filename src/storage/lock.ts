@@ -1,21 +1,35 @@
 import { abortable } from '../internal/timeouts.ts'
 import type { TokenStorage } from './token-storage.ts'
 
-/** The last holder of each name, per storage: two sessions over one storage must not refresh at once. */
+interface LockOptions {
+  signal?: AbortSignal
+}
+
+/** The last lock owner of each name, per storage, because two sessions over one storage must not refresh at once. */
 const tails = new WeakMap<object, Map<string, Promise<unknown>>>()
 
-/** First come, first served within this realm. Rejects with `aborted` when the signal fires before the turn. */
+/** Runs the task under the storage's own lock. A storage without one is locked within this page or process. */
+export function withLock<T>(
+  storage: TokenStorage,
+  name: string,
+  task: () => Promise<T>,
+  options: LockOptions = {},
+): Promise<T> {
+  return storage.withLock?.(name, task, options) ?? inProcessLock(storage, name, task, options)
+}
+
+/** Runs tasks one after the other within this page or process. Rejects with `aborted` if the signal fires before the task runs. */
 export function inProcessLock<T>(
   storage: TokenStorage,
   name: string,
   task: () => Promise<T>,
-  { signal }: { signal?: AbortSignal } = {},
+  { signal }: LockOptions = {},
 ): Promise<T> {
   const names = tails.get(storage) ?? new Map<string, Promise<unknown>>()
   tails.set(storage, names)
   const before = names.get(name) ?? Promise.resolve()
   const work = abortable(before, signal).then(task)
-  // A waiter that gave up is still behind the holder: only a tail whose turn has come may go.
+  // A waiter that was aborted is still behind the owner, so that its tail ends with the owner's.
   const tail = Promise.allSettled([before, work]).then(() => {
     if (names.get(name) === tail) names.delete(name)
   })

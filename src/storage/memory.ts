@@ -1,7 +1,7 @@
 import { inProcessLock } from './lock.ts'
 import type { TokenStorage } from './token-storage.ts'
 
-/** Keeps records in memory until the page or process ends. The default. */
+/** Creates a storage in memory, which lasts until the page or process ends. It is the default. */
 export function memoryStorage(): TokenStorage {
   const items = new Map<string, string>()
   const storage: TokenStorage = {

@@ -1,7 +1,7 @@
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Where records are kept. localStorage, sessionStorage, AsyncStorage and unstorage fit as they are. */
+/** A storage of records. localStorage, sessionStorage, AsyncStorage and unstorage have these methods. */
 export interface TokenStorage {
   /** Returns the record under this key, or null or undefined if there is none. */
   getItem(key: string): MaybePromise<string | null | undefined>
@@ -10,8 +10,8 @@ export interface TokenStorage {
   /** Removes the record under this key, if there is one. */
   removeItem(key: string): MaybePromise<void>
   /**
-   * Runs the task while nobody else who shares the records runs one under the same name. When `signal` fires before the
-   * lock was had, the task does not run. Without it the lock is held within this realm only.
+   * Runs the task while no other client of the records runs one under the same name. If `signal` is aborted before the lock is
+   * acquired, the task does not run. Without this method the lock holds within one page or process.
    */
   withLock?<T>(name: string, task: () => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>
 }

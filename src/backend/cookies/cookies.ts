@@ -1,4 +1,4 @@
-import { pendingLifeMs } from '../../callback.ts'
+import { maxLoginMs } from '../../internal/limits.ts'
 
 /** One cookie of the backend. The same descriptor sets and removes it, because a browser compares name, path and flags. */
 export interface CookieKind {
@@ -36,7 +36,7 @@ export function cookieKinds({ security, port, basePath, sameSite, sessionLifeMs 
   return {
     sessionCookie: { name: base + suffix, security, sameSite: sameSite === 'lax' ? 'Lax' : 'Strict', maxAgeS },
     // Browsers do not send a Strict cookie when the authorization server redirects to the callback.
-    pendingLoginCookie: { prefix: `${base}-login-`, suffix, security, sameSite: 'Lax', maxAgeS: pendingLifeMs / 1_000 },
+    pendingLoginCookie: { prefix: `${base}-login-`, suffix, security, sameSite: 'Lax', maxAgeS: maxLoginMs / 1_000 },
   }
 }
 

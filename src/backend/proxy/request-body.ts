@@ -1,5 +1,5 @@
 import { drainLimits, maxBufferedBodyBytes, maxProxiedBodyBytes } from '../../internal/limits.ts'
-import { abortable, within } from '../../internal/timeouts.ts'
+import { abortable, withTimeout } from '../../internal/timeouts.ts'
 
 /** `too_large`: over the limit. `read_before`: other code read it, or a part of it, before the backend got the request. */
 export type BodyProblem = 'too_large' | 'read_before'
@@ -101,6 +101,6 @@ export async function drainBody({ method, body, headers }: Request): Promise<voi
       left -= value.byteLength
     }
   }
-  await within(timeoutMs, readToEnd()).catch(() => {})
+  await withTimeout(timeoutMs, readToEnd()).catch(() => {})
   reader.cancel().catch(() => {})
 }

@@ -1,7 +1,9 @@
-import { pendingLifeMs, readCallback } from '../../callback.ts'
+import { isState } from '../../authorize.ts'
+import { readCallback } from '../../callback.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
+import { maxLoginMs } from '../../internal/limits.ts'
 import { present } from '../../internal/present.ts'
 import { attempted } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, sessionName } from '../../session/record.ts'
@@ -24,7 +26,8 @@ export async function callback(context: BackendContext, attempts: LoginAttempts,
   const { clock } = context.config
   const startedMs = clock.monotonicMs()
   const url = new URL(request.url)
-  const [state = ''] = /^[\w.~-]{22,512}$/.exec(url.searchParams.get('state') ?? '') ?? []
+  const named = url.searchParams.get('state') ?? ''
+  const state = isState(named) ? named : ''
   const login = state ? await readPendingLogin(context, request, state) : undefined
   try {
     if (!login) return await withoutPendingLogin(context, request)
@@ -87,7 +90,7 @@ async function withoutPendingLogin(context: BackendContext, request: Request): P
   if (state && state.status === 'signed-in') return continuePage('/', {})
   throw new AgentAuthError(
     'flow_not_found',
-    `No matching login was found: it took over ${pendingLifeMs / 60_000} minutes, or began in another browser or at another address (localhost is not 127.0.0.1). Sign in again.`,
+    `No matching login was found: it took over ${maxLoginMs / 60_000} minutes, or began in another browser or at another address (localhost is not 127.0.0.1). Sign in again.`,
   )
 }
 

@@ -1,5 +1,5 @@
 import { isPromise } from '../../session/store.ts'
-import { inProcessLock } from '../../storage/lock.ts'
+import { withLock } from '../../storage/lock.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { causeOf } from '../error-cause.ts'
 import type { BackendEvent, StorageOperation } from '../events.ts'
@@ -31,7 +31,7 @@ export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEven
     async withLock(name, task, options) {
       try {
         // A storage without a lock serves one process, which the lock in memory covers.
-        return await (sessions.withLock?.(name, task, options) ?? inProcessLock(sessions, name, task, options))
+        return await withLock(sessions, name, task, options)
       } catch (error) {
         // A caller that stopped waiting is not a failure of the storage.
         if (options?.signal?.aborted) throw error

@@ -1,5 +1,5 @@
 import { isAgentAuthError } from '../../errors.ts'
-import { within } from '../../internal/timeouts.ts'
+import { withTimeout } from '../../internal/timeouts.ts'
 import { isPromise } from '../../session/store.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
@@ -39,7 +39,7 @@ export function sharedRecord(inner: TokenStorage, { changed, degraded }: RecordL
       try {
         const item = used.getItem(key)
         if (!isPromise(item)) return read(item)
-        return (readable ? item : within(firstMs, item)).then(read, (error) => fallBack(error, key))
+        return (readable ? item : withTimeout(firstMs, item)).then(read, (error) => fallBack(error, key))
       } catch (error) {
         return fallBack(error, key)
       }

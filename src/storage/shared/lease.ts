@@ -1,5 +1,5 @@
 import { randomFraction } from '../../internal/backoff.ts'
-import { abortable, sleep, within } from '../../internal/timeouts.ts'
+import { abortable, sleep, withTimeout } from '../../internal/timeouts.ts'
 
 /** One turn behind a lock. `owner` is new for each turn: where it stands in the database, the turn lasts. */
 export interface Lease {
@@ -31,7 +31,7 @@ export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSi
   for (let pauseMs = 10; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     const asked = table.acquire(lease, leaseMs)
     try {
-      if (await abortable(within(operationMs, asked), signal)) return
+      if (await abortable(withTimeout(operationMs, asked), signal)) return
     } catch (error) {
       // What was asked for may be granted all the same, to a turn that never comes.
       asked
@@ -54,7 +54,7 @@ export function keepLease(table: LeaseTable, lease: Lease): () => void {
   const renew = async (): Promise<void> => {
     const mine = timer
     // A database that does not answer may still hold the lease: only it knows, so go on asking.
-    const kept = await within(operationMs, table.renew(lease, leaseMs)).catch(() => true)
+    const kept = await withTimeout(operationMs, table.renew(lease, leaseMs)).catch(() => true)
     if (kept && timer === mine) schedule()
   }
   schedule()
