@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Listens where the redirect URI points, on a free loopback port, and shows a page without reflecting anything. */
+/** Listens at the redirect URI on a free loopback port. Its page shows nothing of the request. */
 export interface CallbackListener {
   readonly redirectUri: string
   close(): Promise<void>

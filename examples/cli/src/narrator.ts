@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 export interface Narrator {
   step(title: string): void
   line(text: string): void
-  /** Passes requests on and says what was sent where. */
+  /** Returns a `fetch` that sends requests and prints them. */
   watch(send: typeof fetch): typeof fetch
 }
 

@@ -14,7 +14,7 @@ const serveBackend = getRequestListener(
 )
 
 const app = express()
-// `all` leaves the path as the browser sees it; `use` would cut its beginning off.
+// `app.all` keeps the path as the browser sent it; `app.use` removes its beginning.
 app.all(['/auth/*rest', '/api/*rest'], serveBackend)
 app.use(express.json())
 

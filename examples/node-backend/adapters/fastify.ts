@@ -1,4 +1,4 @@
-// The backend in Fastify 5: the listener of @hono/node-server in a scope of its own, whose bodies Fastify leaves alone.
+// The backend in Fastify 5: the listener of @hono/node-server in a scope of its own, in which Fastify reads no bodies.
 import { getRequestListener } from '@hono/node-server'
 import { memoryStorage } from 'agent-auth'
 import Fastify from 'fastify'

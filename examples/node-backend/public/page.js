@@ -1,19 +1,19 @@
-// The page of the example. It holds no token and no id: the browser adds the cookie, the backend the token.
+// The page of the example. It holds no token: the browser sends the cookie, and the backend adds the token.
 
-/** No other site can send this header without asking first. */
+/** Another site can send this header only after a CORS preflight, which the backend refuses. */
 const guard = { 'x-agent-auth': '1' }
 
 const byId = (id) => document.getElementById(id)
 const processes = new Set()
 let tryAgain = () => {}
-/** Tells this app's other tabs to look at the session. */
+/** Tells the other tabs of this app to read the session again. */
 const tabs = new BroadcastChannel('example-backend')
 
-/** The backend or the API answered with something else than what was asked for. */
+/** An error response of the backend or the API. */
 class Refusal extends Error {
   constructor(status, { code, message, error_message, detail }) {
     const first = Array.isArray(detail) ? detail[0]?.msg : undefined
-    super(message ?? error_message ?? first ?? `The service answered with status ${status}.`)
+    super(message ?? error_message ?? first ?? `The service responded with status ${status}.`)
     this.status = status
     this.signedOut = code === 'login_required' || code === 'session_ended'
   }
@@ -34,7 +34,7 @@ async function post(path, body) {
   return answer.data
 }
 
-/** Runs what a person asked for, and shows the failure if it fails. */
+/** Runs what the user started, and shows the error if it fails. */
 async function attempt(work) {
   byId('problem').hidden = true
   try {
@@ -61,7 +61,7 @@ function showSignedOut() {
   byId('count').textContent = ''
 }
 
-/** Text only: what comes from a server is never markup. */
+/** Inserts values as text, because data of a server must not become markup. */
 function row(...cells) {
   const line = document.createElement('tr')
   for (const text of cells) line.insertCell().textContent = text
@@ -75,7 +75,7 @@ async function showAgents() {
   const sort = { column: 'agent_name', desc: false }
   const wanted = { limit: 50, offset: 0, search_value: byId('search-value').value, sort }
   const { items, count } = await post('/api/parent_agents/search', wanted)
-  // Somebody has typed on, or signed out, while this answer was on its way.
+  // The user has typed more, or signed out, before this response came.
   if (search !== searches || document.body.dataset.status !== 'signed-in') return
   const lines = items.map((agent) =>
     row(agent.agent_name, agent.agent_key, agent.parent_agent_type_key, agent.active ? 'on' : 'off'),
@@ -90,8 +90,8 @@ async function create(form) {
   await showAgents()
 }
 
-/** Whether the session is still there: it may have ended in another tab. */
-async function lookAtSession() {
+/** Shows when the session ends, or that it has ended, for example in another tab. */
+async function showSession() {
   const response = await send('/auth/session')
   const { status, endsAtMs, ...failure } = await response.json()
   if (!response.ok) throw new Refusal(response.status, failure)
@@ -106,8 +106,8 @@ async function signOut() {
   showSignedOut()
 }
 
-function lookIfSignedIn() {
-  if (document.body.dataset.status === 'signed-in') void attempt(lookAtSession)
+function showSessionIfSignedIn() {
+  if (document.body.dataset.status === 'signed-in') void attempt(showSession)
 }
 
 function onSubmit(id, work) {
@@ -128,10 +128,10 @@ byId('search-value').addEventListener('input', () => attempt(showAgents))
 byId('place').textContent = document.body.dataset.place
 
 if (document.body.dataset.status === 'signed-in') {
-  void attempt(() => Promise.all([lookAtSession(), showAgents()]))
-  tabs.addEventListener('message', lookIfSignedIn)
+  void attempt(() => Promise.all([showSession(), showAgents()]))
+  tabs.addEventListener('message', showSessionIfSignedIn)
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) lookIfSignedIn()
+    if (!document.hidden) showSessionIfSignedIn()
   })
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) location.reload()

@@ -11,13 +11,13 @@ const policy = [
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 ].join('; ')
 
-/** The web app: the backend's routes, and one page that knows from its first byte whether somebody is signed in. */
+/** Creates the web app: the routes of the backend, and one page whose HTML says whether a user is signed in. */
 export function createApp(backend: Backend, place: Sessions['place']): Hono {
   const page = read('../public/index.html')
   const app = new Hono()
   app.use(async (context, next) => {
     await next()
-    // Shows which of several processes it was.
+    // The page shows which of several processes responded.
     context.header('x-process', String(process.pid))
   })
   app.use(async ({ req }, next) => (await backend.handle(req.raw)) ?? next())
@@ -30,9 +30,9 @@ export function createApp(backend: Backend, place: Sessions['place']): Hono {
   serveText(app, '/page.css', 'text/css', read('../public/page.css'))
   serveText(app, '/style.css', 'text/css', read('../../common/src/style.css'))
   app.onError((error, context) => {
-    // The store cannot be read: nobody is signed out by that.
-    if (!isAgentAuthError(error) || !error.retryable) return context.text('Something went wrong here.', 500)
-    return withHeaders(context).text('Sessions cannot be read at the moment. Please load the page again.', 503)
+    // A storage that cannot be read does not sign the user out.
+    if (!isAgentAuthError(error) || !error.retryable) return context.text('The app failed. Reload the page.', 500)
+    return withHeaders(context).text('The sessions cannot be read at the moment. Reload the page.', 503)
   })
   return app
 }

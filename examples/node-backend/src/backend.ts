@@ -2,7 +2,7 @@ import type { TokenStorage } from 'agent-auth'
 import { type Backend, createBackend } from 'agent-auth/backend'
 import type { Settings } from './settings.ts'
 
-/** The backend of every app here: of this example's own, and of those in adapters. */
+/** Creates the backend of this example and of the apps in `adapters`. */
 export function exampleBackend(settings: Settings, sessions: TokenStorage): Backend {
   const { authUrl, baseUrl, clientId, clientSecret, origin, cookieSecrets } = settings
   return createBackend({

@@ -6,11 +6,11 @@ import { exampleBackend } from './backend.ts'
 import { openSessions } from './sessions.ts'
 import { readSettings } from './settings.ts'
 
-/** How long requests that are under way may take once the process was asked to end. */
+/** How long requests in progress may take after the process was asked to end, in milliseconds. */
 const graceMs = 2_000
 
 async function main(): Promise<void> {
-  // Ctrl-C reaches every process of a terminal; whoever started this one says when to end.
+  // Ctrl-C reaches every process of a terminal. A parent process ends this one itself.
   if (process.connected) process.on('SIGINT', () => {})
   const settings = readSettings(process.env)
   const sessions = await openSessions(process.env)

@@ -5,17 +5,18 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 
 export interface Sessions {
-  /** For people: where the sessions live. */
+  /** Where the sessions are stored, as the page shows it. */
   readonly place: 'this process' | 'Redis' | 'PostgreSQL'
   readonly storage: TokenStorage
   close(): Promise<void>
 }
 
-/** As long as the session cookie lasts. */
+/** The default life of the session cookie, in milliseconds. */
 const ttlMs = 30 * 24 * 3_600_000
+/** How long a database may send nothing, in milliseconds. */
 const silenceMs = 5_000
 
-/** In Redis when `REDIS_URL` is set, in PostgreSQL when `DATABASE_URL` is, else in this process; rejects when it is not there. */
+/** Opens Redis if `REDIS_URL` is set, PostgreSQL if `DATABASE_URL` is, or memory. Rejects if the server does not respond. */
 export async function openSessions(env: Readonly<Record<string, string | undefined>>): Promise<Sessions> {
   if (env.REDIS_URL) return inRedis(env.REDIS_URL)
   if (env.DATABASE_URL) return inPostgres(env.DATABASE_URL)
@@ -23,7 +24,7 @@ export async function openSessions(env: Readonly<Record<string, string | undefin
 }
 
 async function inRedis(url: string): Promise<Sessions> {
-  // A machine that is gone may leave its connections open.
+  // A machine that failed may leave its connections open.
   const client = new Redis(url, { socketTimeout: silenceMs })
   client.on('error', reported('redis'))
   const storage = redisStorage(client, { ttlMs })
@@ -39,7 +40,7 @@ async function inPostgres(connectionString: string): Promise<Sessions> {
   return { place: 'PostgreSQL', storage, close: () => pool.end() }
 }
 
-/** Says which setting the failure is about. */
+/** Adds the setting to the message of an error. */
 function naming(variable: string): (error: Error) => never {
   return (cause) => {
     throw new Error(`${variable}: ${cause.message}`, { cause })

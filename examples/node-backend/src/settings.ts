@@ -1,19 +1,19 @@
-/** What the environment says of the service, of this app's registration there, and of where the app is. */
+/** The settings of the app: the service, its registration there, and its own address. */
 export interface Settings {
   readonly authUrl: string
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Where browsers find the app; its redirect URI is `{origin}/auth/callback`. */
+  /** The origin of the app in browsers. Its redirect URI is `{origin}/auth/callback`. */
   readonly origin: string
-  /** Where to listen on 127.0.0.1. */
+  /** The port of 127.0.0.1 to listen on. */
   readonly port: number
   readonly cookieSecrets: readonly string[]
 }
 
 /**
- * From the variables that `agent-service --dev` prints, and `COOKIE_SECRET` (several with commas between them, the newest
- * first), `PORT` (default 3000) and `APP_ORIGIN` (default this machine at that port).
+ * Reads the variables that `agent-service --dev` prints, and `COOKIE_SECRET` (several with commas between them, the newest
+ * first), `PORT` (default 3000) and `APP_ORIGIN` (default: 127.0.0.1 at that port). Throws if one is missing.
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const read = (name: string): string => {

@@ -4,7 +4,7 @@ import type { ReactElement } from 'react'
 import { theBackend } from '../backend.ts'
 
 export default async function Page(): Promise<ReactElement> {
-  // Before anything else: it tells `next build` that this is rendered for each request.
+  // Reading the headers first tells `next build` that this page is rendered for each request.
   const request = { headers: await headers() }
   const { status } = await theBackend().getSession(request)
   return <p>{status}</p>

@@ -1,6 +1,6 @@
-/** A person at a browser: keeps cookies, fills in forms, follows links. Enough of one for pages without scripts. */
-export interface Person {
-  /** Opens a page and goes on, as a person would, until the browser stands at the redirect URI; returns that URL. */
+/** A browser for pages without scripts: it keeps cookies, follows redirects and submits forms. */
+export interface FormBrowser {
+  /** Opens the authorize URL, signs in and approves. Returns the URL of the callback. */
   signInAndApprove(authorizeUrl: URL, redirectUri: string): Promise<string>
 }
 
@@ -9,7 +9,8 @@ interface Page {
   readonly html: string
 }
 
-export function createPerson(send: typeof fetch, { email, password }: { email: string; password: string }): Person {
+export function createFormBrowser(send: typeof fetch, account: { email: string; password: string }): FormBrowser {
+  const { email, password } = account
   const cookies = new Map<string, string>()
 
   const open = async (url: URL, init: RequestInit = {}): Promise<Page> => {
@@ -21,10 +22,10 @@ export function createPerson(send: typeof fetch, { email, password }: { email: s
     if (location) return open(new URL(location, url))
     return { url, html: await response.text() }
   }
-  const submit = (page: Page, answers: Record<string, string>): Promise<Page> => {
+  const submit = (page: Page, values: Record<string, string>): Promise<Page> => {
     const form = page.html.match(/<form\b[^>]*>[\s\S]*?<\/form>/)?.[0]
-    if (!form) throw new Error(`No form on ${page.url.pathname}`)
-    const fields = new URLSearchParams({ ...hiddenFields(form), ...answers })
+    if (!form) throw new Error(`The page ${page.url.pathname} has no form.`)
+    const fields = new URLSearchParams({ ...hiddenFields(form), ...values })
     const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: page.url.origin }
     return open(new URL(attribute(form, 'action') ?? page.url.href, page.url), {
       method: 'POST',

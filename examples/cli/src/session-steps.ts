@@ -1,0 +1,85 @@
+import { createBearerFetch, isAgentAuthError, type Session } from 'agent-auth'
+import type { Stage } from './login-steps.ts'
+import { fingerprint } from './narrator.ts'
+
+/** Calls all four endpoints of the API. */
+export async function callApi({ narrator, service }: Stage, session: Session): Promise<void> {
+  narrator.step('Call the API through the bearer fetch')
+  const api = createBearerFetch(session, { baseUrl: service.baseUrl, fetch: narrator.watch(fetch) })
+  const found = await post(api, '/api/parent_agents/search', { limit: 3, offset: 0 })
+  narrator.line(`${found.count} parent agents, first: ${found.items.map((agent) => agent.agent_name).join(', ')}`)
+  const created = await post(api, '/api/parent_agents', {
+    agent_name: 'Demo Helper',
+    description: 'Shows that a login can create an agent.',
+    parent_agent_type_key: found.items[0]?.parent_agent_type_key,
+    active: true,
+  })
+  narrator.line(`created ${created.items[0]?.agent_key}`)
+  const models = await post(api, '/api/llm_models/search', { limit: 5, offset: 0 })
+  narrator.line(`${models.count} LLM models: ${models.items.map((model) => model.model_name).join(', ')}`)
+  const response = await api(`/api/parent_agents/${found.items[0]?.id}/state_function/context_variables`)
+  const { data } = (await response.json()) as { data: { context_variables: { key: string }[] } }
+  narrator.line(`context variables of ${data.context_variables.map(({ key }) => key).join(', ')}`)
+}
+
+/** Shows that 50 calls with an expired token cause one refresh. */
+export async function expireAndRefresh({ narrator, service }: Stage, session: Session): Promise<void> {
+  narrator.step('Let the access token expire, then make 50 calls at once')
+  await fetch(`${service.authUrl}/_dev/clock`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ advanceMs: 3_600_000 }),
+  })
+  const before = await session.getAccessToken()
+  const statuses: number[] = []
+  const api = createBearerFetch(session, {
+    baseUrl: service.baseUrl,
+    fetch: async (input, init) => {
+      const response = await fetch(input, init)
+      statuses.push(response.status)
+      return response
+    },
+  })
+  const search = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"limit":1,"offset":0}' }
+  const responses = await Promise.all(Array.from({ length: 50 }, () => api('/api/parent_agents/search', search)))
+  const count = (status: number): number => statuses.filter((seen) => seen === status).length
+  narrator.line(`${count(401)} responses of 401, the one refresh above, ${count(200)} responses of 200`)
+  narrator.line(`access token ${fingerprint(before)} became ${fingerprint(await session.getAccessToken())}`)
+  if (responses.some(({ status }) => status !== 200)) throw new Error('A call did not survive the expiry.')
+}
+
+/** Shows the refresh request of a confidential client. */
+export async function forceRefresh({ narrator }: Stage, session: Session): Promise<void> {
+  narrator.step('Refresh as a confidential client: Basic credentials, refresh_token alone in the JSON body')
+  const token = await session.getAccessToken({ forceRefresh: true })
+  narrator.line(`access token ${fingerprint(token)}`)
+}
+
+/** Signs out, and shows that the session has no token any more. */
+export async function signOut({ narrator }: Stage, kind: string, session: Session): Promise<void> {
+  narrator.step(`Sign out of the ${kind} client`)
+  await session.signOut()
+  try {
+    await session.getAccessToken()
+  } catch (error) {
+    if (!isAgentAuthError(error) || error.code !== 'login_required') throw error
+    narrator.line(`session: ${session.state.status}; the next call rejects with ${error.code}`)
+    return
+  }
+  throw new Error('The session survived its sign-out.')
+}
+
+interface Found {
+  readonly count: number
+  readonly items: ReadonlyArray<Record<string, string | number>>
+}
+
+async function post(api: typeof fetch, path: string, body: unknown): Promise<Found> {
+  const response = await api(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path} responded with ${response.status}`)
+  return ((await response.json()) as { data: Found }).data
+}
