@@ -9,75 +9,76 @@ import { sessionName } from '../session/record.ts'
 import type { SessionState } from '../session/state.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
-import { createArrival } from './finish-login.ts'
+import { loginFinisher } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
 import { type BrowserAuthOptions, checkAuthOptions, type SignInOptions, signInOptions } from './options.ts'
 import { untilShown } from './prerendering.ts'
 import { pageStorage } from './storage/login-storage.ts'
 import { createTabSession } from './tabs/tab-session.ts'
-import { remindOfCallback } from './unfinished-callback.ts'
 
 /** Sign-in, session and requests of a single-page app. */
 export interface BrowserAuth {
   /**
-   * Finishes the login when this page is its callback, reads the storage, and resolves with the state; call it as often as
-   * you like. Rejects with what `readCallback` and `exchangeCode` reject with, `already_handled`, or `storage_failed`.
+   * Finishes the login if this page is its callback, reads the storage, and resolves with the state. You can call it any number
+   * of times. Rejects with the codes of `readCallback` and `exchangeCode`, with `already_handled` or with `storage_failed`.
    */
   ready(): Promise<SessionState>
   /**
-   * Sends the person to the service, or opens it in a popup. A redirect resolves when the browser was told to leave, a
-   * popup when the person is signed in. Rejects with `insecure_context`, `config_invalid`, `storage_failed`,
-   * `login_failed` for a third login in five minutes that nobody clicked for, and from a popup with `popup_blocked`,
-   * `popup_closed`, `timeout`, `aborted` and what a callback rejects with.
+   * Sends the user to the authorization server, or opens it in a popup. A redirect resolves when the browser starts to leave, a
+   * popup when the user is signed in. Rejects with `insecure_context`, `config_invalid`, `storage_failed`, or `login_failed`
+   * for a third login without a click in five minutes. A popup also rejects with `popup_blocked`, `popup_closed`, `timeout`,
+   * `aborted` and the codes of a callback.
    */
   signIn(options?: SignInOptions): Promise<void>
-  /** Ends the session in all tabs; needs no network. Rejects with `storage_failed` if the record is still there. */
+  /**
+   * Ends the session in all tabs, and a login that is being finished. Needs no network. Rejects with `storage_failed` if the
+   * record is still in the storage.
+   */
   signOut(): Promise<void>
-  /** A `fetch` that carries the token to `baseUrl` and nowhere else. It waits for a callback, and finishes it. */
+  /** Sends the token to `baseUrl` and to no other address. If this page is a callback, it finishes the login first. */
   readonly fetch: typeof fetch
   /** The session behind `fetch`, with its state and `subscribe`. */
   readonly session: Session
-  /** Whether the address ends a login of this app, for routers and service workers; touches nothing. */
+  /** Returns whether a URL is a callback of this app, for routers and service workers. It has no side effect. */
   isCallbackUrl(url: string | URL): boolean
-  /** Stops listening to other tabs and to the page. */
+  /** Removes the listeners of the page and the connection to other tabs. */
   close(): void
 }
 
 /**
- * Signs people in to the service from a page, keeps its tabs in step, and gives their requests the bearer header. Options
- * are copied; creating it touches neither network nor token storage. Throws `config_invalid` and `insecure_context`. Specification section 5.2.
+ * Signs users in from a page, keeps the tabs of the app in sync, and adds the bearer header to their requests. The options
+ * are copied. Creation needs neither the network nor the token storage. Throws `config_invalid` and `insecure_context`.
+ * Specification section 5.2.
  */
 export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   checkAuthOptions(options)
-  const { storage, key = 'default', popup, navigate = replaceAddress, loginStorage = pageStorage } = options
-  // Nothing works there, not even the redirect URI; on a server there is no page to refuse.
+  const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
+  // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()
   const config = configFrom(options)
   const name = sessionName(config, key)
-  const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => arrival.forget() })
-  const stopReminder = remindOfCallback(config)
-  const popupCallback = popup && ((address: string) => popup.handOver(name, address))
-  const arrival = createArrival({ config, name, session, loginStorage, navigate, popupCallback })
+  const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
+  const handOver = popup && ((callback: string) => popup.handOver(name, callback))
+  const login = loginFinisher({ config, name, session, loginStorage, navigate, handOver })
   return {
     async ready() {
-      const finished = Promise.resolve(arrival.finish())
-      // A login that failed leaves the session as it was; what that is must be known all the same.
+      const finished = Promise.resolve(login.finish())
+      // After a failed login the state of the session must be known as well.
       if (!(await succeeds(finished))) await succeeds(session.ready())
       await finished
       return session.ready()
     },
     async signIn(given = {}) {
-      const { mode = 'redirect', returnTo = arrival.goal ?? location.href, params, signal } = signInOptions(given)
+      const { mode = 'redirect', returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
       if (mode === 'popup') {
-        if (!popup) invalid('popups need the option popup: popupLogin()')
-        return popup.signIn({ config, name, redeem: arrival.redeem }, { params, signal }).then(arrival.forget)
+        if (!popup) invalid('signIn in a popup needs the option popup: popupLogin()')
+        return popup.signIn({ config, name, redeem: login.redeem }, { params, signal }).then(login.discard)
       }
-      // A login that is being finished must not be overtaken by the next one.
-      if (arrival.isBusy) return arrival.finish()
-      arrival.forget()
+      // A new login must not replace the one that is being finished.
+      if (login.isPending) return login.finish()
+      login.discard()
       await untilShown()
-      const state = markedState(mode, randomText())
-      const { url, pending } = await startLogin(config, { returnTo, params, state })
+      const { url, pending } = await startLogin(config, { returnTo, params, state: markedState(mode, randomText()) })
       await countAutomatic(loginStorage, { nowMs: config.clock.wallMs(), page: performance.timeOrigin })
       await pendingLogins(loginStorage, config).save(pending)
       location.assign(url)
@@ -86,7 +87,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
     fetch: createBearerFetch(
       {
         async getAccessToken(wanted) {
-          if (arrival.isBusy) await abortable(succeeds(Promise.resolve(arrival.finish())), wanted?.signal)
+          if (login.isPending) await abortable(succeeds(Promise.resolve(login.finish())), wanted?.signal)
           return session.getAccessToken(wanted)
         },
       },
@@ -95,12 +96,12 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
     session,
     isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,
     close() {
-      stopReminder()
+      login.close()
       close()
     },
   }
 }
 
-function replaceAddress(path: string): void {
+function replaceUrl(path: string): void {
   history.replaceState(history.state, '', path)
 }

@@ -1,16 +1,16 @@
 import { attempt } from '../internal/attempt.ts'
 
-/** Marks the logins of this entry, so that a page knows its own callbacks, and a popup itself, by the address alone. */
+/** How a login starts: by a redirect of the page or in a popup. The `state` says it, so that the callback's URL is enough. */
 export type LoginMode = 'redirect' | 'popup'
 
 const marks = { redirect: 'r.', popup: 'p.' } as const
 
-/** The state of a login: its mode and 32 random bytes. */
+/** Returns the state of a login: the mark of its mode, and 32 random bytes. */
 export function markedState(mode: LoginMode, random: string): string {
   return marks[mode] + random
 }
 
-/** How the login began that this address ends, or undefined when the address is not a callback of ours. */
+/** Returns how the login started whose callback this is, or undefined if it is no callback of this app. */
 export function callbackMode(redirectUri: string, address: string | URL): LoginMode | undefined {
   const expected = new URL(redirectUri)
   const url = attempt(() => new URL(address, expected))
@@ -21,14 +21,14 @@ export function callbackMode(redirectUri: string, address: string | URL): LoginM
   return mark === 'p' ? 'popup' : 'redirect'
 }
 
-/** Takes the protocol's parameters out of the address bar; other parameters, the hash and the history state stay. */
+/** Removes the protocol's parameters from the address bar. Other parameters, the hash and the history state stay as they are. */
 export function hideCallback(): void {
   const { pathname, search, hash } = location
-  const ours = /^(code|state|error|error_description|error_uri|iss|scope|session_state)(=|$)/
+  const protocolParameter = /^(code|state|error|error_description|error_uri|iss|scope|session_state)(=|$)/
   const rest = search
     .slice(1)
     .split('&')
-    .filter((parameter) => !ours.test(parameter))
-  const query = rest.join('&')
-  history.replaceState(history.state, '', pathname + (query && `?${query}`) + hash)
+    .filter((parameter) => !protocolParameter.test(parameter))
+    .join('&')
+  history.replaceState(history.state, '', pathname + (rest && `?${rest}`) + hash)
 }

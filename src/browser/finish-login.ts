@@ -1,8 +1,10 @@
 import { readCallback } from '../callback.ts'
+import { isLoopback } from '../config/service-url.ts'
 import type { AuthConfig } from '../config.ts'
-import type { AgentAuthError } from '../errors.ts'
+import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
+import { callbackReminderMs } from '../internal/limits.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { pendingLogins } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
@@ -11,131 +13,131 @@ import { callbackMode, hideCallback } from './callback-url.ts'
 import { noteSuccess } from './login-loop.ts'
 import { untilShown } from './prerendering.ts'
 
-export interface ArrivalParts {
+export interface LoginFinisherOptions {
   readonly config: AuthConfig
-  /** What the instances of one app in this page have in common. */
+  /** Identifies the instances of one app in this page. */
   readonly name: string
   readonly session: Session
   readonly loginStorage: TokenStorage
-  /** Shows the page the person came from. */
+  /** Shows the return URL. */
   readonly navigate: (path: string) => void
-  /** What a popup does with its callback. */
-  readonly popupCallback: ((address: string) => Promise<void>) | undefined
+  /** Sends the callback of a popup to the page that opened it. */
+  readonly handOver: ((callback: string) => Promise<void>) | undefined
 }
 
-/** The callback this page was opened with, if it is one. */
-export interface Arrival {
-  /** Finishes it, once; what failed for good keeps failing until a new login starts. */
+/** The login whose callback this page was opened with, if there is one. */
+export interface LoginFinisher {
+  /** Finishes the login once. A failure that cannot be retried stays until `discard`. */
   finish(): Promise<void> | undefined
-  /** Whether it is being finished, or still to be. */
-  readonly isBusy: boolean
-  /** Where the person wanted to go whose login failed on this page. */
-  readonly goal: string | undefined
-  /** Exchanges the code and signs the user in, unless `forget` comes first: then it rejects with `aborted`. */
+  /** Exchanges the code and signs the user in. Rejects with `aborted` if `discard` comes first. */
   redeem(grant: Grant): Promise<void>
-  /** Discards the callback, because of a sign-out or a new login: a login in progress ends without a session. */
-  forget(): void
+  /** Discards the callback, because of a sign-out or another login. A login in progress ends without a session. */
+  discard(): void
+  /** Whether the login is being finished or still has to be. */
+  readonly isPending: boolean
+  /** The return URL of the login that failed on this page. */
+  readonly returnTo: string | undefined
+  /** Cancels the report of a callback that stays in the address. */
+  close(): void
 }
 
-/** The callbacks that this page is finishing, by name: another instance of the app in the page waits for them. */
+/** The logins that a page finishes, by name. Another instance of the app in the page waits for them. */
 const inProgress = new WeakMap<Document, Map<string, Promise<void>>>()
 
-export function createArrival(parts: ArrivalParts): Arrival {
-  const { config, name, session, loginStorage, navigate, popupCallback } = parts
-  const logins = pendingLogins(loginStorage, config)
-  let address: string | undefined
-  let grant: Grant | undefined
-  let work: Promise<void> | undefined
-  let goal: string | undefined
-  let isBusy = false
-  let ending = new AbortController()
-  const here = (): string => globalThis.location?.href ?? 'about:blank'
-  const isCallback = (): boolean => callbackMode(config.redirectUri, here()) !== undefined
+/** For a user who is signed in these are no failure: the callback was reloaded, opened twice, or not started here. */
+const harmless: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found']
 
-  /** Runs a step of a login. Rejects with `aborted` as soon as `forget` is called. */
-  function untilForgotten(step: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal } = ending
-    return abortable(step(signal), signal)
-  }
+export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
+  const { config, name, session, loginStorage, navigate, handOver } = options
+  const logins = pendingLogins(loginStorage, config)
+  let callback: string | undefined
+  let grant: Grant | undefined
+  let result: Promise<void> | undefined
+  let returnTo: string | undefined
+  let discarding = new AbortController()
+  const mode = (address = globalThis.location?.href) => address && callbackMode(config.redirectUri, address)
 
   async function signIn(checked: Grant, signal: AbortSignal): Promise<void> {
     await session.signIn(await exchangeCode(config, checked, { signal }))
   }
 
-  async function exchange(callback: string, signal: AbortSignal): Promise<void> {
-    grant ??= readCallback(await logins.take(callback), callback, { nowMs: config.clock.wallMs() })
+  async function exchange(address: string, signal: AbortSignal): Promise<void> {
+    grant ??= readCallback(await logins.take(address), address, { nowMs: config.clock.wallMs() })
     if (signal.aborted) return
     await signIn(grant, signal)
     await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
-    // After a sign-out the app may have shown another page.
+    // After a sign-out the app may already show another page.
     if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
   }
 
-  async function arrive(callback: string): Promise<void> {
-    isBusy = true
-    const inPopup = callbackMode(config.redirectUri, callback) === 'popup'
+  async function run(address: string): Promise<void> {
+    const { signal } = discarding
     try {
-      await untilForgotten((signal) =>
-        inPopup && popupCallback ? popupCallback(callback) : exchange(callback, signal),
-      )
+      await abortable(handOver && mode(address) === 'popup' ? handOver(address) : exchange(address, signal), signal)
     } catch (error) {
       const { code, retryable, details } = error as AgentAuthError
-      goal = grant?.returnTo ?? details?.returnTo
-      if (code === 'aborted') return
-      // Reloaded, opened twice or from a bookmark: whoever is signed in stays so, and sees no error.
-      if (/^already_|^flow_not/.test(code) && (await session.ready()).status === 'signed-in') return
-      // What was taken can only go on from the grant.
+      returnTo = grant?.returnTo ?? details?.returnTo
+      if (signal.aborted || (harmless.includes(code) && (await session.ready()).status === 'signed-in')) return
+      // A pending login that was taken is gone from the storage, so that only its grant can be tried again.
       if (retryable && (grant || code === 'storage_failed')) {
-        address = callback
-        work = undefined
+        callback = address
+        result = undefined
       }
       throw error
-    } finally {
-      isBusy = false
     }
   }
 
-  /** Finishes this callback, and lets other instances in the page wait for it. */
-  async function arriveAlone(callback: string): Promise<void> {
-    const here = inProgress.get(document) ?? new Map<string, Promise<void>>()
-    const arrived = arrive(callback)
-    inProgress.set(document, here.set(name, arrived))
-    await succeeds(arrived)
-    here.delete(name)
-    return arrived
+  async function runShared(address: string): Promise<void> {
+    const shared = inProgress.get(document) ?? new Map<string, Promise<void>>()
+    const running = run(address)
+    inProgress.set(document, shared.set(name, running))
+    await succeeds(running)
+    shared.delete(name)
+    return running
   }
 
-  const elsewhere = (): Promise<void> | undefined => globalThis.document && inProgress.get(document)?.get(name)
+  const shared = (): Promise<void> | undefined => globalThis.document && inProgress.get(document)?.get(name)
 
   function finish(): Promise<void> | undefined {
-    const shown = untilShown()
-    if (shown !== undefined && isCallback()) return shown.then(finish)
-    if (isCallback()) {
-      address = here()
-      grant = work = undefined
+    if (mode()) {
+      const shown = untilShown()
+      if (shown !== undefined) return shown.then(finish)
+      callback = location.href
+      grant = undefined
       hideCallback()
     }
-    if (address) {
-      work = arriveAlone(address)
-      address = undefined
-    }
-    return work ?? elsewhere()
+    if (callback) result = runShared(callback)
+    callback = undefined
+    return result ?? shared()
   }
+
+  function remind(): void {
+    if (!mode()) return
+    config.emit({ type: 'callback_unfinished' })
+    if (!isLoopback(location.hostname)) return
+    // biome-ignore lint/suspicious/noConsole: a developer looks there if a login does not end, and no call could throw this.
+    console.warn('agent-auth: call ready() to finish the login of this callback page.')
+  }
+  const reminder = mode() && setTimeout(remind, callbackReminderMs)
 
   return {
     finish,
-    get isBusy() {
-      return isBusy || isCallback() || elsewhere() !== undefined
+    redeem(checked) {
+      const { signal } = discarding
+      return abortable(signIn(checked, signal), signal)
     },
-    get goal() {
-      return location.pathname === new URL(config.redirectUri).pathname ? goal : undefined
+    discard() {
+      discarding.abort()
+      discarding = new AbortController()
+      callback = result = undefined
+      if (mode()) hideCallback()
     },
-    redeem: (checked) => untilForgotten((signal) => signIn(checked, signal)),
-    forget() {
-      ending.abort()
-      ending = new AbortController()
-      address = work = undefined
-      if (isCallback()) hideCallback()
+    get isPending() {
+      return !!mode() || shared() !== undefined
     },
+    get returnTo() {
+      return location.pathname === new URL(config.redirectUri).pathname ? returnTo : undefined
+    },
+    close: () => clearTimeout(reminder || undefined),
   }
 }

@@ -1,63 +1,52 @@
-import { AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { withTimeout } from '../internal/timeouts.ts'
-import { storageFailed } from '../session/store.ts'
+import { AgentAuthError } from '../errors.ts'
+import { automaticLoginWindowMs, maxAutomaticLogins, minLoginLifeMs, sameCauseMs } from '../internal/limits.ts'
+import { bounded } from '../session/store.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 
 const key = 'agent-auth:automatic'
-const windowMs = 300_000
-/** A login that is gone sooner, as from the memory of a page that leaves at once, was no success. */
-const keptMs = 5_000
-/** For all operations of one count. */
-const limitMs = 5_000
-
-/** Logins that one page starts within this time are started for one reason: by two components, or by two instances. */
-const sameReasonMs = 5_000
 
 export interface AutomaticLogin {
   readonly nowMs: number
-  /** Tells pages apart: when this one began, as `performance.timeOrigin` says it. */
+  /** When the page began, as `performance.timeOrigin` says it. This tells pages apart. */
   readonly page: number
 }
 
 /**
- * Counts logins that no person asked for: after two in five minutes without success, the third rejects with `login_failed`.
- * Rejects with `storage_failed` where it cannot count.
+ * Counts logins that start without a click. Rejects with `login_failed` for a third one within five minutes if none succeeded,
+ * because that is a redirect loop, and with `storage_failed` if it cannot count.
  */
 export async function countAutomatic(storage: TokenStorage, login: AutomaticLogin): Promise<void> {
-  // A click, a key or a touch of the last seconds: where the browser cannot tell, nothing is counted.
+  // The user clicked, touched or pressed a key in the last seconds, or the browser does not know.
   if (globalThis.navigator?.userActivation?.isActive !== false) return
-  const counted = await withTimeout(limitMs, count(storage, login)).catch((error: unknown) => {
-    throw isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
-  })
-  if (!counted)
-    throw new AgentAuthError(
-      'login_failed',
-      'Two logins in five minutes that nobody clicked for did not succeed. Let the person start the next one.',
-    )
+  if (await bounded(() => count(storage, login))) return
+  throw new AgentAuthError(
+    'login_failed',
+    'Automatic sign-in stopped after repeated logins without success. Call signIn() in a click handler.',
+  )
 }
 
 async function count(storage: TokenStorage, { nowMs, page }: AutomaticLogin): Promise<boolean> {
   const [logins, succeededAt] = await read(storage)
-  const isKept = succeededAt !== undefined && Math.abs(nowMs - Number(succeededAt)) >= keptMs
-  const since = (login: string): number => Math.abs(nowMs - Number(login.split('@')[0]))
-  const earlier = logins.split(' ').filter((login) => login && !isKept && since(login) < windowMs)
-  if (earlier.some((login) => login.endsWith(`@${page}`) && since(login) < sameReasonMs)) return true
-  if (earlier.length > 1) return false
+  // The number before "@" is the time. The distance counts, because the clock may have been set back.
+  const ageMs = (login: string): number => Math.abs(nowMs - Number.parseFloat(login))
+  const hasLasted = succeededAt && ageMs(succeededAt) >= minLoginLifeMs
+  const earlier = hasLasted ? [] : logins.split(' ').filter((login) => ageMs(login) < automaticLoginWindowMs)
+  if (earlier.some((login) => login.endsWith(`@${page}`) && ageMs(login) < sameCauseMs)) return true
+  if (earlier.length >= maxAutomaticLogins) return false
   await storage.setItem(key, [...earlier, `${nowMs}@${page}`].join(' '))
   return true
 }
 
-/** Notes a login that succeeded; whether it lasted shows when the next one begins. */
+/** Stores the time of a successful login. The next count decides whether the login lasted. Rejects with `storage_failed`. */
 export async function noteSuccess(storage: TokenStorage, nowMs: number): Promise<void> {
-  const note = async (): Promise<void> => {
+  await bounded(async () => {
     const [logins] = await read(storage)
     if (logins) await storage.setItem(key, `${logins}+${nowMs}`)
-  }
-  await withTimeout(limitMs, note())
+  })
 }
 
-/** The logins counted, each with its time and page, and the time of the success after them. */
-async function read(storage: TokenStorage): Promise<[logins: string, succeededAt: string | undefined]> {
-  const [logins = '', succeededAt] = ((await storage.getItem(key)) ?? '').split('+')
+/** Returns the counted logins, each as time and page, and the time of the success after them. */
+async function read(storage: TokenStorage): Promise<[logins: string, succeededAt?: string]> {
+  const [logins = '', succeededAt = ''] = ((await storage.getItem(key)) ?? '').split('+')
   return [logins, succeededAt]
 }

@@ -1,5 +1,43 @@
 // Every time-out, size and count of the library, with its unit and its reason. Code and messages take the numbers from here.
 
+// In a page.
+
+/** How long the first read of a storage may take, in milliseconds. A session waits longer, so that the memory takes over first. */
+export const maxFirstReadMs = 4_000
+
+/** How often the removal of a record that could not be read is tried again, in milliseconds. */
+export const removalRetryMs = 5_000
+
+/** How many logins without a click may fail within `automaticLoginWindowMs`, because a third one would be a redirect loop. */
+export const maxAutomaticLogins = 2
+
+/** How long a login without a click counts, in milliseconds. */
+export const automaticLoginWindowMs = 300_000
+
+/** Within this time, in milliseconds, the logins of one page have one cause, such as an effect that StrictMode runs twice. */
+export const sameCauseMs = 5_000
+
+/** How long a login must last to count as a success, in milliseconds. A page in a redirect loop loses it sooner. */
+export const minLoginLifeMs = 5_000
+
+/** How long a page may take to release its tab to the page that a reload put there, in milliseconds. */
+export const tabReleaseMs = 1_000
+
+/** How long a callback may stay in the address before it is reported, in milliseconds. */
+export const callbackReminderMs = 5_000
+
+/** The default of how long a popup login may take, in milliseconds: as long as a user may need for a password manager. */
+export const defaultPopupMs = 300_000
+
+/** How often a page checks whether its popup was closed, in milliseconds. */
+export const popupCheckMs = 250
+
+/** How long a popup waits for the page that opened it, in milliseconds. */
+export const maxHandOverMs = 3_000
+
+/** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
+export const popupCloseMs = 1_000
+
 /** How many URLs a bearer fetch remembers for each base. Requests repeat, and an app has a few dozen endpoints. */
 export const maxRememberedUrls = 64
 

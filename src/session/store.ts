@@ -76,7 +76,7 @@ function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<
   })
 }
 
-function bounded<T>(operation: () => Promise<T>): Promise<T> {
+export function bounded<T>(operation: () => Promise<T>): Promise<T> {
   return withTimeout(operationLimitMs, operation()).catch((error) => {
     throw failure(error)
   })

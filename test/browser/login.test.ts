@@ -549,9 +549,7 @@ describe('callback', () => {
     expect(await events()).toEqual([])
     await page.clock.fastForward(60_000)
     expect(await events()).toEqual(['callback_unfinished'])
-    expect(printed).toEqual([
-      'warning: agent-auth: this page is the callback of a login. Call ready() of createBrowserAuth to finish it.',
-    ])
+    expect(printed).toEqual(['warning: agent-auth: call ready() to finish the login of this callback page.'])
     expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('resolved')
     expect(await statusOf(page)).toBe('signed-in')
   })

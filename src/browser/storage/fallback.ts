@@ -1,28 +1,28 @@
 import { isAgentAuthError } from '../../errors.ts'
+import type { Clock } from '../../internal/clock.ts'
+import { maxFirstReadMs, removalRetryMs } from '../../internal/limits.ts'
 import { withTimeout } from '../../internal/timeouts.ts'
-import { isPromise } from '../../session/store.ts'
+import { isRecord } from '../../session/record.ts'
+import { isPromise, sessionStore } from '../../session/store.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
 
-export interface RecordListeners {
+export interface StorageListeners {
   /** The record was written or removed here. */
-  changed(): void
-  /** The storage cannot be used in this page; from now on records live in memory. */
-  degraded(): void
+  readonly changed: () => void
+  /** The storage cannot be used in this page. From now on records live in memory. */
+  readonly degraded: () => void
 }
-
-/** How long the first reading may take: less than a session waits, which would not know whether anybody is signed in. */
-const firstMs = 4_000
 
 type Item = string | null | undefined
 
-/** Tells of each change, and turns to memory when already the first reading fails or hangs: blocked, broken, not there. */
-export function sharedRecord(inner: TokenStorage, { changed, degraded }: RecordListeners): TokenStorage {
+/** Reports each change. Falls back to memory if the first read fails or hangs: the storage is blocked, broken or missing. */
+export function fallbackStorage(inner: TokenStorage, { changed, degraded }: StorageListeners): TokenStorage {
   let used = inner
-  let readable = false
+  let isReadable = false
   const fallBack = (error: unknown, key: string): MaybePromise<Item> => {
-    // What was readable before may be again; a storage of this library says itself when it must be left alone.
-    if (readable || (isAgentAuthError(error) && error.code !== 'timeout')) throw error
+    // A storage that was readable may become so again. An error of this library means that the record must stay as it is.
+    if (isReadable || (isAgentAuthError(error) && error.code !== 'timeout')) throw error
     if (used === inner) {
       used = memoryStorage()
       degraded()
@@ -30,24 +30,76 @@ export function sharedRecord(inner: TokenStorage, { changed, degraded }: RecordL
     return used.getItem(key)
   }
   const read = (item: Item): Item => {
-    readable = true
+    isReadable = true
     return item
   }
-  const announce = (done: MaybePromise<void>): MaybePromise<void> => (isPromise(done) ? done.then(changed) : changed())
+  const report = (done: MaybePromise<void>): MaybePromise<void> => (isPromise(done) ? done.then(changed) : changed())
   return {
     getItem(key) {
       try {
         const item = used.getItem(key)
         if (!isPromise(item)) return read(item)
-        return (readable ? item : withTimeout(firstMs, item)).then(read, (error) => fallBack(error, key))
+        return (isReadable ? item : withTimeout(maxFirstReadMs, item)).then(read, (error) => fallBack(error, key))
       } catch (error) {
         return fallBack(error, key)
       }
     },
-    setItem: (key, value) => announce(used.setItem(key, value)),
-    removeItem: (key) => announce(used.removeItem(key)),
+    setItem: (key, value) => report(used.setItem(key, value)),
+    removeItem: (key) => report(used.removeItem(key)),
     ...(inner.withLock && {
       withLock: (name, task, options) => (used as Required<TokenStorage>).withLock(name, task, options),
     }),
+  }
+}
+
+/** The record of an earlier sign-in that this page could not read. It must not come back after a sign-in or sign-out here. */
+export interface UnreadRecord {
+  /** Removes the record that stands there now. If that fails, `retry` does it later. */
+  remove(): void
+  /** Repeats a removal that failed: by default at most every five seconds, `now` in any case. */
+  retry(when?: 'now'): void
+}
+
+export interface UnreadRecordOptions {
+  readonly clock: Clock
+  readonly removed: () => void
+}
+
+export function unreadRecord(
+  storage: TokenStorage,
+  name: string,
+  { clock, removed }: UnreadRecordOptions,
+): UnreadRecord {
+  const store = sessionStore(storage, name)
+  /** The wall time of the removal that is pending. */
+  let pendingSinceMs: number | undefined
+  let nextMs = 0
+
+  async function removeEarlier(): Promise<void> {
+    const sinceMs = pendingSinceMs
+    if (sinceMs === undefined) return
+    const stored = await store.read()
+    // The first revision is a sign-in. A later one is more likely a refresh of the earlier sign-in, in another tab.
+    const isLater = isRecord(stored) && stored.rev === 1 && stored.tokens.obtainedAtMs > sinceMs
+    const isEarlier = (isRecord(stored) || stored === 'unreadable') && !isLater
+    if (isEarlier) await store.remove()
+    if (pendingSinceMs === sinceMs) pendingSinceMs = undefined
+    if (isEarlier) removed()
+  }
+
+  function retry(when?: 'now'): void {
+    const nowMs = clock.monotonicMs()
+    if (pendingSinceMs === undefined || (!when && nowMs < nextMs)) return
+    nextMs = nowMs + removalRetryMs
+    // The lock keeps another tab from signing in between the read and the removal.
+    store.locked(removeEarlier).catch(() => {})
+  }
+
+  return {
+    remove() {
+      pendingSinceMs = clock.wallMs()
+      retry('now')
+    },
+    retry,
   }
 }

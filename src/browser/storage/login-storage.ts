@@ -2,22 +2,22 @@ import { AgentAuthError } from '../../errors.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
 /**
- * The sessionStorage of this page, looked up at each use because reading the property throws where the browser blocks it.
- * Rejects with `storage_failed`.
+ * Keeps pending logins in the sessionStorage of this page. Each operation reads the property, because that throws if the
+ * browser blocks it. Rejects with `storage_failed`.
  */
 export const pageStorage: TokenStorage = {
-  getItem: (key) => reach(() => sessionStorage.getItem(key)),
-  setItem: (key, value) => reach(() => sessionStorage.setItem(key, value)),
-  removeItem: (key) => reach(() => sessionStorage.removeItem(key)),
+  getItem: (key) => use((area) => area.getItem(key)),
+  setItem: (key, value) => use((area) => area.setItem(key, value)),
+  removeItem: (key) => use((area) => area.removeItem(key)),
 }
 
-function reach<T>(operation: () => T): T {
+function use<T>(operation: (area: Storage) => T): T {
   try {
-    return operation()
+    return operation(sessionStorage)
   } catch {
     throw new AgentAuthError(
       'storage_failed',
-      'sessionStorage, where a login waits, is blocked or full. Allow site data for this page, or set the option loginStorage.',
+      'sessionStorage is blocked or full. Allow site data for this page, or set loginStorage.',
       { retryable: true },
     )
   }

@@ -1,37 +1,31 @@
 import { checkArgument, storageKind } from '../../config/options.ts'
-import { dropCopies } from '../tabs/duplicated-tab.ts'
+import { attempt } from '../../internal/attempt.ts'
+import { claimTab } from '../tabs/duplicated-tab.ts'
 import type { BrowserStorage } from './browser-storage.ts'
 import { webLock } from './web-lock.ts'
 
 /**
- * Keeps records in localStorage or sessionStorage, which every script of the page can read. Give a function where reading
- * the property may throw or there is no window: `webStorage(() => sessionStorage)`. localStorage is for one tab at a time:
- * tabs see each other's writes late, even behind a lock, and a lost write loses the session; use `indexedDbStorage` there.
+ * Keeps records in localStorage or sessionStorage, which every script of the page can read (XSS). Pass a function if reading
+ * the property may throw or if there is no window: `webStorage(() => sessionStorage)`. Use localStorage for one tab at a time:
+ * tabs see each other's writes late, even behind a lock, and a lost write loses the session. For several tabs use
+ * `indexedDbStorage`. Throws `config_invalid`.
  */
 export function webStorage(area: Storage | (() => Storage)): BrowserStorage {
   if (typeof area !== 'function' && area !== undefined) checkArgument('area', area, storageKind)
-  const at = (): Storage => (typeof area === 'function' ? area() : area)
-  const isOwn = isSessionStorage(at)
-  let isChecked = !isOwn
+  const open = typeof area === 'function' ? area : () => area
+  const isOwn = attempt(() => open() === sessionStorage)
+  let isClaimed = !isOwn
   return {
     reach: isOwn ? 'tab' : 'browser',
     getItem(key) {
-      if (isChecked) return at().getItem(key)
-      return dropCopies(at()).then(() => {
-        isChecked = true
-        return at().getItem(key)
+      if (isClaimed) return open().getItem(key)
+      return claimTab(open()).then(() => {
+        isClaimed = true
+        return open().getItem(key)
       })
     },
-    setItem: (key, value) => at().setItem(key, value),
-    removeItem: (key) => at().removeItem(key),
+    setItem: (key, value) => open().setItem(key, value),
+    removeItem: (key) => open().removeItem(key),
     ...(!isOwn && webLock()),
-  }
-}
-
-function isSessionStorage(at: () => Storage): boolean {
-  try {
-    return at() === sessionStorage
-  } catch {
-    return false
   }
 }

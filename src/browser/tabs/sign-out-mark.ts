@@ -1,27 +1,27 @@
 import { attempt } from '../../internal/attempt.ts'
 
 export interface SignOutMark {
-  /** Leaves a trace of a sign-out for tabs that cannot hear of it now. */
-  move(): void
-  /** Whether another tab signed out since this was last asked. */
-  hasMoved(): boolean
+  /** Records a sign-out for tabs that receive no message now. */
+  set(): void
+  /** Returns whether another tab signed out since the last call. */
+  wasSet(): boolean
 }
 
-/** A random text in localStorage that changes with each sign-out. Without localStorage only open tabs hear of one. */
+/** Keeps a random text in localStorage that changes with each sign-out. Without localStorage only open tabs learn of one. */
 export function signOutMark(name: string): SignOutMark {
   const key = `${name}:signed-out`
   const read = (): string | null | undefined => attempt(() => localStorage.getItem(key))
-  let seen = read()
+  let last = read()
   return {
-    move() {
+    set() {
       attempt(() => localStorage.setItem(key, crypto.randomUUID()))
-      seen = read()
+      last = read()
     },
-    hasMoved() {
-      const before = seen
-      // Site data that was cleared is no sign-out.
-      seen = read() ?? seen
-      return seen !== before
+    wasSet() {
+      const before = last
+      // Site data that the user cleared is no sign-out.
+      last = read() ?? last
+      return last !== before
     },
   }
 }
