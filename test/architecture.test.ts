@@ -191,6 +191,16 @@ describe('architecture', () => {
     expect(show(wrong)).toEqual([])
   })
 
+  it('keeps SQL of the service in store/, and names of engines in store/engine/', () => {
+    const service = `${root}service/src`
+    const all = sourceFiles(service).flatMap((file) => importsOf(service, file))
+    const outside = (folder: string, forbidden: (used: (typeof all)[number]) => boolean): string[] =>
+      show(all.filter((used) => !used.from.startsWith(folder) && forbidden(used)))
+    expect(outside('store/engine/', ({ specifier }) => ['libsql', 'pg'].includes(specifier))).toEqual([])
+    expect(outside('store/', ({ specifier }) => specifier === 'kysely')).toEqual([])
+    expect(outside('store/', ({ to }) => to === 'store/database.ts')).toEqual([])
+  })
+
   it.each(Object.entries(entries).filter(([name]) => !nodeEdges.includes(name)))(
     'reaches nothing of Node from %s',
     (_, entry) => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi, clientOf, login, personOf } from './login.ts'
 import { assemble } from './start.ts'
 
@@ -91,7 +92,7 @@ test('S-062 a JWT of our own key that was never issued is 401', async () => {
 
 /** Puts a made-up token in the place of the issued one, as a leak of a writable database could. */
 async function store(forged: string): Promise<string> {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   await db
     .updateTable('access_tokens')
     .set({ hash: hashToken(forged) })
@@ -174,7 +175,7 @@ test('S-062 a user session token is the other kind of bearer, and ends after 12 
 test('S-063 authentication, approval, permission, validation, lookup: the first that fails answers', async () => {
   const bad = '{"limit":0}'
   expect((await call('POST', agentSearch, {}, bad)).status).toBe(401)
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const bearer = { authorization: `Bearer ${token}` }
   await db.updateTable('people').set({ permissions: '[]' }).execute()
   await db.updateTable('client_approvals').set({ active: 0 }).execute()
@@ -194,7 +195,7 @@ test.each([
   ['client_approvals', { active: 0 }],
   ['client_approvals', { surfaces: '["files"]' }],
 ] as const)('S-064 %s with %o: the client is not approved', async (table, change) => {
-  await assembly.context.store.db.updateTable(table).set(change).execute()
+  await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   for (const endpoint of endpoints) await expectForbidden(token, 'OAuth client is not approved for this API', endpoint)
 })
 
@@ -210,7 +211,7 @@ test.each([
   ['llm_models.read', [3]],
 ])('S-064 without %s exactly its endpoints are refused', async (permission, refused) => {
   const others = service.people[0]?.permissions.filter((name) => name !== permission)
-  await assembly.context.store.db
+  await rawDatabase(assembly.context.store.db)
     .updateTable('people')
     .set({ permissions: JSON.stringify(others) })
     .execute()
@@ -225,12 +226,12 @@ test.each([
 test('S-064 a permission granted after the token was issued is not in the token', async () => {
   const reader = (await login(service, { person: personOf(service, 'rui') })).access_token
   const all = JSON.stringify(service.people[0]?.permissions)
-  await assembly.context.store.db.updateTable('people').set({ permissions: all }).execute()
+  await rawDatabase(assembly.context.store.db).updateTable('people').set({ permissions: all }).execute()
   await expectForbidden(reader, 'missing permission', endpoints[2])
 })
 
 test('S-064 without active billing nothing is created, reading goes on', async () => {
-  await assembly.context.store.db.updateTable('tenants').set({ billing_active: 0 }).execute()
+  await rawDatabase(assembly.context.store.db).updateTable('tenants').set({ billing_active: 0 }).execute()
   await expectForbidden(token, 'missing permission', endpoints[2])
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
 })
@@ -249,7 +250,7 @@ test('S-080 every answer is readable from a registered origin', async () => {
     [415, await call('POST', agentSearch, { origin, ...bearer, 'content-type': 'text/plain' })],
     [422, await call('POST', agentSearch, { origin, ...bearer }, '{')],
   ]
-  await assembly.context.store.db.schema.alterTable('access_tokens').renameTo('gone').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('access_tokens').renameTo('gone').execute()
   answers.push([500, await call('POST', agentSearch, { origin, ...bearer })])
   for (const [status, { status: answered, headers }] of answers) {
     expect([answered, headers.get('access-control-allow-origin')]).toEqual([status, origin])
@@ -333,7 +334,7 @@ test('S-087 each event is written once, with who and without secrets', async () 
 })
 
 test('S-065 the token of somebody who has moved to another tenant opens neither', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const tenant = await db.selectFrom('tenants').select('id').where('id', '!=', 'demo').executeTakeFirstOrThrow()
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
   const { email } = personOf(service, 'ada')

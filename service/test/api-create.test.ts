@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { keyOf } from '../src/api/agent-key.ts'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi } from './login.ts'
 import { assemble } from './start.ts'
 
@@ -201,7 +202,7 @@ test('A-67 a tenant has at most 10,000 agents: the next one is 409 in the envelo
     from parent_agents a, parent_agents b, parent_agents c, parent_agents d
     where a.tenant_id = ${firstTenant} and b.tenant_id = 'demo' and c.tenant_id = 'demo' and d.tenant_id = 'demo'
     limit ${most}`
-  await rows('demo', 10_000 - 12 - 1).execute(assembly.context.store.db)
+  await rows('demo', 10_000 - 12 - 1).execute(rawDatabase(assembly.context.store.db))
   expect((await create(agent)).status).toBe(200)
   const path = '/api/parent_agents'
   const refused = await callApi(service, { token, path, body: { ...agent, agent_name: 'One more' } })

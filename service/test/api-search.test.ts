@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { contextGroupsOf } from '../src/store/tables/context-groups.ts'
 import { llmModelsOf } from '../src/store/tables/llm-models.ts'
 import { parentAgentsOf } from '../src/store/tables/parent-agents.ts'
@@ -171,7 +172,7 @@ test('S-065 S-066 filters on tenant and id only narrow', async () => {
 })
 
 test('S-067 a query that lost its tenant predicate fails instead of answering', async () => {
-  const blind = assembly.context.store.db.withPlugin({
+  const blind = rawDatabase(assembly.context.store.db).withPlugin({
     transformQuery: ({ node }) => {
       if (node.kind !== 'SelectQueryNode') return node
       const { where: _lost, ...rest } = node

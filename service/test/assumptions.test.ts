@@ -48,13 +48,13 @@ const internal = [
   'store/migrations/006-names-as-sent.ts mostAtOnce',
   'store/engine/postgres.ts int8',
   'store/engine/postgres.ts mostConnections',
-  'store/engine/private-file.ts mostLinks',
+  'store/engine/private-file.ts maxLinks',
   'store/engine/private-file.ts othersBits',
   'store/engine/private-file.ts ownerOnly',
-  'store/tables/purge.ts mostStatements',
+  'store/tables/purge.ts maxStatements',
   'store/tables/purge.ts rowsAtOnce',
-  'store/engine/statement-cache.ts mostStatements',
-  'store/engine/transact.ts mostAttempts',
+  'store/engine/statement-cache.ts maxStatements',
+  'store/engine/transact.ts maxAttempts',
 ]
 const isUnit = (name: string): boolean => /^(second|minute|quarterHour|hour|day)Ms$|^yearS$|^mebibyte$/.test(name)
 

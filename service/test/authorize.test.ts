@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { LoginOptions, Page } from './login.ts'
 import { authorize, authorizeUrl, Browser, clientOf, consentPath, personOf, signInPath } from './login.ts'
 import { assemble } from './start.ts'
@@ -16,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 async function codeCount(): Promise<number> {
-  return (await assembly.context.store.db.selectFrom('authorization_codes').selectAll().execute()).length
+  return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()).length
 }
 
 async function signIn(options: LoginOptions = {}): Promise<Page> {
@@ -242,7 +243,7 @@ test.each([
 
 test('S-010 S-013 a refusal found when approving is a 303, one found on the way to the pages a 302', async () => {
   const page = await signIn()
-  await assembly.context.store.db.updateTable('client_approvals').set({ active: 0 }).execute()
+  await rawDatabase(assembly.context.store.db).updateTable('client_approvals').set({ active: 0 }).execute()
   const refused = await browser.submit(page, consentPath, { decision: 'approve' })
   const asked = await browser.get(authorizeUrl(service).url)
   for (const [status, { response }] of [
@@ -350,7 +351,7 @@ test('S-015 when somebody else signed in meanwhile, approving asks that person a
 })
 
 test('S-016 consent shows client, tenant, meaning and return host as inert text, every time', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   await db.updateTable('clients').set({ name: '<b>Bank</b>\u202e' }).where('name', '=', 'Demo public').execute()
   const client = service.clients[0]
   if (client === undefined) throw new Error('no client')
@@ -372,7 +373,7 @@ test.each([
   ['client_approvals', { active: 0 }, 'the tenant of this account has not approved the client'],
   ['client_approvals', { surfaces: '[]' }, 'the client may not use the API, because it lacks the api surface'],
 ] as const)('S-061 no code when %s says %o, and the error says which it is', async (table, change, description) => {
-  await assembly.context.store.db.updateTable(table).set(change).execute()
+  await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   const { url } = await authorize(service)
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
   expect(url.searchParams.get('error_description')).toBe(description)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import {
   agentSearch,
@@ -154,7 +155,7 @@ const scenes: Record<string, Scene> = {
 
 /** What may never stand alone, whatever failed. */
 async function expectNothingHalfDone(): Promise<void> {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const lonely = async (table: 'parent_agents' | 'grants' | 'clients', child: string, key: string) => {
     const children = await db
       .selectFrom(child as 'refresh_tokens')

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client, JournalEntry, Person, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
@@ -188,7 +189,7 @@ test("S-060 another tenant's admin finds nothing: 404 to see, and nothing change
   const path = `${clientsPath}/${clientId}`
   const page = await browser.get(service.authUrl + path)
   expect(page.status).toBe(404)
-  const before = await assembly.context.store.db.selectFrom('client_secrets').selectAll().execute()
+  const before = await rawDatabase(assembly.context.store.db).selectFrom('client_secrets').selectAll().execute()
   const { password } = personOf(service, 'ola')
   for (const [action, fields] of [
     ['activity', { activity: 'inactive' }],
@@ -198,7 +199,9 @@ test("S-060 another tenant's admin finds nothing: 404 to see, and nothing change
     const answer = await browser.submit(page, `${path}/${action}`, { token, ...fields })
     expect(answer.status).toBe(404)
   }
-  expect(await assembly.context.store.db.selectFrom('client_secrets').selectAll().execute()).toEqual(before)
+  expect(await rawDatabase(assembly.context.store.db).selectFrom('client_secrets').selectAll().execute()).toEqual(
+    before,
+  )
   await login(service, { client: clientOf(service, 'Demo confidential') })
 })
 

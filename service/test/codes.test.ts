@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/tables/purge.ts'
 import type { Callback, TokenAnswer } from './login.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, exchange, login } from './login.ts'
@@ -26,7 +27,7 @@ async function apiStatus(answer: Response): Promise<number> {
 test('S-025 a code has 256 random bits and is stored as a hash only', async () => {
   const { code } = await authorize(service)
   expect(code).toMatch(/^aac_[A-Za-z0-9_-]{43}$/)
-  const rows = await assembly.context.store.db.selectFrom('authorization_codes').selectAll().execute()
+  const rows = await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()
   expect(JSON.stringify(rows)).not.toContain(code.slice(4, 20))
 })
 
@@ -57,7 +58,11 @@ test.each([{ active: 0 } as const, { tenant_id: 'other' }])(
   'S-026 a code dies with %o of its person',
   async (change) => {
     const callback = await authorize(service)
-    await assembly.context.store.db.updateTable('people').set(change).where('email', 'like', 'ada%').execute()
+    await rawDatabase(assembly.context.store.db)
+      .updateTable('people')
+      .set(change)
+      .where('email', 'like', 'ada%')
+      .execute()
     await expectInvalidGrant(await exchange(service, callback))
   },
 )
@@ -143,12 +148,12 @@ test('S-032 a used code is remembered after the cleaning, until its grant has ex
   service.dev.advance(24 * 60 * 60_000)
   await purge(store.db, clock.nowMs())
   for (const table of ['authorization_codes', 'grants', 'refresh_tokens', 'access_tokens'] as const) {
-    expect(await store.db.selectFrom(table).selectAll().execute()).toEqual([])
+    expect(await rawDatabase(store.db).selectFrom(table).selectAll().execute()).toEqual([])
   }
 })
 
 test('S-032 requests clean up by themselves, at most once a minute', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const expire = () => db.updateTable('authorization_codes').set({ keep_until_ms: 1 }).execute()
   await authorize(service)
   await expire()
@@ -175,7 +180,7 @@ test.each([
   ['client_approvals', { surfaces: '["files"]' }],
 ] as const)('S-061 a code is not redeemed when %s says %o', async (table, change) => {
   const callback = await authorize(service)
-  await assembly.context.store.db.updateTable(table).set(change).execute()
+  await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   const answer = await exchange(service, callback)
   expect([answer.status, await errorOf(answer)]).toEqual([400, 'unauthorized_client'])
 })

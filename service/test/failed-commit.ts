@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { isOnPostgres } from './start.ts'
 
 /** The tables that transactions of the service write to, and in which none may leave a trace when its commit fails. */
@@ -27,7 +28,7 @@ export function failCommits(
 
 /** A constraint trigger that waits for the commit. With `40001` it raises that once, as a conflict would. */
 async function deferTrigger({ context }: Assembly, table: string, state: string): Promise<() => Promise<void>> {
-  const { db } = context.store
+  const db = rawDatabase(context.store.db)
   const only = state === '40001' ? "if nextval('commit_tries') > 1 then return null; end if;" : ''
   await sql.raw('create sequence commit_tries').execute(db)
   await sql
@@ -48,7 +49,7 @@ async function deferTrigger({ context }: Assembly, table: string, state: string)
 
 /** A row without a parent, which a deferred foreign key lets stand until the commit. */
 async function deferForeignKey({ context }: Assembly, table: string): Promise<() => Promise<void>> {
-  const { db } = context.store
+  const db = rawDatabase(context.store.db)
   await sql.raw('create table commit_parents (id integer primary key)').execute(db)
   await sql
     .raw('create table commit_orphans (parent integer references commit_parents (id) deferrable initially deferred)')
@@ -67,7 +68,7 @@ async function deferForeignKey({ context }: Assembly, table: string): Promise<()
 /** Every row of those tables, to be compared. */
 export async function rowsOf({ context }: Assembly): Promise<Record<string, string[]>> {
   const entries = written.map(async (table) => {
-    const { rows } = await sql.raw(`select * from ${table}`).execute(context.store.db)
+    const { rows } = await sql.raw(`select * from ${table}`).execute(rawDatabase(context.store.db))
     return [table, rows.map((row) => JSON.stringify(row)).sort()] as const
   })
   return Object.fromEntries(await Promise.all(entries))

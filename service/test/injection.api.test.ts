@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { injectionCorpus, isUnstorable } from './injection-corpus.ts'
 import { agentSearch, callApi } from './login.ts'
 import { assemble } from './start.ts'
@@ -43,7 +44,7 @@ afterAll(() => service.close())
 
 /** All that ada can see, and who and what there is besides. */
 async function everything(): Promise<string> {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const tables = ['tenants', 'people', 'clients', 'client_approvals', 'client_redirect_uris', 'service_keys'] as const
   const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
   const seen = [await found(agentSearch, { limit: 250 }), await found(modelSearch, { limit: 250 })]
@@ -151,7 +152,7 @@ test('P-21 S-071 S-074 500 strings are created as they are or refused, and touch
     expect((await call(path, undefined, otherToken)).status).toBe(200)
   }
   expect(created).toBeGreaterThan(300)
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const count = async (table: 'parent_agents' | 'context_groups') =>
     (await db.selectFrom(table).select('id').where('tenant_id', '=', 'other').execute()).length
   expect(await count('parent_agents')).toBe(12 + created)

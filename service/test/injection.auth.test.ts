@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Client, Person, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { injectionCorpus } from './injection-corpus.ts'
 import type { Callback, Page } from './login.ts'
 import {
@@ -43,7 +44,7 @@ beforeEach(() => service.dev.autoApprove(undefined))
 afterAll(() => service.close())
 
 async function registered(): Promise<string> {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const tables = ['tenants', 'people', 'clients', 'client_approvals', 'client_redirect_uris', 'service_keys'] as const
   const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
   // In no order: PostgreSQL moves a row that was locked by an update.
@@ -142,7 +143,7 @@ test('P-21 S-039 S-071 in each field of the token endpoint 500 strings are refus
   const tokens = await login(service)
   const own = { client_id: publicClient.clientId }
   const fields = { code: good.code, redirect_uri: good.redirectUri, code_verifier: good.verifier, ...own }
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   for (const text of corpus) {
     forgetFailures()
     for (const name of Object.keys(fields)) {
@@ -191,7 +192,7 @@ test('P-21 S-059 S-060 S-071 in each field of the registry 500 strings are a nam
     const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
     expectHarmless(await browser.get(`${service.authUrl}${clientsPath}/x${id}`), text, [404])
   }
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const rows = await db.selectFrom('clients').select(['id', 'name']).where('name', 'not like', 'Demo %').execute()
   const made = rows.filter(({ name }) => !name.startsWith('Other '))
   expect(new Set(made.map(({ name }) => name))).toEqual(names)

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { hashToken } from '../src/credentials/secrets.ts'
-import type { Db } from '../src/store/store.ts'
+import type { Db, RawDatabase } from '../src/store/database.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { openStore } from '../src/store/store.ts'
 import { findRefreshTokenUse } from '../src/store/tables/refresh-tokens.ts'
 import type { Service, TokenAnswer } from './login.ts'
@@ -64,7 +65,7 @@ export async function killStorm({
       await loadUntilKilled(service, families, report)
       service = await startProcess(command, { data, ...ports })
       report.kills = kill
-      await checkLeaves(store.db, report)
+      await checkLeaves(rawDatabase(store.db), report)
       report.unheard += await countUnheard(store.db, families)
       await continueEach(service, families, report)
       // Old sessions have proved themselves; a few stay in the load.
@@ -147,7 +148,7 @@ async function tokenOf(answer: Response): Promise<string> {
 }
 
 /** A leaf is a refresh token that was neither used nor revoked. */
-async function checkLeaves(db: Db, report: KillReport): Promise<void> {
+async function checkLeaves(db: RawDatabase, report: KillReport): Promise<void> {
   const { rows } = await sql<{ id: string; leaves: number }>`
     select grants.id as id, count(leaf.hash) as leaves
     from grants left join refresh_tokens as leaf

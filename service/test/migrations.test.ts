@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
-import type { Db } from '../src/store/store.ts'
+import type { RawDatabase } from '../src/store/database.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { openStore } from '../src/store/store.ts'
 import { llmModelsOf } from '../src/store/tables/llm-models.ts'
 import type { NewParentAgent } from '../src/store/tables/parent-agents.ts'
@@ -39,9 +40,9 @@ beforeEach(async () => {
 afterEach(() => remove())
 
 /** Opens the data, does this to it, and closes it. */
-async function opened<T>(then: (db: Awaited<ReturnType<typeof openStore>>['db']) => Promise<T>): Promise<T> {
+async function opened<T>(then: (db: RawDatabase) => Promise<T>): Promise<T> {
   const store = await openStore(location)
-  return then(store.db).finally(() => store.close())
+  return then(rawDatabase(store.db)).finally(() => store.close())
 }
 
 const done = (): Promise<string[]> =>
@@ -64,7 +65,7 @@ const agent: Omit<NewParentAgent, 'llm_model'> = {
   created_ms: 0,
 }
 
-async function searchTexts(db: Db): Promise<string[]> {
+async function searchTexts(db: RawDatabase): Promise<string[]> {
   const agents = await db.selectFrom('parent_agents').select('search_text').execute()
   const models = await db.selectFrom('llm_models').select('search_text').execute()
   return [...agents, ...models].map(({ search_text }) => search_text)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
 import { assemble } from './start.ts'
@@ -14,7 +15,8 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 async function rows(): Promise<number> {
-  return (await assembly.context.store.db.selectFrom('authorization_requests').select('id_hash').execute()).length
+  return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_requests').select('id_hash').execute())
+    .length
 }
 
 const ask = (browser: Browser, state?: string): Promise<Page> =>
@@ -122,7 +124,7 @@ test('S-085 A-48 a user who decides again and again leaves no request behind but
   const first = await signIn(browser, await ask(browser, 'state-of-the-page'))
   expect(new URL((await deny(browser, first)).next ?? '').searchParams.get('error')).toBe('access_denied')
   for (const decide of [deny, approve, deny, approve]) await decide(browser, await ask(browser))
-  const left = await assembly.context.store.db.selectFrom('authorization_requests').selectAll().execute()
+  const left = await rawDatabase(assembly.context.store.db).selectFrom('authorization_requests').selectAll().execute()
   expect(left).toHaveLength(1)
   // Only what keeps the page from being used again is left of it.
   expect(left[0]).toMatchObject({ redirect_uri: '', state: null, session_hash: null, consent_hash: null })
@@ -153,7 +155,7 @@ test('S-014 a page from before a reset is too old: its request may have been dec
 })
 
 test('S-014 a page whose client a reset has removed is too old', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const own = {
     id: 'app_of_a_page',
     tenant_id: 'tenant-a',

@@ -1,16 +1,17 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
-import type { Db } from '../src/store/store.ts'
+import type { RawDatabase } from '../src/store/database.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/tables/purge.ts'
 import { authorizeUrl, Browser, clientOf, login, refresh } from './login.ts'
 import { assemble, isOnPostgres } from './start.ts'
 
 let assembly: Assembly
-let db: Db
+let db: RawDatabase
 beforeEach(async () => {
   assembly = await assemble()
-  db = assembly.context.store.db
+  db = rawDatabase(assembly.context.store.db)
 })
 afterEach(() => assembly.service.close())
 
@@ -29,10 +30,10 @@ test('S-052 data beyond one statement is removed in several, and what is left is
     const rows = Array.from({ length: 1_000 }, (_, index) => session(at + index))
     await db.insertInto('sign_in_sessions').values(rows).execute()
   }
-  expect(await purge(db, Date.now())).toBe('more')
+  expect(await purge(assembly.context.store.db, Date.now())).toBe('more')
   const left = await count('sign_in_sessions')
   expect([left > 0, left < 42_000]).toEqual([true, true])
-  expect(await purge(db, Date.now())).toBe('done')
+  expect(await purge(assembly.context.store.db, Date.now())).toBe('done')
   expect(await count('sign_in_sessions')).toBe(0)
 })
 
@@ -54,7 +55,7 @@ test('S-052 an expired grant goes with all of its tokens, and others stay', asyn
   }
   await db.updateTable('grants').set({ expires_ms: 1 }).where('id', '=', id).execute()
   const { refresh_token } = await login(assembly.service)
-  expect(await purge(db, Date.now())).toBe('done')
+  expect(await purge(assembly.context.store.db, Date.now())).toBe('done')
   expect([await count('grants'), await count('refresh_tokens'), await count('access_tokens')]).toEqual([1, 1, 1])
   expect((await refresh(assembly.service, client, refresh_token)).status).toBe(200)
 })
@@ -85,7 +86,7 @@ if (isOnPostgres())
     const { id } = await db.selectFrom('people').select('id').limit(1).executeTakeFirstOrThrow()
     await sql`insert into sign_in_sessions (id_hash, person_id, created_ms, seen_ms)
       select 'old-' || n, ${id}, 0, 0 from generate_series(1, 4000) n`.execute(db)
-    expect(await purge(db, Date.now())).toBe('done')
+    expect(await purge(assembly.context.store.db, Date.now())).toBe('done')
     expect(await count('sign_in_sessions')).toBe(0)
     await sql`drop function slowly cascade`.execute(db)
   })

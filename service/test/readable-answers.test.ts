@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, authorize, basic, clientOf, login } from './login.ts'
 import { assemble } from './start.ts'
 
@@ -80,7 +81,7 @@ test('S-038 S-045 each status of the token endpoint is readable JSON that no cac
   }
   expect(answers.at(-1)?.[0]).toBe(429)
   expect(answers.at(-1)?.[1].headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-  await assembly.context.store.db.schema.alterTable('grants').renameTo('gone').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('grants').renameTo('gone').execute()
   answers.push([500, await send({ body: { refresh_token: 'x', ...own } })])
   for (const [status, answer] of answers) {
     expectReadable(answer, status)
@@ -126,7 +127,7 @@ test('S-080 each status of the API, expected or not, is readable with the challe
     fail(status)
     expectReadable(await send({ headers: as(token) }), status)
   }
-  await assembly.context.store.db.schema.alterTable('session_tokens').renameTo('gone').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('session_tokens').renameTo('gone').execute()
   expectReadable(await send({ headers: as(token) }), 500)
 })
 
@@ -140,7 +141,7 @@ test('S-083 a page of an unregistered origin changes nothing by the API, whateve
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null])
     expect(await answer.json()).toMatchObject({ error_type: 'permission_error' })
   }
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const count = async () => (await db.selectFrom('parent_agents').select('id').execute()).length
   expect(await count()).toBe(24)
   for (const known of [origin, service.baseUrl]) {

@@ -2,6 +2,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client, Service, ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/tables/purge.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
@@ -40,7 +41,7 @@ const hourMs = 60 * 60_000
 test('S-046 the database holds no token', async () => {
   const tokens = await login(service)
   const { refresh_token, access_token } = await rotate(tokens.refresh_token)
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const dump = JSON.stringify([
     await db.selectFrom('refresh_tokens').selectAll().execute(),
     await db.selectFrom('access_tokens').selectAll().execute(),
@@ -70,9 +71,9 @@ test('S-047 each refresh gives a new pair, and one transaction takes the old and
   expect(second.refresh_token).not.toBe(first.refresh_token)
   expect(second.access_token).not.toBe(first.access_token)
   expect(second).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'api.access' })
-  await assembly.context.store.db.schema.alterTable('access_tokens').renameTo('gone').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('access_tokens').renameTo('gone').execute()
   expect((await refresh(service, client, second.refresh_token)).status).toBe(500)
-  await assembly.context.store.db.schema.alterTable('gone').renameTo('access_tokens').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('gone').renameTo('access_tokens').execute()
   // The failed turn left nothing behind: the token is unused and its next use is an ordinary one.
   const third = await rotate(second.refresh_token)
   expect(third.refresh_token).not.toBe(second.refresh_token)
@@ -126,7 +127,7 @@ test.each([
   ['its client is inactive', 'clients', 'unauthorized_client'],
   ['its person is disabled', 'people', 'invalid_grant'],
 ] as const)('S-050 reuse while %s ends the family for good, and is logged', async (_, table, graceError) => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const setActive = (active: 0 | 1) => db.updateTable(table).set({ active }).execute()
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
@@ -183,7 +184,7 @@ test('S-049 the kept successor opens with the old token only', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   const { decrypt } = await import('../src/credentials/secrets.ts')
-  const row = await assembly.context.store.db
+  const row = await rawDatabase(assembly.context.store.db)
     .selectFrom('refresh_tokens')
     .select('successor_sealed')
     .where('successor_sealed', 'is not', null)
@@ -307,7 +308,7 @@ test.each([
 ] as const)('S-054 S-055 when %s the next request is refused', async (_, table, change, status) => {
   const { access_token } = await login(service)
   expect(await apiStatus(access_token)).toBe(200)
-  await assembly.context.store.db.updateTable(table).set(change).execute()
+  await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   expect(await apiStatus(access_token)).toBe(status)
 })
 
@@ -320,7 +321,7 @@ test.each([
   ['the api surface is gone', 'client_approvals', { surfaces: '[]' }, 'unauthorized_client'],
 ] as const)('S-055 S-061 no refresh when %s', async (_, table, change, error) => {
   const { refresh_token } = await login(service)
-  await assembly.context.store.db.updateTable(table).set(change).execute()
+  await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   await expectRefused(refresh_token, error)
 })
 

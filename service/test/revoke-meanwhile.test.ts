@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Db } from '../src/store/store.ts'
+import type { RawDatabase } from '../src/store/database.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { login } from './login.ts'
 import { assemble, isOnPostgres } from './start.ts'
 
@@ -9,11 +10,11 @@ const laterMs = (): number => Date.now() + 60_000
 
 /** What comes first in a token request decides how it is held up: a refresh updates its grant, a code makes a new one. */
 const grantOf = {
-  refresh: async (tx: Db, id: string) => {
+  refresh: async (tx: RawDatabase, id: string) => {
     await tx.updateTable('grants').set({ touched_ms: 1 }).where('id', '=', id).execute()
     return id
   },
-  'code exchange': async (tx: Db, id: string) => {
+  'code exchange': async (tx: RawDatabase, id: string) => {
     const { client_id, person_id, tenant_id, scope } = await tx
       .selectFrom('grants')
       .selectAll()
@@ -30,7 +31,7 @@ const grantOf = {
 }
 
 const insert = {
-  revoke: (tx: Db, grant_id: string) =>
+  revoke: (tx: RawDatabase, grant_id: string) =>
     tx
       .insertInto('refresh_tokens')
       .values({
@@ -43,7 +44,7 @@ const insert = {
         successor_sealed: null,
       })
       .execute(),
-  expire: (tx: Db, grant_id: string) =>
+  expire: (tx: RawDatabase, grant_id: string) =>
     tx.insertInto('access_tokens').values({ hash: 'successor', grant_id, expires_ms: laterMs() }).execute(),
 }
 
@@ -56,7 +57,7 @@ function signal(): { given: Promise<void>; give: () => void } {
 }
 
 /** Until the control waits for a lock; libSQL has one connection, so that there it waits from the start. */
-async function untilWaiting(db: Db, isOver: () => boolean): Promise<void> {
+async function untilWaiting(db: RawDatabase, isOver: () => boolean): Promise<void> {
   if (!isOnPostgres()) return setImmediate()
   const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   while (!isOver() && (await waiting.execute(db)).rows.length === 0) await setImmediate()
@@ -70,7 +71,7 @@ test.each([
 ] as const)('S-054 %s waits for a %s that is not complete and reaches what it issues', async (control, issuer) => {
   const { service, context } = await assemble()
   onTestFinished(service.close)
-  const { db } = context.store
+  const db = rawDatabase(context.store.db)
   await login(service)
   const { id } = await db.selectFrom('grants').select('id').executeTakeFirstOrThrow()
   const begun = signal()

@@ -3,7 +3,8 @@ import { CompiledQuery, createQueryId, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fillStatements } from '../../bench/service/agents-at-scale.ts'
 import type { Assembly } from '../src/server/assemble.ts'
-import type { Db } from '../src/store/store.ts'
+import type { RawDatabase } from '../src/store/database.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { ParentAgentColumn } from '../src/store/tables/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/parent-agents.ts'
 import type { Filter, Search } from '../src/store/tables/search.ts'
@@ -12,10 +13,10 @@ import { assemble, isOnPostgres } from './start.ts'
 // The plans of the very queries that a search sends, on a table big enough for a planner to care.
 
 let assembly: Assembly
-let db: Db
+let db: RawDatabase
 beforeAll(async () => {
   assembly = await assemble()
-  db = assembly.context.store.db
+  db = rawDatabase(assembly.context.store.db)
   for (const statement of fillStatements(5_000, () => {})) await sql.raw(statement).execute(db)
   if (isOnPostgres()) await sql`analyze parent_agents`.execute(db)
 })
@@ -105,6 +106,6 @@ async function plansOf(search: Partial<Search<ParentAgentColumn>>): Promise<stri
   )
 }
 
-function compile(...parameters: Parameters<ReturnType<Db['getExecutor']>['compileQuery']>): CompiledQuery {
+function compile(...parameters: Parameters<ReturnType<RawDatabase['getExecutor']>['compileQuery']>): CompiledQuery {
   return db.getExecutor().compileQuery(...parameters)
 }

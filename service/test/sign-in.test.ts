@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createPasswords } from '../src/credentials/passwords.ts'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
 import { assemble } from './start.ts'
@@ -53,7 +54,7 @@ test('S-019 only what is 256 random bits gets a quick hash, and only in memory',
 test('S-019 a hash with weaker parameters is renewed at the next sign-in', async () => {
   const { email, password } = personOf(service, 'ada')
   const old = `scrypt$16384$8$1$salt$${scryptSync(password, 'salt', 32, { N: 2 ** 14 }).toString('base64url')}`
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const read = () =>
     db.selectFrom('people').select('password_hash').where('email', '=', email).executeTakeFirstOrThrow()
   await db.updateTable('people').set({ password_hash: old }).where('email', '=', email).execute()
@@ -121,7 +122,7 @@ test('S-020 an unknown person costs the same hash and the same queries as a wron
   const sql: string[] = []
   observe(assembly, { before: (statement) => void sql.push(statement.sql) })
   Object.assign(assembly.context, { passwords })
-  await assembly.context.store.db.updateTable('people').set({ password_hash: stored }).execute()
+  await rawDatabase(assembly.context.store.db).updateTable('people').set({ password_hash: stored }).execute()
   for (const email of [personOf(service, 'ada').email, 'nobody@demo.example', personOf(service, 'ola').email]) {
     hashed.length = 0
     sql.length = 0
@@ -169,7 +170,7 @@ test('S-022 the session id is new at sign-in, stored as a hash, HttpOnly and Lax
   const line = page.response.headers.getSetCookie().find((cookie) => cookie.includes('session')) ?? ''
   expect(line).toMatch(/^agent_service_session_4001=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
   expect(browser.cookie('session')).not.toBe(planted)
-  const rows = await assembly.context.store.db.selectFrom('sign_in_sessions').selectAll().execute()
+  const rows = await rawDatabase(assembly.context.store.db).selectFrom('sign_in_sessions').selectAll().execute()
   expect(JSON.stringify(rows)).not.toContain(browser.cookie('session') ?? '-')
 })
 
@@ -239,7 +240,7 @@ test('S-023 activity keeps a session alive, sign-out and disabling end it', asyn
   browser.setCookie('agent_service_session_4001', old)
   expect(isSignIn(await browser.get(url))).toBe(true)
   await signIn()
-  await assembly.context.store.db.updateTable('people').set({ active: 0 }).execute()
+  await rawDatabase(assembly.context.store.db).updateTable('people').set({ active: 0 }).execute()
   expect(isSignIn(await browser.get(url))).toBe(true)
 })
 

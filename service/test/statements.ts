@@ -1,5 +1,6 @@
 import type { CompiledQuery, ConnectionProvider, QueryExecutor } from 'kysely'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 
 export interface Statement {
   sql: string
@@ -15,7 +16,7 @@ export interface StatementHooks {
 
 /** From now on every statement of the service passes by the hooks, whether it was built now or prepared before. */
 export function observe({ context: { store } }: Assembly, hooks: StatementHooks): void {
-  watch(store.db.getExecutor(), hooks)
+  watch(rawDatabase(store.db).getExecutor(), hooks)
 }
 
 function watch(executor: QueryExecutor, hooks: StatementHooks): QueryExecutor {

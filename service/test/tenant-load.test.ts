@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
 import { listen, stop } from '../src/server/listener.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { NewParentAgent } from '../src/store/tables/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/parent-agents.ts'
 import { agentSearch, callApi } from './login.ts'
@@ -39,7 +40,7 @@ async function search(token: string, body: object, path = agentSearch): Promise<
 
 /** Agents as an earlier version kept them, with descriptions of any length. */
 async function keepAgents(count: number, description: string): Promise<void> {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const model = await db.selectFrom('llm_models').select('id').where('tenant_id', '=', 'demo').executeTakeFirstOrThrow()
   const agents = Array.from({ length: count }, (_, index): NewParentAgent => {
     const name = `Long ${index}`

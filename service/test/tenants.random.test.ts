@@ -6,6 +6,8 @@ import { runs, soakShare } from '../../test/support/runs.ts'
 import { seedAgents } from '../src/dev/demo-agents.ts'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
+import { tenantStore } from '../src/store/tenant-store.ts'
 import { agentSearch, callApi } from './login.ts'
 import { createRandom, type Random } from './random.ts'
 import { assemble, isOnPostgres } from './start.ts'
@@ -42,20 +44,34 @@ async function furnish(tenant: string): Promise<void> {
   const { store, clock } = assembly.context
   const email = `admin-${tenants.indexOf(tenant)}@tenants.example`
   if (!['demo', 'other'].includes(tenant)) {
-    await store.db.insertInto('tenants').values({ id: tenant, name: tenant, active: 1, billing_active: 1 }).execute()
-    await seedAgents(store.db, { tenant, nowMs: clock.nowMs() })
+    await rawDatabase(store.db)
+      .insertInto('tenants')
+      .values({ id: tenant, name: tenant, active: 1, billing_active: 1 })
+      .execute()
+    await seedAgents(store.forTenant(tenant), clock.nowMs())
   }
-  const [ada] = await store.db.selectFrom('people').selectAll().where('email', '=', 'ada@demo.example').execute()
+  const [ada] = await rawDatabase(store.db)
+    .selectFrom('people')
+    .selectAll()
+    .where('email', '=', 'ada@demo.example')
+    .execute()
   if (ada === undefined) throw new Error('nobody called ada')
-  await store.db
+  await rawDatabase(store.db)
     .insertInto('people')
     .values({ ...ada, id: `person_${email}`, email, tenant_id: tenant })
     .execute()
   tokens.set(tenant, await service.dev.mintSessionToken(email))
   // Read by SQL and not through the API: the oracle shares nothing with what it judges.
-  const rows = await store.db.selectFrom('parent_agents').selectAll().where('tenant_id', '=', tenant).execute()
+  const rows = await rawDatabase(store.db)
+    .selectFrom('parent_agents')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .execute()
   for (const { tenant_id, active, ...row } of rows) oracle.add({ ...row, tenant: tenant_id, active: active === 1 })
-  models.set(tenant, await store.db.selectFrom('llm_models').selectAll().where('tenant_id', '=', tenant).execute())
+  models.set(
+    tenant,
+    await rawDatabase(store.db).selectFrom('llm_models').selectAll().where('tenant_id', '=', tenant).execute(),
+  )
 }
 
 interface Answered {
@@ -220,7 +236,10 @@ test(
     process.stdout.write(`P-20 SEED=${seed}\n`)
     await run(operations.numRuns, createRandom(seed), ({ check }) => check())
     // Whatever was claimed, each row stands where the oracle has it.
-    const rows = await assembly.context.store.db.selectFrom('parent_agents').select(['id', 'tenant_id']).execute()
+    const rows = await rawDatabase(assembly.context.store.db)
+      .selectFrom('parent_agents')
+      .select(['id', 'tenant_id'])
+      .execute()
     expect(new Map(rows.map(({ id, tenant_id }) => [id, tenant_id]))).toEqual(
       new Map(oracle.all().map(({ id, tenant }) => [id, tenant])),
     )
@@ -258,7 +277,8 @@ test.each(['every query', 'the first query', 'the second query', 'the third quer
       transformResult: async ({ result }) => result,
     }
     const { store } = assembly.context
-    Object.assign(store, { db: store.db.withPlugin(plugin) })
+    const db = opaqueDatabase(rawDatabase(store.db).withPlugin(plugin))
+    Object.assign(store, { db, forTenant: (tenantId: string) => tenantStore(db, tenantId) })
     let closed = 0
     await run(unguarded.numRuns, createRandom(seed + 1), ({ answered, checkOwn }) => {
       scoped = 0

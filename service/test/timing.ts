@@ -1,5 +1,6 @@
 import { createPasswords } from '../src/credentials/passwords.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { authorizeUrl, Browser, basic, clientOf, personOf, refresh, signInPath } from './login.ts'
 
 /** What two kinds of refusal took, tried in turn so that both see the same weather. */
@@ -29,7 +30,7 @@ async function compareSignIns(tries: number, start: Start): Promise<TimingCompar
     // The slow hash, as where the data are kept.
     const passwords = createPasswords({ scheme: 'scrypt', key: context.keys.hashKey })
     const password_hash = await passwords.hash('a-password-of-somebody')
-    await context.store.db.updateTable('people').set({ password_hash }).execute()
+    await rawDatabase(context.store.db).updateTable('people').set({ password_hash }).execute()
     Object.assign(context, { passwords })
     const browser = new Browser(service.fetch)
     const form = await browser.get(authorizeUrl(service).url)

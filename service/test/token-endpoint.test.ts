@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import { parseBasic } from '../src/token/basic.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
@@ -154,13 +155,13 @@ test.each(['GET', 'PUT', 'HEAD', 'DELETE', 'PATCH'])('S-037 %s is 405', async (m
 
 test('S-039 S-088 a broken store gives 500 with an id and nothing about the cause', async () => {
   const callback = await authorize(service)
-  await assembly.context.store.db.schema.alterTable('grants').renameTo('gone').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('grants').renameTo('gone').execute()
   const answer = await exchange(service, callback)
   const body = await answer.text()
   expect(answer.status).toBe(500)
   expect(body).toMatch(/^\{"error":"server_error","error_description":"unexpected error [0-9a-f-]{36}"\}$/)
   expect(answer.headers.get('cache-control')).toBe('no-store')
-  await assembly.context.store.db.schema.alterTable('gone').renameTo('grants').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('gone').renameTo('grants').execute()
   // Nothing was half-done: the code is still good.
   expect((await exchange(service, callback)).status).toBe(200)
 })
@@ -211,7 +212,7 @@ test.each([{ client_secret: 'x' }, { client_id: 'app_0' }])(
 )
 
 test('S-042 secrets have 256 bits, are stored as keyed hashes, and two can be active', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   expect(confidential.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   const dump = JSON.stringify(await db.selectFrom('client_secrets').selectAll().execute())
   expect(dump).not.toContain(confidential.clientSecret)
@@ -393,12 +394,12 @@ test('S-045 answers and errors are readable from a registered origin', async () 
   expect(await read({ refresh_token: tokens.refresh_token, ...own })).toEqual([200, registered, exposed])
   expect(await read({ refresh_token: 'x', ...own })).toEqual([400, registered, exposed])
   expect(await read({ refresh_token: 'x' })).toEqual([401, registered, exposed])
-  await assembly.context.store.db.schema.alterTable('grants').renameTo('gone').execute()
+  await rawDatabase(assembly.context.store.db).schema.alterTable('grants').renameTo('gone').execute()
   expect(await read({ refresh_token: 'x', ...own })).toEqual([500, registered, exposed])
 })
 
 test('S-045 the origin of another client cannot read, an unregistered one is refused and burns nothing', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   const row = {
     client_id: clientOf(service, 'Other public').clientId,
     redirect_uri: 'https://other.example/cb',
@@ -436,7 +437,7 @@ test('A-12 S-045 a page on the loopback port that authorize accepted exchanges i
 })
 
 test('A-12 S-045 a loopback port is free for the pages of public clients only', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   await db.deleteFrom('client_redirect_uris').where('client_id', '!=', confidential.clientId).execute()
   const answer = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:5199' } })
   expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null])

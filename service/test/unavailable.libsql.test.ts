@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
 import type { TokenAnswer } from './login.ts'
 import { clientOf, login, refresh } from './login.ts'
 import { expectNothingConsumed } from './nothing-consumed.ts'
@@ -35,7 +36,7 @@ test('F-36 locked by another process: 503 with Retry-After, nothing consumed', a
 })
 
 test('F-36 read-only: 503 with Retry-After, nothing consumed', async () => {
-  const { db } = assembly.context.store
+  const db = rawDatabase(assembly.context.store.db)
   await expectNothingConsumed(assembly.service, {
     harm: async () => void (await sql`pragma query_only = on`.execute(db)),
     mend: async () => void (await sql`pragma query_only = off`.execute(db)),
@@ -46,7 +47,7 @@ test('F-36 S-047 full: the refresh that no longer fits is 503, and its token goe
   const { service, context } = assembly
   const client = clientOf(service, 'Demo public')
   let { refresh_token: token } = await login(service)
-  await sql`pragma max_page_count = 1`.execute(context.store.db)
+  await sql`pragma max_page_count = 1`.execute(rawDatabase(context.store.db))
   let answer = await refresh(service, client, token)
   for (let turn = 0; turn < 500 && answer.status === 200; turn += 1) {
     token = ((await answer.json()) as TokenAnswer).refresh_token
@@ -54,7 +55,7 @@ test('F-36 S-047 full: the refresh that no longer fits is 503, and its token goe
   }
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
   expect((await refresh(service, client, token)).status).toBe(503)
-  await sql`pragma max_page_count = 1073741823`.execute(context.store.db)
+  await sql`pragma max_page_count = 1073741823`.execute(rawDatabase(context.store.db))
   answer = await refresh(service, client, token)
   expect(answer.status).toBe(200)
   const next = ((await answer.json()) as TokenAnswer).refresh_token

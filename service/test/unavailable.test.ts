@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { failureOf } from '../src/store/engine/failures.ts'
+import { rawDatabase } from '../src/store/database.ts'
+import { databaseFailureOf } from '../src/store/engine/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
@@ -10,8 +11,8 @@ test('F-36 a page says that the data cannot be reached, and a failed look-up is 
   const browser = new Browser(service.fetch)
   const client = clientOf(service, 'Demo confidential')
   const gone = Object.assign(new Error('the database went away'), { code: 'ECONNREFUSED' })
-  const { selectFrom } = context.store.db
-  context.store.db.selectFrom = () => {
+  const { selectFrom } = rawDatabase(context.store.db)
+  rawDatabase(context.store.db).selectFrom = () => {
     throw gone
   }
   for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -20,7 +21,7 @@ test('F-36 a page says that the data cannot be reached, and a failed look-up is 
   const page = await browser.get(`${service.authUrl}/auth/v1/authorize?client_id=x`)
   expect([page.status, page.response.headers.get('retry-after')]).toEqual([503, '1'])
   expect(page.html).toContain('cannot reach its data')
-  context.store.db.selectFrom = selectFrom
+  rawDatabase(context.store.db).selectFrom = selectFrom
   // Ten failures would have been followed by 429.
   expect((await refresh(service, client, 'art_x')).status).toBe(400)
 })
@@ -62,6 +63,6 @@ test.each([
   [{ message: 'timeout exceeded when trying to connect' }, 'unavailable'],
   [{ message: 'anything else' }, 'other'],
 ])('F-36 %j is %s', (error, failure) => {
-  expect(failureOf(Object.assign(new Error('message' in error ? error.message : ''), error))).toBe(failure)
-  expect(failureOf(error)).toBe('other')
+  expect(databaseFailureOf(Object.assign(new Error('message' in error ? error.message : ''), error))).toBe(failure)
+  expect(databaseFailureOf(error)).toBe('other')
 })

@@ -1,10 +1,8 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
 import type { ContextGroupRow } from '../store/tables/context-groups.ts'
-import { contextGroupsOf } from '../store/tables/context-groups.ts'
-import { parentAgentsOf } from '../store/tables/parent-agents.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 import { ApiError } from './api-error.ts'
 import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
@@ -35,32 +33,30 @@ export const contextVariablesPath: z.ZodObject<{ parent_agent_id: z.ZodType<numb
     .string()
     .refine((text) => /^-?\d+$/.test(text), { message: 'a whole number', params: { type: 'integer_parsing' } })
     .transform(Number)
-    // Text in the path, an integer to whoever calls.
+    // The OpenAPI document shows the integer that the text stands for.
     .meta({ type: 'integer' }),
 })
 
 /** GET /api/parent_agents/{parent_agent_id}/state_function/context_variables (spec 4.1). */
 export async function readContextVariables(
   c: Context<HttpEnvironment>,
-  bearer: BearerRecord,
+  tenant: TenantStore,
 ): Promise<Envelope<{ context_variables: ContextVariableGroup[] }>> {
   const { parent_agent_id: id } = validate(
     contextVariablesPath,
     { parent_agent_id: c.req.param('parent_agent_id') },
     'path',
   )
-  const { db } = c.get('service').store
-  const { tenantId } = bearer
-  const groups = await c.get('turns').run(tenantId, async () => {
-    // A number no row can have is as unknown as another tenant's.
-    const isKnown = Number.isSafeInteger(id) && (await parentAgentsOf(db, tenantId).has(id))
+  const groups = await c.get('turns').run(tenant.tenantId, async () => {
+    // A number that no row can have gets the response of an agent of another tenant.
+    const isKnown = Number.isSafeInteger(id) && (await tenant.agents.has(id))
     if (!isKnown) throw new ApiError({ status: 404, type: 'not_found', message: 'parent agent not found' })
-    return contextGroupsOf(db, tenantId).ofAgent(id)
+    return tenant.contextGroups.ofAgent(id)
   })
-  return succeeded({ context_variables: groups.map(groupAnswer) })
+  return succeeded({ context_variables: groups.map(groupResponse) })
 }
 
-function groupAnswer(row: ContextGroupRow): ContextVariableGroup {
+function groupResponse(row: ContextGroupRow): ContextVariableGroup {
   return {
     key: row.key,
     tool_key: row.tool_key,

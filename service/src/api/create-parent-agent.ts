@@ -2,19 +2,15 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { limits } from '../limits.ts'
-import { transact } from '../store/engine/transact.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
-import { contextGroupsOf } from '../store/tables/context-groups.ts'
-import { llmModelsOf } from '../store/tables/llm-models.ts'
 import type { NewParentAgent, ParentAgentRow } from '../store/tables/parent-agents.ts'
-import { parentAgentsOf } from '../store/tables/parent-agents.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
 import { keyOf, labelOf } from './agent-key.ts'
 import { ApiError, ValidationError } from './api-error.ts'
 import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
 import type { ParentAgent } from './parent-agent-response.ts'
-import { parentAgentAnswer } from './parent-agent-response.ts'
+import { parentAgentResponse } from './parent-agent-response.ts'
 import { descriptionText, nameText } from './text.ts'
 import { readBody } from './validation.ts'
 
@@ -28,13 +24,13 @@ export interface CreateBody {
 
 const typeFields = ['parent_agent_type', 'parent_agent_type_key']
 
-/** What the check below asks for, in the words of JSON Schema; null counts as absent (A-07). */
+/** States the check below as JSON Schema. Null counts as absent (A-07). */
 const oneTypeField = {
   description: `Give ${typeFields.join(', ')} or both.`,
   anyOf: typeFields.map((name) => ({ required: [name], properties: { [name]: { type: 'string' } } })),
 }
 
-/** agent_name and description are required, active is on unless said otherwise (A-06). */
+/** `agent_name` and `description` are required. `active` is true by default (A-06). */
 export const createParentAgentBody: z.ZodType<CreateBody> = z
   .object({
     agent_name: nameText(),
@@ -68,25 +64,21 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
 /** POST /api/parent_agents (spec 4.3). */
 export async function createParentAgent(
   c: Context<HttpEnvironment>,
-  bearer: BearerRecord,
+  tenant: TenantStore,
 ): Promise<Envelope<{ items: ParentAgent[] }>> {
   const body = await readBody(c.req.raw, createParentAgentBody)
-  const { tenantId } = bearer
-  const created = await c.get('turns').run(tenantId, () => insert(c, tenantId, body))
+  const nowMs = c.get('service').clock.nowMs()
+  const created = await c.get('turns').run(tenant.tenantId, () => insert(tenant, body, nowMs))
   if (created === undefined) throw nameTaken(body.agent_name)
-  return succeeded({ items: [parentAgentAnswer(created)] })
+  return succeeded({ items: [parentAgentResponse(created)] })
 }
 
-/** Agent and context variables together or not at all. */
-function insert(c: Context<HttpEnvironment>, tenantId: string, body: CreateBody): Promise<ParentAgentRow | undefined> {
-  const { store, clock } = c.get('service')
-  return transact(store.db, async (tx) => {
-    const agents = parentAgentsOf(tx, tenantId)
+/** Inserts the agent and its context variables, all or nothing. */
+function insert(tenant: TenantStore, body: CreateBody, nowMs: number): Promise<ParentAgentRow | undefined> {
+  return tenant.transact(async ({ agents, models, contextGroups }) => {
     if (await agents.areAtLeast(limits.agentsPerTenant)) throw tooManyAgents()
-    const llmModel = await llmModelsOf(tx, tenantId).firstId()
-    const created = await agents.create(newAgent(body, llmModel, clock.nowMs()))
-    if (created !== undefined)
-      await contextGroupsOf(tx, tenantId).create([{ agentId: created.id, groups: defaultContextGroups() }])
+    const created = await agents.create(newAgent(body, await models.firstId(), nowMs))
+    if (created !== undefined) await contextGroups.create([{ agentId: created.id, groups: defaultContextGroups() }])
     return created
   })
 }

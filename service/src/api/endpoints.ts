@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import type { EndpointId } from '../access.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { limits } from '../limits.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 import { contextVariablesPath, readContextVariables } from './context-variables.ts'
 import { createParentAgent, createParentAgentBody } from './create-parent-agent.ts'
 import type { Envelope } from './envelope.ts'
@@ -16,7 +16,8 @@ import { parentAgentSearchBody, searchParentAgents } from './search-parent-agent
 export interface Endpoint extends EndpointNeeds {
   method: 'GET' | 'POST'
   path: string
-  answer(c: Context<HttpEnvironment>, bearer: BearerRecord): Promise<Envelope<object>>
+  /** Runs the endpoint for the tenant of the bearer token. */
+  respond(c: Context<HttpEnvironment>, tenant: TenantStore): Promise<Envelope<object>>
   operation: Operation
 }
 
@@ -27,7 +28,7 @@ export interface Operation {
   pathParameters?: z.ZodObject
   body?: z.ZodType
   success: z.ZodType
-  /** When it answers 409, if it does. */
+  /** When the response is 409. Default: never. */
   conflict?: string
 }
 
@@ -37,7 +38,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/api/parent_agents/:parent_agent_id/state_function/context_variables',
     permission: 'parent_agents.read',
     billing: 'not-needed',
-    answer: readContextVariables,
+    respond: readContextVariables,
     operation: {
       id: 'getParentAgentContextVariables',
       tag: 'Parent agents',
@@ -51,7 +52,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/api/parent_agents/search',
     permission: 'parent_agents.read',
     billing: 'not-needed',
-    answer: searchParentAgents,
+    respond: searchParentAgents,
     operation: {
       id: 'searchParentAgents',
       tag: 'Parent agents',
@@ -65,7 +66,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/api/parent_agents',
     permission: 'parent_agents.create',
     billing: 'needed',
-    answer: createParentAgent,
+    respond: createParentAgent,
     operation: {
       id: 'createParentAgent',
       tag: 'Parent agents',
@@ -80,7 +81,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/api/llm_models/search',
     permission: 'llm_models.read',
     billing: 'not-needed',
-    answer: searchLlmModels,
+    respond: searchLlmModels,
     operation: {
       id: 'searchLlmModels',
       tag: 'Models',

@@ -33,7 +33,7 @@ export interface AgentConfigs {
   }
 }
 
-export function parentAgentAnswer(row: ParentAgentRow): ParentAgent {
+export function parentAgentResponse(row: ParentAgentRow): ParentAgent {
   return {
     id: row.id,
     parent_agent_type: row.parent_agent_type,

@@ -1,9 +1,8 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
 import type { LlmModelColumn } from '../store/tables/llm-models.ts'
-import { llmModelsOf } from '../store/tables/llm-models.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
 import type { ColumnTypes } from './filters.ts'
@@ -36,14 +35,13 @@ export const llmModelSearchBody: z.ZodType<SearchBody<LlmModelColumn, string>> =
 /** POST /api/llm_models/search (spec 4.4). */
 export async function searchLlmModels(
   c: Context<HttpEnvironment>,
-  bearer: BearerRecord,
+  tenant: TenantStore,
 ): Promise<Envelope<{ items: LlmModel[]; count: number }>> {
   const { search, own: provider } = await readBody(c.req.raw, llmModelSearchBody)
   const filters =
     provider === undefined ? [] : [{ kind: 'equals' as const, column: 'provider' as const, value: provider }]
-  const models = llmModelsOf(c.get('service').store.db, bearer.tenantId)
   const whole = { ...search, filter: { kind: 'all' as const, filters: [search.filter, ...filters] } }
-  const found = await c.get('turns').run(bearer.tenantId, () => models.search(whole))
+  const found = await c.get('turns').run(tenant.tenantId, () => tenant.models.search(whole))
   const items = found.rows.map(({ id, model_name, model_version, provider }) => ({
     id,
     model_name,

@@ -1,14 +1,13 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
 import type { ParentAgentColumn } from '../store/tables/parent-agents.ts'
-import { parentAgentsOf } from '../store/tables/parent-agents.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
 import type { ColumnTypes } from './filters.ts'
 import type { ParentAgent } from './parent-agent-response.ts'
-import { parentAgentAnswer } from './parent-agent-response.ts'
+import { parentAgentResponse } from './parent-agent-response.ts'
 import type { SearchBody } from './search-body.ts'
 import { searchBody } from './search-body.ts'
 import { readBody } from './validation.ts'
@@ -32,13 +31,12 @@ export const parentAgentSearchBody: z.ZodType<SearchBody<ParentAgentColumn, bool
 /** POST /api/parent_agents/search (spec 4.2). */
 export async function searchParentAgents(
   c: Context<HttpEnvironment>,
-  bearer: BearerRecord,
+  tenant: TenantStore,
 ): Promise<Envelope<{ items: ParentAgent[]; count: number }>> {
   const { search, own: active } = await readBody(c.req.raw, parentAgentSearchBody)
   const filters =
     active === undefined ? [] : [{ kind: 'equals' as const, column: 'active' as const, value: Number(active) }]
-  const agents = parentAgentsOf(c.get('service').store.db, bearer.tenantId)
   const whole = { ...search, filter: { kind: 'all' as const, filters: [search.filter, ...filters] } }
-  const found = await c.get('turns').run(bearer.tenantId, () => agents.search(whole))
-  return succeeded({ items: found.rows.map(parentAgentAnswer), count: found.count })
+  const found = await c.get('turns').run(tenant.tenantId, () => tenant.agents.search(whole))
+  return succeeded({ items: found.rows.map(parentAgentResponse), count: found.count })
 }

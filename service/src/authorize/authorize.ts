@@ -6,7 +6,6 @@ import { ensureBrowser } from '../sign-in/cookies.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
 import { showSignIn } from '../sign-in/views/sign-in.tsx'
 import { requestLifeMs } from '../store/tables/authorization-requests.ts'
-import { clientRegistryOf } from '../store/tables/client-registry.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
@@ -34,7 +33,7 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
   const redirectUri = verifiedRedirectUri(query, client)
   if (redirectUri === undefined) {
     const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
-    const clients = await clientRegistryOf(store.db, client.tenantId).list()
+    const clients = await store.forTenant(client.tenantId).clients.list()
     const fixes = unregisteredFix({ sent, client, clients, authUrl: config.authUrl })
     return showError(c, 400, unregisteredText(sent), fixes)
   }

@@ -56,7 +56,8 @@ export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormF
 
 export function registryContext(c: Context<HttpEnvironment>, { person }: Admin): RegistryContext {
   const { store, keys, clock } = c.get('service')
-  return { db: store.db, hashKey: keys.hashKey, nowMs: clock.nowMs(), tenantId: person.tenantId, actor: person.id }
+  const tenant = store.forTenant(person.tenantId)
+  return { tenant, hashKey: keys.hashKey, nowMs: clock.nowMs(), actor: person.id }
 }
 
 function foreignForm(c: Context<HttpEnvironment>): Promise<Response> {

@@ -3,7 +3,6 @@ import { Hono } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
 import { endSignedIn, startSignedIn } from '../sign-in/sign-in-session.ts'
-import { clientRegistryOf } from '../store/tables/client-registry.ts'
 import { showError } from '../ui/error.tsx'
 import { readAdmin, readAdminForm, readSignInForm, signInToken } from './admin.ts'
 import { changeActivity, createSecret, showOneClient, stopSecret } from './one-client.ts'
@@ -39,7 +38,7 @@ async function listClients(c: Context<HttpEnvironment>): Promise<Response> {
   if (admin instanceof Response) return admin
   const { store } = c.get('service')
   const { tenantId } = admin.person
-  const clients = await clientRegistryOf(store.db, tenantId).list()
+  const clients = await store.forTenant(tenantId).clients.list()
   return showClients(c, { admin, clients, tenantName: admin.person.tenantName })
 }
 

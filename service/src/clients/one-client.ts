@@ -1,9 +1,7 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { SecurityEvent } from '../state/journal.ts'
-import { clientRegistryOf } from '../store/tables/client-registry.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
-import { listRegistryChanges } from '../store/tables/registry-events.ts'
 import { showError } from '../ui/error.tsx'
 import type { Admin } from './admin.ts'
 import { readAdmin, readAdminForm, registryContext } from './admin.ts'
@@ -64,15 +62,15 @@ async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Ref
   const { store, clock } = c.get('service')
   const client = await findClient(c, admin)
   if (client === undefined) return showError(c, 404, 'There is no such client in your tenant.')
-  const registry = clientRegistryOf(store.db, admin.person.tenantId)
-  const secrets = await registry.activeSecrets(client.id, clock.nowMs())
-  const changes = await listRegistryChanges(store.db, admin.person.tenantId, client.id)
+  const { clients, registryChanges } = store.forTenant(admin.person.tenantId)
+  const secrets = await clients.activeSecrets(client.id, clock.nowMs())
+  const changes = await registryChanges.list(client.id)
   const shown = { changes, token: admin.token, email: admin.person.email }
   return showClient(c, { client, secrets, ...shown, status: refusal.status ?? 200, problem: refusal.problem })
 }
 
 function findClient(c: Context<HttpEnvironment>, { person }: Admin): Promise<RegisteredClient | undefined> {
-  return clientRegistryOf(c.get('service').store.db, person.tenantId).find(clientIdOf(c))
+  return c.get('service').store.forTenant(person.tenantId).clients.find(clientIdOf(c))
 }
 
 function clientIdOf(c: Context<HttpEnvironment>): string {

@@ -1,18 +1,14 @@
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
 import type { RegistryEvent } from '../state/journal.ts'
-import { transact } from '../store/engine/transact.ts'
-import type { Db } from '../store/store.ts'
 import type { ClientRegistry } from '../store/tables/client-registry.ts'
-import { clientRegistryOf } from '../store/tables/client-registry.ts'
-import { addRegistryChange } from '../store/tables/registry-events.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 import type { ClientForm } from './new-client.ts'
 
 /** What the pages and the command both work with. */
 export interface RegistryContext {
-  db: Db
+  tenant: TenantStore
   hashKey: Uint8Array
   nowMs: number
-  tenantId: string
   /** Who makes the change: a person's id, or `command line`. */
   actor: string
 }
@@ -95,13 +91,11 @@ type Recorder = (event: RegistryEvent, clientId: string) => Promise<void>
 
 /** A change and its record, both or neither. */
 function inTransaction<Value>(
-  { db, tenantId, nowMs, actor }: RegistryContext,
+  { tenant, nowMs, actor }: RegistryContext,
   run: (registry: ClientRegistry, record: Recorder) => Promise<Value>,
 ): Promise<Value> {
-  return transact(db, (tx) =>
-    run(clientRegistryOf(tx, tenantId), (event, clientId) =>
-      addRegistryChange(tx, { tenantId, atMs: nowMs, event, actor, clientId }),
-    ),
+  return tenant.transact(({ clients, registryChanges }) =>
+    run(clients, (event, clientId) => registryChanges.add({ atMs: nowMs, event, actor, clientId })),
   )
 }
 

@@ -16,10 +16,10 @@ const sessionTokenLifeMs = 12 * 60 * 60_000
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
-  /** An update does not see what a refresh or a code exchange inserts meanwhile; both write a grant first. */
-  function onEveryGrant(change: (tx: Db) => Promise<void>): Promise<void> {
+  /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */
+  function onEveryAuthorization(change: (tx: Db) => Promise<void>): Promise<void> {
     return transact(store.db, async (tx) => {
-      await store.lockGrants(tx)
+      await store.lockAuthorizations(tx)
       await change(tx)
     })
   }
@@ -29,8 +29,8 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     freeze: () => clock.freeze(),
     unfreeze: () => clock.unfreeze(),
     clockState: () => clock.state(),
-    expireAccessTokens: () => onEveryGrant((tx) => expireEveryAccessToken(tx, clock.nowMs())),
-    revokeRefreshTokens: () => onEveryGrant((tx) => revokeEveryRefreshToken(tx, clock.nowMs())),
+    expireAccessTokens: () => onEveryAuthorization((tx) => expireEveryAccessToken(tx, clock.nowMs())),
+    revokeRefreshTokens: () => onEveryAuthorization((tx) => revokeEveryRefreshToken(tx, clock.nowMs())),
     async mintSessionToken(email) {
       const person = await findPersonByEmail(store.db, email)
       if (person === undefined) throw new Error('nobody has this email address')
@@ -50,7 +50,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     setAccess: (change) => setAccess(service, change),
     autoApproved: () => autoApproval.email(),
     async reset() {
-      await seed(service, world(), 'anew')
+      await seed(service, world(), 'replace')
       journal.clear()
       faults.clear()
       autoApproval.set(undefined)

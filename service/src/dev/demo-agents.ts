@@ -1,12 +1,9 @@
 import { defaultConfigs, defaultContextGroups } from '../api/agent-defaults.ts'
 import { keyOf } from '../api/agent-key.ts'
-import type { Db } from '../store/store.ts'
 import type { NewContextGroup } from '../store/tables/context-groups.ts'
-import { contextGroupsOf } from '../store/tables/context-groups.ts'
 import type { NewLlmModel } from '../store/tables/llm-models.ts'
-import { llmModelsOf } from '../store/tables/llm-models.ts'
 import type { NewParentAgent } from '../store/tables/parent-agents.ts'
-import { parentAgentsOf } from '../store/tables/parent-agents.ts'
+import type { TenantStore } from '../store/tenant-store.ts'
 
 const models: NewLlmModel[] = [
   { model_name: 'Aurora', model_version: '2.1', provider: 'northlight' },
@@ -34,16 +31,16 @@ const agents: [name: string, type: string, description: string, activity: 'on' |
 
 const dayMs = 24 * 60 * 60_000
 
-export async function seedAgents(db: Db, { tenant, nowMs }: { tenant: string; nowMs: number }): Promise<void> {
-  const modelIds = await llmModelsOf(db, tenant).createAll(models)
+export async function seedAgents(tenant: TenantStore, nowMs: number): Promise<void> {
+  const modelIds = await tenant.models.createAll(models)
   const rows = agents.map((agent, index) => {
     const llmModel = modelIds[index % modelIds.length] ?? 0
     return demoAgent(agent, { llmModel, createdMs: nowMs - (agents.length - index) * dayMs })
   })
-  const ids = await parentAgentsOf(db, tenant).createAll(rows)
+  const ids = await tenant.agents.createAll(rows)
   if (ids.size < rows.length) throw new Error('two demo agents have one key')
   const groups = [...defaultContextGroups(), customerTool()]
-  await contextGroupsOf(db, tenant).create([...ids.values()].map((agentId) => ({ agentId, groups })))
+  await tenant.contextGroups.create([...ids.values()].map((agentId) => ({ agentId, groups })))
 }
 
 function demoAgent(

@@ -1,5 +1,7 @@
 import type { Client, Person } from '../service.ts'
 import type { Db } from '../store/store.ts'
+import { listClients } from '../store/tables/clients.ts'
+import { listPeople } from '../store/tables/people.ts'
 import type { DemoWorld } from './demo-world.ts'
 
 export interface Roster {
@@ -7,29 +9,19 @@ export interface Roster {
   clients: Client[]
 }
 
-/** People and clients with the passwords and secrets that only the process that made them knows. */
+/** Reads users and clients. Only the process that made their passwords and secrets knows them. */
 export async function readRoster(db: Db, world: DemoWorld | undefined): Promise<Roster> {
-  const people = await db.selectFrom('people').selectAll().orderBy('position').execute()
-  const clients = await db.selectFrom('clients').selectAll().orderBy('position').execute()
-  const uris = await db.selectFrom('client_redirect_uris').selectAll().orderBy('position').execute()
+  const people = await listPeople(db)
+  const clients = await listClients(db)
   return {
-    people: people.map((row) => ({
-      name: row.name,
-      email: row.email,
-      password: world?.people.find(({ id }) => id === row.id)?.password ?? '',
-      tenant: row.tenant_id,
-      permissions: JSON.parse(row.permissions),
-    })),
-    clients: clients.map((row) => {
-      const clientSecret = world?.clients.find(({ clientId }) => clientId === row.id)?.clientSecret
-      return {
-        name: row.name,
-        clientId: row.id,
-        kind: row.kind,
-        ...(clientSecret === undefined ? {} : { clientSecret }),
-        tenant: row.tenant_id,
-        redirectUris: uris.filter((uri) => uri.client_id === row.id).map((uri) => uri.redirect_uri),
-      }
+    people: people.map(({ id, name, email, tenantId, permissions }) => {
+      const password = world?.people.find((person) => person.id === id)?.password ?? ''
+      return { name, email, password, tenant: tenantId, permissions }
+    }),
+    clients: clients.map(({ id, name, kind, tenantId, redirectUris }) => {
+      const clientSecret = world?.clients.find(({ clientId }) => clientId === id)?.clientSecret
+      const secret = clientSecret === undefined ? {} : { clientSecret }
+      return { name, clientId: id, kind, ...secret, tenant: tenantId, redirectUris }
     }),
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { failureOf } from '../store/engine/failures.ts'
+import { databaseFailureOf } from '../store/engine/failures.ts'
 import { BrokenOffError } from './body.ts'
 
 /** What a handler did not foresee, as far as it is told outside. */
@@ -17,6 +17,6 @@ const retryAfterSeconds = 1
  */
 export function unexpected(error: unknown): Unexpected {
   if (error instanceof BrokenOffError) return { kind: 'broken-off', status: 499, headers: {} }
-  if (failureOf(error) === 'other') return { kind: 'unexpected', status: 500, headers: {}, id: randomUUID() }
+  if (databaseFailureOf(error) === 'other') return { kind: 'unexpected', status: 500, headers: {}, id: randomUUID() }
   return { kind: 'unavailable', status: 503, headers: { 'Retry-After': String(retryAfterSeconds) } }
 }

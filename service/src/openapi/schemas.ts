@@ -56,7 +56,7 @@ function generate(schemas: Record<string, z.ZodType>, io: 'input' | 'output'): R
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id })
   const generated = z.toJSONSchema(registry, { io, uri: uriOf, override: dropSafeBounds }).schemas
   return Object.fromEntries(
-    Object.entries(generated).map(([id, { $schema: _dialect, $id: _id, ...schema }]) => [id, schema]),
+    Object.entries(generated).map(([id, { $schema: _schemaVersion, $id: _id, ...schema }]) => [id, schema]),
   )
 }
 

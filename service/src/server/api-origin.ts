@@ -51,7 +51,7 @@ function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnviron
     if (c.req.raw.method !== endpoint.method) throw notAllowed(endpoint.method)
     const billing = service.endpointBilling.of(endpoint.operation.id) ?? endpoint.billing
     checkPermission(bearer, { ...endpoint, billing })
-    const text = JSON.stringify(await endpoint.answer(c, bearer))
+    const text = JSON.stringify(await endpoint.respond(c, service.store.forTenant(bearer.tenantId)))
     holdUntilSent(c, bearer.tenantId, answerBytes(text))
     return jsonTextResponse(c, text)
   }

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { failureOf } from '../store/engine/failures.ts'
+import { databaseFailureOf } from '../store/engine/failures.ts'
 import { purge } from '../store/tables/purge.ts'
 
 const pauseMs = 60_000
@@ -21,5 +21,5 @@ export function purgeNowAndThen({ store, clock }: ServiceContext): MiddlewareHan
 }
 
 function ignoreUnavailable(error: unknown): undefined {
-  if (failureOf(error) === 'other') throw error
+  if (databaseFailureOf(error) === 'other') throw error
 }

@@ -1,43 +1,52 @@
 import { DEFAULT_MIGRATION_TABLE, Kysely, Migrator, sql } from 'kysely'
-import type { StoreDialect } from './engine/dialect.ts'
-import type { StoreLocation } from './engine/open-dialect.ts'
-import { openDialect } from './engine/open-dialect.ts'
+import type { Db, RawDatabase } from './database.ts'
+import { opaqueDatabase, rawDatabase } from './database.ts'
+import type { StoreEngine } from './engine/engine.ts'
+import type { StoreLocation } from './engine/open-engine.ts'
+import { openEngine } from './engine/open-engine.ts'
 import { migrations } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
+import type { TenantStore } from './tenant-store.ts'
+import { tenantStore } from './tenant-store.ts'
 
-/** A connection or an open transaction: queries take either. */
-export type Db = Kysely<Tables>
+export type { Db } from './database.ts'
 
+/** The data of a service. What belongs to one tenant is reached through `forTenant` only. */
 export interface Store {
+  /** For the functions of `tables/` about users, clients, logins and tokens. */
   readonly db: Db
-  /** Until the transaction ends nothing is added that belongs to a tenant, a person, a client or a grant of now. */
+  forTenant(tenantId: string): TenantStore
+  /** Keeps others from adding rows that belong to a tenant, a user, a client or an authorization, until the transaction ends. */
   lockEverything(tx: Db): Promise<void>
-  /** Waits for every transaction that writes a grant, a new one too, and lets none begin until this one ends. */
-  lockGrants(tx: Db): Promise<void>
+  /** Waits for every transaction that writes an authorization, also a new one. No other one begins until this one ends. */
+  lockAuthorizations(tx: Db): Promise<void>
   close(): Promise<void>
 }
 
+/** Opens the database and brings its tables up to date. Rejects if either fails, with the database's error as `cause`. */
 export async function openStore(location: StoreLocation): Promise<Store> {
-  const dialect = await openDialect(location)
-  const db = new Kysely<Tables>({ dialect: dialect.dialect })
-  const known = migrations(dialect)
-  if (!(await isUpToDate(db, Object.keys(known)))) {
-    const migrator = new Migrator({ db, provider: { getMigrations: async () => known } })
+  const engine = await openEngine(location)
+  const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
+  const db = opaqueDatabase(raw)
+  const known = migrations(engine)
+  if (!(await isUpToDate(raw, Object.keys(known)))) {
+    const migrator = new Migrator({ db: raw, provider: { getMigrations: async () => known } })
     const { error } = await migrator.migrateToLatest()
     if (error !== undefined) {
-      await db.destroy()
+      await raw.destroy()
       throw new Error('the database could not be brought up to date', { cause: error })
     }
   }
   return {
     db,
-    lockEverything: (tx) => lockEverything(tx, dialect),
-    lockGrants: (tx) => dialect.lockTable(tx, 'grants'),
-    close: () => db.destroy(),
+    forTenant: (tenantId) => tenantStore(db, tenantId),
+    lockEverything: (tx) => lockEverything(rawDatabase(tx), engine),
+    lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
+    close: () => raw.destroy(),
   }
 }
 
-/** In the order in which everybody else locks rows, or two transactions would wait for each other. */
+/** In the order in which all transactions lock rows, because two orders could make two of them wait for each other. */
 const lockedTables = [
   'authorization_requests',
   'authorization_codes',
@@ -48,12 +57,12 @@ const lockedTables = [
   'tenants',
 ] as const
 
-async function lockEverything(tx: Db, { lockRows }: StoreDialect): Promise<void> {
+async function lockEverything(tx: RawDatabase, { lockRows }: StoreEngine): Promise<void> {
   for (const table of lockedTables) await lockRows(tx, table)
 }
 
-/** One query instead of the migrator's look at every table. Whatever it fails with, the migrator says what is the matter. */
-async function isUpToDate(db: Db, names: readonly string[]): Promise<boolean> {
+/** Replaces the migrator's own check, which takes several queries. If this one fails, the migrator reports the reason. */
+async function isUpToDate(db: RawDatabase, names: readonly string[]): Promise<boolean> {
   const done = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db).then(
     ({ rows }) => rows,
     () => [],

@@ -3,13 +3,13 @@ import { readClientForm } from '../../clients/new-client.ts'
 import type { Credentials, Outcome, RegistryContext } from '../../clients/registry.ts'
 import { createClient, retireSecret, rotateSecret, setActivity } from '../../clients/registry.ts'
 import { loadKeys } from '../../credentials/keys.ts'
-import type { Db } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import { openStore } from '../../store/store.ts'
-import { clientRegistryOf } from '../../store/tables/client-registry.ts'
 import type { ClientRecord } from '../../store/tables/clients.ts'
 import { findClient } from '../../store/tables/clients.ts'
-import type { RegistryChange } from '../../store/tables/registry-events.ts'
-import { commandLine, listRegistryChanges } from '../../store/tables/registry-events.ts'
+import type { RegistryChange } from '../../store/tables/registry-changes.ts'
+import { commandLine } from '../../store/tables/registry-changes.ts'
+import { listTenantIds } from '../../store/tables/tenants.ts'
 import type { ClientsCommand } from './command-line.ts'
 
 export interface ListedClient {
@@ -29,28 +29,29 @@ export type CommandResult = Outcome<
   { clients: ListedClient[] } | { changes: ListedChange[] } | Credentials | { clientId: string }
 >
 
-/** Works on the data itself, whether or not a service runs on it. Being able to open it is the permission. */
+/** Changes the data, whether or not a service runs on it. The permission to open the database is enough. */
 export async function runClientsCommand(command: ClientsCommand): Promise<CommandResult> {
-  // Opening would make an empty database out of a misspelt name.
+  // Opening a misspelt name would create an empty database.
   const { dataFile, databaseUrl } = command.location
   if (dataFile !== undefined && !existsSync(dataFile))
     return refused(`there is no data file ${JSON.stringify(dataFile)}`)
   const store = await openStore({ dataFile, databaseUrl })
   try {
-    if (command.action === 'list') return await list(store.db, command)
-    return command.action === 'history' ? await history(store.db, command) : await change(store.db, command)
+    if (command.action === 'list') return await list(store, command)
+    return command.action === 'history' ? await history(store, command) : await change(store, command)
   } finally {
     await store.close()
   }
 }
 
-async function change(db: Db, command: ClientsCommand): Promise<CommandResult> {
-  const client = command.client === undefined ? undefined : await findClient(db, command.client)
+async function change(store: Store, command: ClientsCommand): Promise<CommandResult> {
+  const client = command.client === undefined ? undefined : await findClient(store.db, command.client)
   const tenantId = client?.tenantId ?? command.tenant
   if (command.action !== 'create' && client === undefined) return refused('there is no such client')
-  if (tenantId === undefined || !(await tenants(db)).includes(tenantId)) return refused('there is no such tenant')
-  const { hashKey } = await loadKeys(db)
-  return perform({ db, hashKey, nowMs: Date.now(), tenantId, actor: commandLine }, command)
+  if (tenantId === undefined || !(await listTenantIds(store.db)).includes(tenantId))
+    return refused('there is no such tenant')
+  const { hashKey } = await loadKeys(store.db)
+  return perform({ tenant: store.forTenant(tenantId), hashKey, nowMs: Date.now(), actor: commandLine }, command)
 }
 
 async function perform(context: RegistryContext, command: ClientsCommand): Promise<CommandResult> {
@@ -67,14 +68,14 @@ async function perform(context: RegistryContext, command: ClientsCommand): Promi
   return outcome.kind === 'refused' ? outcome : { kind: 'done', value: { clientId } }
 }
 
-async function list(db: Db, { tenant }: ClientsCommand): Promise<CommandResult> {
-  const all = await tenants(db)
+async function list(store: Store, { tenant }: ClientsCommand): Promise<CommandResult> {
+  const all = await listTenantIds(store.db)
   if (tenant !== undefined && !all.includes(tenant)) return refused('there is no such tenant')
   const clients: ListedClient[] = []
   for (const tenantId of tenant === undefined ? all : [tenant]) {
-    const registry = clientRegistryOf(db, tenantId)
-    for (const { id, name, kind, active, redirectUris } of await registry.list()) {
-      const secrets = await registry.activeSecrets(id, Date.now())
+    const registered = store.forTenant(tenantId).clients
+    for (const { id, name, kind, active, redirectUris } of await registered.list()) {
+      const secrets = await registered.activeSecrets(id, Date.now())
       const state = active ? 'active' : 'inactive'
       clients.push({ clientId: id, name, kind, tenant: tenantId, state, redirectUris, secrets })
     }
@@ -82,20 +83,15 @@ async function list(db: Db, { tenant }: ClientsCommand): Promise<CommandResult> 
   return { kind: 'done', value: { clients } }
 }
 
-async function history(db: Db, { tenant, client }: ClientsCommand): Promise<CommandResult> {
-  const all = await tenants(db)
+async function history(store: Store, { tenant, client }: ClientsCommand): Promise<CommandResult> {
+  const all = await listTenantIds(store.db)
   if (tenant !== undefined && !all.includes(tenant)) return refused('there is no such tenant')
   const changes: ListedChange[] = []
   for (const tenantId of tenant === undefined ? all : [tenant]) {
-    const found = await listRegistryChanges(db, tenantId, client)
+    const found = await store.forTenant(tenantId).registryChanges.list(client)
     changes.push(...found.map((one) => ({ ...one, tenant: tenantId })))
   }
   return { kind: 'done', value: { changes: changes.sort((a, b) => b.atMs - a.atMs) } }
-}
-
-async function tenants(db: Db): Promise<string[]> {
-  const rows = await db.selectFrom('tenants').select('id').orderBy('id').execute()
-  return rows.map(({ id }) => id)
 }
 
 function refused(problem: string): { kind: 'refused'; problem: string } {

@@ -1,24 +1,24 @@
 /**
- * Why a query failed: `conflict` when two transactions stood in each other's way and one was rolled back, `unavailable`
- * when the database is locked, full, read-only, stopping or not there. Neither has changed anything.
+ * Why a query failed. `conflict`: two transactions were in each other's way and one was rolled back. `unavailable`: the
+ * database is locked, full, read-only, stopping or away. Neither has changed anything.
  */
-export type Failure = 'conflict' | 'unavailable' | 'other'
+export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
 
 /** SQLite: another connection wrote after this transaction began to read. */
 const busySnapshot = 517
 const serializationFailure = '40001'
 const deadlock = '40P01'
-/** Nothing here refers to a row that never was: a reset took it away between two queries. */
+/** A reset deleted the row between two queries, because the service never refers to a row that did not exist. */
 const foreignKeyViolation = '23503'
 const conflictStates = [serializationFailure, deadlock, foreignKeyViolation]
 
-/** SQLite's result codes, PostgreSQL's SQLSTATE classes and single states, and what the network says. */
+/** Result codes of SQLite, SQLSTATE classes and single states of PostgreSQL, and error codes of the network. */
 const unavailableCode =
   /^(?:SQLITE_(?:BUSY|LOCKED|READONLY|FULL|IOERR|CANTOPEN|PROTOCOL)|(?:08|53|57|58)...$|25006$|25P03$|55P03$|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
-/** `pg` gives these no code. */
+/** `pg` gives these errors no code. */
 const unavailableMessage = /^Connection terminated|^timeout exceeded when trying to connect|not queryable/
 
-export function failureOf(error: unknown): Failure {
+export function databaseFailureOf(error: unknown): DatabaseFailure {
   if (!(error instanceof Error)) return 'other'
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown }
   if (rawCode === busySnapshot || conflictStates.includes(String(code))) return 'conflict'

@@ -1,21 +1,21 @@
 import type { Kysely, SqliteDatabase } from 'kysely'
 import { SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
-import type { StoreDialect } from './dialect.ts'
-import { keepingFirstFailure } from './dialect.ts'
+import type { StoreEngine } from './engine.ts'
+import { keepingFirstFailure } from './engine.ts'
 import { makePrivate } from './private-file.ts'
 import { cachingStatements } from './statement-cache.ts'
 
-/** Another process that writes holds the file for milliseconds; waiting blocks every request of this one. */
+/** Another process locks the file for milliseconds. A longer wait would block every request of this process. */
 const busyMs = 2_000
 
-export function libsqlDialect(dataFile: string | undefined): StoreDialect {
+export function libsqlEngine(dataFile: string | undefined): StoreEngine {
   return {
-    dialect: keepingFirstFailure(new SqliteDialect({ database: async () => openLibsql(dataFile) }), 'instr'),
+    kyselyDialect: keepingFirstFailure(new SqliteDialect({ database: async () => openLibsql(dataFile) }), 'instr'),
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),
-    // Whoever writes has the whole database.
+    // A transaction that writes has locked the whole database.
     lockRows: async () => undefined,
     lockTable: async () => undefined,
     describeIndexes,
@@ -42,28 +42,28 @@ function openFile(dataFile: string): Database.Database {
 }
 
 /**
- * libsql leaves a statement that met SQLITE_BUSY unfinished, and from then on every commit of its connection fails
- * ("SQL statements in progress"). So that connection is given up as soon as its transaction has ended.
+ * Opens the database again once a statement has failed with SQLITE_BUSY and its transaction has ended. libsql leaves such
+ * a statement unfinished, and every later commit of that connection fails ("SQL statements in progress").
  */
 function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
   let database = open()
   let statements = cachingStatements(database)
-  let state: 'sound' | 'worn' = 'sound'
+  let state: 'usable' | 'unusable' = 'usable'
   function noticing<Result>(run: () => Result): Result {
     try {
       return run()
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'SQLITE_BUSY') state = 'worn'
+      if ((error as { code?: unknown }).code === 'SQLITE_BUSY') state = 'unusable'
       throw error
     }
   }
   return {
     prepare(text) {
-      if (state === 'worn' && !database.inTransaction) {
+      if (state === 'unusable' && !database.inTransaction) {
         statements.close()
         database = open()
         statements = cachingStatements(database)
-        state = 'sound'
+        state = 'usable'
       }
       const statement = statements.prepare(text)
       return {
@@ -78,9 +78,9 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
 }
 
 /**
- * SQLite plans by sqlite_stat1, which only ANALYZE fills, once, with what is there at that moment; without it, a search
- * for twenty agents of one type reads a million of them in the order of their names. Fixed figures give every
- * database the plans of a big one, from its first row on (https://sqlite.org/optoverview.html, "Manual control").
+ * Writes fixed figures to sqlite_stat1, so that every database has the query plans of a large one. SQLite fills that table
+ * only with ANALYZE. Without figures, a search for twenty agents of one type reads a million agents in the order of their
+ * names (https://sqlite.org/optoverview.html, "Manual control").
  */
 async function describeIndexes(
   db: Kysely<unknown>,

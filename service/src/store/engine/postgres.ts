@@ -1,7 +1,7 @@
 import { PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import type { StoreDialect } from './dialect.ts'
-import { keepingFirstFailure } from './dialect.ts'
+import type { StoreEngine } from './engine.ts'
+import { keepingFirstFailure } from './engine.ts'
 
 const mostConnections = 10
 const int8 = 20
@@ -15,9 +15,9 @@ const limits = {
   idle_in_transaction_session_timeout: 10_000,
 } as const
 
-export function postgresDialect(databaseUrl: string): StoreDialect {
+export function postgresEngine(databaseUrl: string): StoreEngine {
   return {
-    dialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), 'strpos'),
+    kyselyDialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), 'strpos'),
     text: sql`text collate "C"`,
     rowId: 'bigint',
     autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),
@@ -27,7 +27,7 @@ export function postgresDialect(databaseUrl: string): StoreDialect {
     lockTable: async (tx, table) => {
       await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(tx)
     },
-    // Its autovacuum counts.
+    // Autovacuum keeps the statistics up to date.
     describeIndexes: async () => undefined,
   }
 }
@@ -40,10 +40,10 @@ function openPool(databaseUrl: string): pg.Pool {
     application_name: 'agent-service',
     keepAlive: true,
     allowExitOnIdle: true,
-    // Times, counts and ids are below 2^53, so they are numbers here as they are in the other engine.
+    // Times, counts and ids are below 2^53, so int8 can be a number, as in the other engine.
     types: { getTypeParser: (oid, format) => (oid === int8 ? Number : pg.types.getTypeParser(oid, format)) },
   })
-  // A connection that breaks while no query runs on it would end the process; the next query fails or gets another one.
+  // Without a listener, a connection that breaks while it is idle would end the process. The next query gets another one.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool

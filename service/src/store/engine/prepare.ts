@@ -1,15 +1,16 @@
 import type { Compilable, CompiledQuery, DialectAdapter, Expression, QueryResult } from 'kysely'
 import { sql } from 'kysely'
-import type { Db } from '../store.ts'
+import type { Db, RawDatabase } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 
-/** What a query is built with in place of the values that it gets later. */
+/** Placeholders for the values that a prepared query gets when it runs. */
 export type Slots<Values> = { readonly [Name in keyof Values]: Expression<Values[Name]> }
 
 /** A query whose text never changes. */
 export interface Prepared<Values, Row> {
   all(db: Db, values: Values): Promise<Row[]>
   first(db: Db, values: Values): Promise<Row | undefined>
-  /** How many rows it changed. */
+  /** Returns how many rows it changed. */
   run(db: Db, values: Values): Promise<number>
 }
 
@@ -18,20 +19,21 @@ class Slot {
 }
 
 /**
- * Builds and compiles a query once per database, at its first use: that takes several times as long as running it. What
- * remembers it is the database's adapter, the one object that a connection and its transactions share.
+ * Builds and compiles a query once per database, at its first use, because that takes several times as long as running it.
+ * The compiled query belongs to the database's adapter, the one object that a connection and its transactions share.
  */
 export function prepare<Values extends object, Row>(
-  build: (db: Db, slots: Slots<Values>) => Compilable<Row>,
+  build: (db: RawDatabase, slots: Slots<Values>) => Compilable<Row>,
 ): Prepared<Values, Row> {
   const compiled = new WeakMap<DialectAdapter, CompiledQuery<Row>>()
 
-  function compile(db: Db): CompiledQuery<Row> {
+  function compile(db: RawDatabase): CompiledQuery<Row> {
     const query = build(db, slotsFor<Values>()).compile()
     compiled.set(db.getExecutor().adapter, query)
     return query
   }
-  async function execute(db: Db, values: Values): Promise<QueryResult<Row>> {
+  async function execute(handle: Db, values: Values): Promise<QueryResult<Row>> {
+    const db = rawDatabase(handle)
     const query = compiled.get(db.getExecutor().adapter) ?? compile(db)
     const parameters = query.parameters.map((parameter) =>
       parameter instanceof Slot ? values[parameter.name as keyof Values] : parameter,

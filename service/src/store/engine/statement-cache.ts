@@ -1,8 +1,8 @@
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 
-const mostStatements = 200
+const maxStatements = 200
 
-/** Prepares each text once: a tenth of a refresh was parsing and planning the same dozen statements again. */
+/** Prepares each SQL text once, because parsing and planning the same statements again took a tenth of a refresh. */
 export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {
@@ -10,8 +10,8 @@ export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
       const known = statements.get(text)
       if (known !== undefined) return known
       const statement = withFixedReader(database.prepare(text))
-      // Searches have as many texts as shapes of filters; what was prepared first gives way.
-      if (statements.size >= mostStatements) statements.delete(statements.keys().next().value ?? '')
+      // Each shape of a filter is a text of its own, so the oldest statement makes room.
+      if (statements.size >= maxStatements) statements.delete(statements.keys().next().value ?? '')
       statements.set(text, statement)
       return statement
     },
@@ -22,7 +22,7 @@ export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
   }
 }
 
-/** Whether a statement returns rows never changes, and asking libsql costs as much as a small query. */
+/** Reads once whether a statement returns rows, because asking libsql takes as long as a small query. */
 function withFixedReader(statement: SqliteStatement): SqliteStatement {
   return {
     reader: statement.reader,

@@ -1,15 +1,18 @@
-import type { Db } from '../store.ts'
-import { failureOf } from './failures.ts'
+import type { Db } from '../database.ts'
+import { opaqueDatabase, rawDatabase } from '../database.ts'
+import { databaseFailureOf } from './failures.ts'
 
-const mostAttempts = 4
+const maxAttempts = 4
 
-/** All or nothing. Runs `task` again when another transaction stood in the way, so it must do nothing but query. */
+/** Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. */
 export async function transact<Value>(db: Db, task: (tx: Db) => Promise<Value>): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await db.transaction().execute(task)
+      return await rawDatabase(db)
+        .transaction()
+        .execute((tx) => task(opaqueDatabase(tx)))
     } catch (error) {
-      if (attempt === mostAttempts || failureOf(error) !== 'conflict') throw error
+      if (attempt === maxAttempts || databaseFailureOf(error) !== 'conflict') throw error
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from '../engine/dialect.ts'
+import type { StoreEngine } from '../engine/engine.ts'
 
-export async function createApiTables(db: Kysely<unknown>, { autoId, rowId, text }: StoreDialect): Promise<void> {
+export async function createApiTables(db: Kysely<unknown>, { autoId, rowId, text }: StoreEngine): Promise<void> {
   await db.schema
     .createTable('llm_models')
     .addColumn('id', rowId, autoId)

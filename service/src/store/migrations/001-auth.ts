@@ -1,14 +1,14 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from '../engine/dialect.ts'
+import type { StoreEngine } from '../engine/engine.ts'
 
-export async function createAuthTables(db: Kysely<unknown>, { text }: StoreDialect): Promise<void> {
+export async function createAuthTables(db: Kysely<unknown>, { text }: StoreEngine): Promise<void> {
   await createTenantTables(db, text)
   await createClientTables(db)
   await createSignInTables(db)
   await createTokenTables(db)
 }
 
-async function createTenantTables(db: Kysely<unknown>, text: StoreDialect['text']): Promise<void> {
+async function createTenantTables(db: Kysely<unknown>, text: StoreEngine['text']): Promise<void> {
   await db.schema
     .createTable('service_keys')
     .addColumn('name', 'text', (column) => column.primaryKey())

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from '../engine/dialect.ts'
+import type { StoreEngine } from '../engine/engine.ts'
 
 /** Who changed which client when; it outlives the process that did. */
-export async function createRegistryEvents(db: Kysely<unknown>, { autoId, rowId, text }: StoreDialect): Promise<void> {
+export async function createRegistryEvents(db: Kysely<unknown>, { autoId, rowId, text }: StoreEngine): Promise<void> {
   await db.schema
     .createTable('registry_events')
     .addColumn('id', rowId, autoId)

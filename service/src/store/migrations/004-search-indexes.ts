@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { StoreDialect } from '../engine/dialect.ts'
+import type { StoreEngine } from '../engine/engine.ts'
 
 /**
  * An index for each column of agents that a search filters or sorts by, behind the tenant, which every query names.
@@ -26,7 +26,7 @@ const selectivity: Record<string, number[]> = {
   sqlite_autoindex_parent_agents_1: [1_000_000, 10_000, 1],
 }
 
-export async function addSearchIndexes(db: Kysely<unknown>, { describeIndexes }: StoreDialect): Promise<void> {
+export async function addSearchIndexes(db: Kysely<unknown>, { describeIndexes }: StoreEngine): Promise<void> {
   for (const [index, own] of Object.entries(indexes)) {
     const columns = ['tenant_id', ...own, 'id']
     await db.schema.createIndex(index).on('parent_agents').columns(columns).execute()

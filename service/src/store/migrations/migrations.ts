@@ -1,5 +1,5 @@
 import type { Kysely, Migration } from 'kysely'
-import type { StoreDialect } from '../engine/dialect.ts'
+import type { StoreEngine } from '../engine/engine.ts'
 import { createApiTables } from './001-api.ts'
 import { createAuthTables } from './001-auth.ts'
 import { addSecretTimes } from './002-secret-times.ts'
@@ -11,17 +11,17 @@ import { indexRequestsBySession } from './007-requests-by-session.ts'
 import { markCarriedRequests } from './008-carried-requests.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
-export function migrations(dialect: StoreDialect): Record<string, Migration> {
+export function migrations(engine: StoreEngine): Record<string, Migration> {
   return {
     '001-first-tables': {
       async up(db: Kysely<unknown>): Promise<void> {
-        await createAuthTables(db, dialect)
-        await createApiTables(db, dialect)
+        await createAuthTables(db, engine)
+        await createApiTables(db, engine)
       },
     },
     '002-secret-times': { up: addSecretTimes },
-    '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, dialect) },
-    '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, dialect) },
+    '003-registry-events': { up: (db: Kysely<unknown>) => createRegistryEvents(db, engine) },
+    '004-search-indexes': { up: (db: Kysely<unknown>) => addSearchIndexes(db, engine) },
     '005-search-text': { up: foldSearchText },
     '006-names-as-sent': { up: keepNamesAsSent },
     '007-requests-by-session': { up: indexRequestsBySession },

@@ -1,6 +1,7 @@
+import type { Db } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { Db } from '../store.ts'
 import type { Approval } from './clients.ts'
 import { approvalOf } from './clients.ts'
 
@@ -30,7 +31,11 @@ export async function saveAccessToken(db: Db, token: NewAccessToken): Promise<vo
 
 /** Makes every access token of the database expired. */
 export async function expireEveryAccessToken(db: Db, nowMs: number): Promise<void> {
-  await db.updateTable('access_tokens').set({ expires_ms: nowMs }).where('expires_ms', '>', nowMs).execute()
+  await rawDatabase(db)
+    .updateTable('access_tokens')
+    .set({ expires_ms: nowMs })
+    .where('expires_ms', '>', nowMs)
+    .execute()
 }
 
 interface Presented {
@@ -72,11 +77,14 @@ interface NewSessionToken {
 }
 
 export async function saveSessionToken(db: Db, { hash, personId, expiresMs }: NewSessionToken): Promise<void> {
-  await db.insertInto('session_tokens').values({ hash, person_id: personId, expires_ms: expiresMs }).execute()
+  await rawDatabase(db)
+    .insertInto('session_tokens')
+    .values({ hash, person_id: personId, expires_ms: expiresMs })
+    .execute()
 }
 
 export async function findSessionToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
-  const row = await db
+  const row = await rawDatabase(db)
     .selectFrom('session_tokens as token')
     .innerJoin('people', 'people.id', 'token.person_id')
     .innerJoin('tenants', 'tenants.id', 'people.tenant_id')

@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely'
 import { limits } from '../../limits.ts'
+import type { Db } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import type { AuthorizationRequestTable } from '../schema.ts'
-import type { Db } from '../store.ts'
 
 export type AuthorizationRequestRow = Selectable<AuthorizationRequestTable>
 
@@ -135,6 +136,6 @@ export async function decideRequest(tx: Db, consent: Consent & { nowMs: number }
 /** Ends a request that was answered with an error before the user was asked. */
 export async function closeRequest(tx: Db, idHash: string, nowMs: number): Promise<void> {
   const closed = { ...blank, decided_ms: nowMs }
-  await tx.updateTable('authorization_requests').set(closed).where('id_hash', '=', idHash).execute()
+  await rawDatabase(tx).updateTable('authorization_requests').set(closed).where('id_hash', '=', idHash).execute()
   await dropUncarried.run(tx, { idHash })
 }

@@ -1,6 +1,6 @@
+import type { Db } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { Db } from '../store.ts'
 
 /**
  * The stored approval of a user for a client, from which tokens are issued. Its table is called `grants`, because a

@@ -1,4 +1,5 @@
-import type { Db } from '../store.ts'
+import type { Db, RawDatabase } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 import type { RegisteredClient } from './clients.ts'
 import { findRegisteredClient } from './clients.ts'
 import { lookupText } from './lookup-text.ts'
@@ -15,24 +16,25 @@ export interface ClientSecret {
   createdMs: number
 }
 
-/** The clients of one tenant. Nobody else's can be seen or changed; secrets are added only to a client found before. */
+/** The clients of one tenant. `addSecret` takes a client that `find` returned. */
 export interface ClientRegistry {
   list(): Promise<RegisteredClient[]>
   find(clientId: string): Promise<RegisteredClient | undefined>
-  /** Active, and approved for its own tenant with the api surface (A-31). */
+  /** Adds a client that is active and approved for its own tenant, with the api surface (A-31). */
   create(client: NewClient): Promise<void>
   setActive(clientId: string, activity: 'active' | 'inactive'): Promise<void>
   /** Makes transactions on one client run one after the other. */
   lock(clientId: string): Promise<void>
-  /** Secrets that count, oldest first. */
+  /** Returns the active secrets, oldest first. */
   activeSecrets(clientId: string, nowMs: number): Promise<ClientSecret[]>
   addSecret(clientId: string, secret: { id: string; hash: string; createdMs: number }): Promise<void>
   retireSecret(clientId: string, secretId: string, nowMs: number): Promise<void>
 }
 
-export function clientRegistryOf(db: Db, tenantId: string): ClientRegistry {
+export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
+  const db = rawDatabase(handle)
   async function find(clientId: string): Promise<RegisteredClient | undefined> {
-    const client = await findRegisteredClient(db, clientId)
+    const client = await findRegisteredClient(handle, clientId)
     return client?.tenantId === tenantId ? client : undefined
   }
   function ownClient(clientId: string) {
@@ -65,7 +67,7 @@ export function clientRegistryOf(db: Db, tenantId: string): ClientRegistry {
 
 type SecretActions = Pick<ClientRegistry, 'activeSecrets' | 'addSecret' | 'retireSecret'>
 
-function clientSecretsOf(db: Db, tenantId: string): SecretActions {
+function clientSecretsOf(db: RawDatabase, tenantId: string): SecretActions {
   const ownClients = db.selectFrom('clients').select('id').where('tenant_id', '=', tenantId)
   return {
     async activeSecrets(clientId, nowMs) {
@@ -96,7 +98,11 @@ function clientSecretsOf(db: Db, tenantId: string): SecretActions {
   }
 }
 
-async function insertClient(db: Db, tenantId: string, { id, name, kind, redirectUris }: NewClient): Promise<void> {
+async function insertClient(
+  db: RawDatabase,
+  tenantId: string,
+  { id, name, kind, redirectUris }: NewClient,
+): Promise<void> {
   const { last } = await db
     .selectFrom('clients')
     .select((select) => select.fn.max('position').as('last'))

@@ -1,7 +1,8 @@
+import type { Db } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import type { Flag } from '../schema.ts'
-import type { Db } from '../store.ts'
 import { lookupText } from './lookup-text.ts'
 
 export interface ClientRecord {
@@ -20,14 +21,14 @@ const client = prepare((db, { id }: Slots<{ id: string }>) =>
   db.selectFrom('clients').select(['id', 'tenant_id', 'name', 'kind', 'active']).where('id', '=', id),
 )
 
-/** One query, whether there is such a client or not (S-044). */
+/** Finds a client with one query, whether it exists or not, so that time does not tell (S-044). */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
   const row = await client.first(db, { id: lookupText(clientId) })
   if (row === undefined) return undefined
   return { id: row.id, tenantId: row.tenant_id, name: row.name, kind: row.kind, active: row.active === 1 }
 }
 
-/** The client with what only its registration and an authorize request need. */
+/** Finds a client with its redirect URIs, which only its registration and an authorize request need. */
 export async function findRegisteredClient(db: Db, clientId: string): Promise<RegisteredClient | undefined> {
   const found = await findClient(db, clientId)
   return found === undefined ? undefined : { ...found, redirectUris: await findRedirectUris(db, clientId) }
@@ -50,7 +51,7 @@ const secretHashes = prepare((db, { clientId, nowMs }: Slots<{ clientId: string;
     .where((where) => where.or([where('retired_ms', 'is', null), where('retired_ms', '>', nowMs)])),
 )
 
-/** Hashes of the secrets that still count; two may be active while one is being replaced. */
+/** Finds the hashes of the active secrets. There are two while one replaces the other. */
 export async function findSecretHashes(db: Db, clientId: string, nowMs: number): Promise<string[]> {
   const rows = await secretHashes.all(db, { clientId: lookupText(clientId), nowMs })
   return rows.map((row) => row.secret_hash)
@@ -88,6 +89,35 @@ export function approvalOf(columns: ApprovalColumns | undefined): Approval {
   return (JSON.parse(columns.surfaces ?? '[]') as string[]).includes('api') ? 'approved' : 'no-api-surface'
 }
 
+/** Every client with its redirect URIs, in the order in which they were added. */
+export async function listClients(db: Db): Promise<RegisteredClient[]> {
+  const rows = await rawDatabase(db).selectFrom('clients').select('id').orderBy('position').execute()
+  const clients = await Promise.all(rows.map(({ id }) => findRegisteredClient(db, id)))
+  return clients.filter((client) => client !== undefined)
+}
+
+/** What an approval of a client may be changed to. */
+export type ApprovalChange = { approval: 'approved' | 'unapproved' } | { surfaces: readonly string[] }
+
+/** Changes the approval of the clients with this id or name. `unknown` means that there is none. A tenant approves its own (A-31). */
+export async function changeApproval(tx: Db, idOrName: string, change: ApprovalChange): Promise<'changed' | 'unknown'> {
+  const values =
+    'surfaces' in change
+      ? { surfaces: JSON.stringify(change.surfaces) }
+      : { active: change.approval === 'approved' ? (1 as const) : (0 as const) }
+  const { numUpdatedRows } = await rawDatabase(tx)
+    .updateTable('client_approvals')
+    .set(values)
+    .where('client_id', 'in', (select) =>
+      select
+        .selectFrom('clients')
+        .select('id')
+        .where((where) => where.or([where('id', '=', idOrName), where('name', '=', idOrName)])),
+    )
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 0n ? 'unknown' : 'changed'
+}
+
 export interface RegisteredUri {
   redirectUri: string
   kind: ClientRecord['kind']
@@ -113,7 +143,7 @@ const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =
     .where('uri.client_id', '=', clientId),
 )
 
-/** What pages of one client are judged by. */
+/** Finds the redirect URIs of one client, whose origins may read responses to it. */
 export function findRedirectUrisOf(db: Db, clientId: string): Promise<RegisteredUri[]> {
   return redirectUrisOf.all(db, { clientId })
 }

@@ -1,6 +1,6 @@
+import type { Db } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { Db } from '../store.ts'
 
 interface NewCode {
   hash: string

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { RawDatabase } from '../database.ts'
 import type { ContextGroupTable } from '../schema.ts'
-import type { Db } from '../store.ts'
 import { requireTenant } from './tenant-search.ts'
 
 export type ContextGroupRow = Selectable<ContextGroupTable>
@@ -12,7 +12,7 @@ export interface ContextGroups {
   create(agents: { agentId: number; groups: NewContextGroup[] }[]): Promise<void>
 }
 
-export function contextGroupsOf(db: Db, tenantId: string): ContextGroups {
+export function contextGroupsOf(db: RawDatabase, tenantId: string): ContextGroups {
   return {
     async ofAgent(agentId) {
       const rows = await db

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { RawDatabase } from '../database.ts'
 import type { LlmModelTable } from '../schema.ts'
-import type { Db } from '../store.ts'
 import type { Found, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
@@ -18,7 +18,7 @@ export interface LlmModels {
   firstId(): Promise<number>
 }
 
-export function llmModelsOf(db: Db, tenantId: string): LlmModels {
+export function llmModelsOf(db: RawDatabase, tenantId: string): LlmModels {
   return {
     async search(search) {
       const { rows: ids, count } = await searchTenant(db, { table: 'llm_models', tenantId, search })

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { RawDatabase } from '../database.ts'
 import type { ParentAgentTable } from '../schema.ts'
-import type { Db } from '../store.ts'
 import type { Found, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
@@ -30,7 +30,7 @@ export interface ParentAgents {
   areAtLeast(count: number): Promise<boolean>
 }
 
-export function parentAgentsOf(db: Db, tenantId: string): ParentAgents {
+export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents {
   async function read(ids: number[]): Promise<ParentAgentRow[]> {
     if (ids.length === 0) return []
     const rows = await db

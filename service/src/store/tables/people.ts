@@ -1,7 +1,8 @@
 import type { InferResult } from 'kysely'
+import type { Db, RawDatabase } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { Db } from '../store.ts'
 import { lookupText } from './lookup-text.ts'
 
 export interface PersonRecord {
@@ -36,13 +37,13 @@ const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<Li
     .where('session.created_ms', '>', createdAfterMs),
 )
 
-/** Whoever is signed in with a session that neither idles nor is as old as this. */
+/** Finds the user of a sign-in session that was used and created after these times. */
 export async function findPersonBySession(db: Db, session: LiveSession): Promise<PersonRecord | undefined> {
   const row = await bySession.first(db, session)
   return row === undefined ? undefined : personOf(row)
 }
 
-function selectPeople(db: Db) {
+function selectPeople(db: RawDatabase) {
   return db
     .selectFrom('people')
     .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
@@ -52,7 +53,7 @@ function selectPeople(db: Db) {
 
 type PersonRow = InferResult<ReturnType<typeof selectPeople>>[number]
 
-/** A person counts as active only together with the tenant. */
+/** A user of an inactive tenant is inactive too. */
 function personOf(row: PersonRow): PersonRecord {
   return {
     id: row.id,
@@ -66,6 +67,41 @@ function personOf(row: PersonRow): PersonRecord {
   }
 }
 
+/** Every user, in the order in which they were added. */
+export async function listPeople(db: Db): Promise<PersonRecord[]> {
+  const rows = await selectPeople(rawDatabase(db)).orderBy('people.position').execute()
+  return rows.map(personOf)
+}
+
+type NewPerson = Pick<PersonRecord, 'id' | 'tenantId' | 'email' | 'name' | 'passwordHash' | 'permissions'>
+
+/** Adds an active user, who is listed at this position. */
+export async function savePerson(tx: Db, person: NewPerson, position: number): Promise<void> {
+  const { id, tenantId, email, name, passwordHash, permissions } = person
+  await rawDatabase(tx)
+    .insertInto('people')
+    .values({
+      id,
+      tenant_id: tenantId,
+      email,
+      name,
+      password_hash: passwordHash,
+      permissions: JSON.stringify(permissions),
+      active: 1,
+      position,
+    })
+    .execute()
+}
+
+/** Sets all permissions of a user. `unknown` means that no account has this email address. */
+export async function setPermissions(tx: Db, email: string, permissions: string[]): Promise<'set' | 'unknown'> {
+  const person = await findPersonByEmail(tx, email)
+  if (person === undefined) return 'unknown'
+  const values = { permissions: JSON.stringify(permissions) }
+  await rawDatabase(tx).updateTable('people').set(values).where('id', '=', person.id).execute()
+  return 'set'
+}
+
 export async function savePasswordHash(db: Db, personId: string, passwordHash: string): Promise<void> {
-  await db.updateTable('people').set({ password_hash: passwordHash }).where('id', '=', personId).execute()
+  await rawDatabase(db).updateTable('people').set({ password_hash: passwordHash }).where('id', '=', personId).execute()
 }

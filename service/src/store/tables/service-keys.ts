@@ -1,16 +1,21 @@
-import type { Db } from '../store.ts'
+import type { Db } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 
 /** `reset` is a value that each reset replaces; what was encrypted with an earlier one is void. */
 export type ServiceKeyName = 'hash' | 'signing' | 'reset'
 
 export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<string | undefined> {
-  const row = await db.selectFrom('service_keys').select('value').where('name', '=', name).executeTakeFirst()
+  const row = await rawDatabase(db)
+    .selectFrom('service_keys')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst()
   return row?.value
 }
 
 /** Stores the key unless there is one of this name: of two processes that start at once, the first one's key stands. */
 export async function addServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
-  await db
+  await rawDatabase(db)
     .insertInto('service_keys')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doNothing())
@@ -18,7 +23,7 @@ export async function addServiceKey(db: Db, name: ServiceKeyName, value: string)
 }
 
 export async function replaceServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
-  await db
+  await rawDatabase(db)
     .insertInto('service_keys')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))

@@ -1,6 +1,7 @@
+import type { Db } from '../database.ts'
+import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { Db } from '../store.ts'
 import type { PersonRecord } from './people.ts'
 import { findPersonBySession } from './people.ts'
 
@@ -35,5 +36,5 @@ export async function useSignInSession(db: Db, idHash: string, nowMs: number): P
 }
 
 export async function deleteSignInSession(db: Db, idHash: string): Promise<void> {
-  await db.deleteFrom('sign_in_sessions').where('id_hash', '=', idHash).execute()
+  await rawDatabase(db).deleteFrom('sign_in_sessions').where('id_hash', '=', idHash).execute()
 }

@@ -1,22 +1,22 @@
 import type { ExpressionWrapper, SqlBool } from 'kysely'
 import { type ExpressionBuilder, sql } from 'kysely'
-import type { TextPosition } from '../engine/dialect.ts'
-import { textPositionOf } from '../engine/dialect.ts'
+import type { RawDatabase } from '../database.ts'
+import type { TextPosition } from '../engine/engine.ts'
+import { textPositionOf } from '../engine/engine.ts'
 import type { Tables } from '../schema.ts'
-import type { Db } from '../store.ts'
 import type { Filter, Found, Search } from './search.ts'
 import { foldCase } from './search.ts'
 
 type SearchedTable = 'parent_agents' | 'llm_models'
 type Condition = ExpressionWrapper<Tables, SearchedTable, SqlBool>
 
-/** Ids of one page and the count of all hits, both of one tenant and of one moment. */
+/** Finds the ids of one page and the count of all hits, both of one tenant and of one moment. */
 export async function searchTenant<Column extends string>(
-  db: Db,
+  db: RawDatabase,
   { table, tenantId, search }: { table: SearchedTable; tenantId: string; search: Search<Column> },
 ): Promise<Found<number>> {
   const textPosition = textPositionOf(db)
-  // One moment also where others commit between two queries.
+  // Both queries read the same snapshot, even if others commit between them.
   const reading = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return reading.execute(async (tx) => {
     const scoped = () =>
@@ -46,7 +46,7 @@ export async function searchTenant<Column extends string>(
   })
 }
 
-/** The second lock on the door: a query that lost its tenant predicate fails instead of answering (S-067). */
+/** Throws if a query returned the row of another tenant, because it lost its tenant predicate (S-067). */
 export function requireTenant(found: string | null, tenantId: string): void {
   if (found !== null && found !== tenantId) throw new Error('a query left its tenant')
 }
@@ -59,7 +59,7 @@ function conditions<Column extends string>(
   return [...text, conditionOf(where, filter)]
 }
 
-/** Every character stands for itself (S-069). LIKE can take time with the product of both lengths, for every tenant. */
+/** Searches literal text (S-069). LIKE would need escapes, and its time can grow with the product of both lengths. */
 function positionOf(searchValue: string, textPosition: TextPosition) {
   return sql<number>`${sql.raw(textPosition)}(search_text, ${foldCase(searchValue)})`
 }
@@ -73,7 +73,7 @@ function conditionOf<Column extends string>(
   return filter.kind === 'all' ? where.and(parts) : where.or(parts)
 }
 
-/** The API calls it tenant. */
+/** Maps the one column that the API calls by another name. */
 function columnName(column: string): string {
   return column === 'tenant' ? 'tenant_id' : column
 }

@@ -1,0 +1,47 @@
+import type { ColumnDefinitionBuilder, Dialect, DialectAdapter, Driver, Kysely, RawBuilder } from 'kysely'
+import type { RawDatabase } from '../database.ts'
+import type { Tables } from '../schema.ts'
+
+/** Everything that differs between database engines. No file outside of this folder knows which one is in use. */
+export interface StoreEngine {
+  /** Connects Kysely, the query builder, to the database. */
+  readonly kyselyDialect: Dialect
+  /** Text that compares and sorts by code point, in every engine and every language of a database. */
+  readonly text: 'text' | RawBuilder<unknown>
+  /** Holds every whole number that a filter can ask for. */
+  readonly rowId: 'integer' | 'bigint'
+  /** A row id that the database assigns. */
+  autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
+  /** Keeps others from changing these rows, or adding rows that refer to them, until the transaction ends. */
+  lockRows(tx: RawDatabase, table: keyof Tables): Promise<void>
+  /** Waits for transactions that have written to this table, and keeps others from writing until the transaction ends. */
+  lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>
+  /** Tells a planner without statistics of its own how many rows share the first columns of each index. */
+  describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
+}
+
+/** The engine's function that returns the place where a text contains another one, from 1 on, or 0. */
+export type TextPosition = 'instr' | 'strpos'
+
+/** It is kept with the adapter, the one object that a connection and its transactions share. */
+export function textPositionOf(db: RawDatabase): TextPosition {
+  return (db.getExecutor().adapter as DialectAdapter & { textPosition: TextPosition }).textPosition
+}
+
+/**
+ * Drops the error of a rollback that fails. After some errors (a full disk, a lost connection) the engine has rolled back
+ * already, and the rollback that follows would replace the first error, which says what happened.
+ */
+export function keepingFirstFailure(dialect: Dialect, textPosition: TextPosition): Dialect {
+  return {
+    createAdapter: () => Object.assign(dialect.createAdapter(), { textPosition }),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver() {
+      const driver: Driver = dialect.createDriver()
+      const rollback = driver.rollbackTransaction.bind(driver)
+      driver.rollbackTransaction = (connection) => rollback(connection).catch(() => undefined)
+      return driver
+    },
+  }
+}

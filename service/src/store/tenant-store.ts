@@ -1,0 +1,49 @@
+import type { Db } from './database.ts'
+import { rawDatabase } from './database.ts'
+import { transact } from './engine/transact.ts'
+import type { ClientRegistry } from './tables/client-registry.ts'
+import { clientRegistryOf } from './tables/client-registry.ts'
+import type { ContextGroups } from './tables/context-groups.ts'
+import { contextGroupsOf } from './tables/context-groups.ts'
+import type { LlmModels } from './tables/llm-models.ts'
+import { llmModelsOf } from './tables/llm-models.ts'
+import type { ParentAgents } from './tables/parent-agents.ts'
+import { parentAgentsOf } from './tables/parent-agents.ts'
+import type { RegistryChanges } from './tables/registry-changes.ts'
+import { registryChangesOf } from './tables/registry-changes.ts'
+
+/** The data of one tenant. Each of its queries names the tenant, so none can return or change the row of another. */
+export interface TenantStore {
+  readonly tenantId: string
+  readonly agents: ParentAgents
+  readonly models: LlmModels
+  readonly contextGroups: ContextGroups
+  readonly clients: ClientRegistry
+  readonly registryChanges: RegistryChanges
+  /** Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. */
+  transact<Value>(task: (tenant: TenantStore) => Promise<Value>): Promise<Value>
+}
+
+/** Returns the data of one tenant on a connection or in an open transaction. */
+export function tenantStore(db: Db, tenantId: string): TenantStore {
+  const raw = rawDatabase(db)
+  return {
+    tenantId,
+    get agents() {
+      return parentAgentsOf(raw, tenantId)
+    },
+    get models() {
+      return llmModelsOf(raw, tenantId)
+    },
+    get contextGroups() {
+      return contextGroupsOf(raw, tenantId)
+    },
+    get clients() {
+      return clientRegistryOf(db, tenantId)
+    },
+    get registryChanges() {
+      return registryChangesOf(raw, tenantId)
+    },
+    transact: (task) => transact(db, (tx) => task(tenantStore(tx, tenantId))),
+  }
+}
