@@ -1,5 +1,6 @@
 import type { AccessChange } from './access.ts'
 import { readAccessChange } from './access.ts'
+import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback } from './loopback.ts'
 
 /** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
@@ -61,8 +62,6 @@ export interface ServiceConfig {
   readonly trustedProxies: number
 }
 
-const minuteMs = 60_000
-
 /** The type makes an option that is missing here a compile error. */
 const known: Record<keyof ServiceOptions, true> = {
   dev: true,
@@ -87,8 +86,8 @@ const known: Record<keyof ServiceOptions, true> = {
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown !== undefined) throw new TypeError(unknownOption(unknown))
-  const authUrl = originOf('authUrl', options.authUrl ?? 'http://127.0.0.1:4001')
-  const baseUrl = originOf('baseUrl', options.baseUrl ?? 'http://127.0.0.1:4002')
+  const authUrl = originOf('authUrl', options.authUrl ?? `http://127.0.0.1:${defaultPorts.auth}`)
+  const baseUrl = originOf('baseUrl', options.baseUrl ?? `http://127.0.0.1:${defaultPorts.base}`)
   if (authUrl === baseUrl) throw new TypeError('authUrl and baseUrl must be two different origins')
   const dev = oneOf('dev', options.dev ?? 'off', 'on', 'off')
   const problem = dev === 'on' ? refuseDev({ authUrl, baseUrl }) : undefined
@@ -109,17 +108,16 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
       'keyed',
     ),
     rotation: oneOf('rotation', options.rotation ?? 'rotate', 'rotate', 'none'),
-    graceMs: inRange('graceMs', options.graceMs ?? 30_000, 0, 10 * minuteMs),
-    // From a second on, for tests (A-29).
-    accessTokenLifeMs: inRange('accessTokenLifeMs', options.accessTokenLifeMs ?? 10 * minuteMs, 1_000, 60 * minuteMs),
-    codeLifeMs: inRange('codeLifeMs', options.codeLifeMs ?? minuteMs, 1_000, 10 * minuteMs),
+    graceMs: inRange('graceMs', options.graceMs),
+    accessTokenLifeMs: inRange('accessTokenLifeMs', options.accessTokenLifeMs),
+    codeLifeMs: inRange('codeLifeMs', options.codeLifeMs),
     tokenResponse: oneOf('tokenResponse', options.tokenResponse ?? 'full', 'full', 'minimal'),
     redirectUris: Object.freeze([...listOf('redirectUris', options.redirectUris)]),
     allowedOrigins: Object.freeze(
       listOf('allowedOrigins', options.allowedOrigins).map((origin) => originOf('allowedOrigins', origin)),
     ),
     access: readAccessChange(options.access ?? {}),
-    trustedProxies: inRange('trustedProxies', options.trustedProxies ?? 0, 0, 10),
+    trustedProxies: inRange('trustedProxies', options.trustedProxies),
   })
 }
 
@@ -171,7 +169,9 @@ function listOf(name: string, value: unknown): readonly string[] {
   throw new TypeError(`${name} must be a list of strings`)
 }
 
-function inRange(name: string, value: number, least: number, most: number): number {
+function inRange(name: keyof typeof optionRanges, given: number | undefined): number {
+  const { least, most, standard } = optionRanges[name]
+  const value = given ?? standard
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
 }

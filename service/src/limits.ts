@@ -1,35 +1,137 @@
-/** What one caller may take. `agent-service --help` and ASSUMPTIONS.md name the same figures. */
+/**
+ * Every time-out, size and count of the API, the store, the options, the dev controls and the command, with its unit and
+ * its reason. A message that names one is built from it. ASSUMPTIONS.md states the same figures.
+ */
+
+/** What one caller may use. `agent-service --help` and the README name the same figures. */
 export const limits = {
-  /** A search may read all of them. No endpoint removes an agent (A-67). */
+  /** A search may read all of them, and no endpoint removes an agent (A-67). */
   agentsPerTenant: 10_000,
-  /** Code points. Searches read every description, and a page of answers holds up to 250 of them (A-44). */
+  /** Code points. Searches read every description, and a page of results has up to 250 of them (A-44). */
   descriptionCharacters: 4_000,
-  /** Code points. A name has 500, and NFC writes each as up to 3 in the name and in the key (A-44). */
+  /** Code points. A name has 500, and NFC can make the name and its key three times as long (A-44). */
   filterCharacters: 1_500,
   /** Queries of one tenant that run at the same time. PostgreSQL has ten connections for all tenants (A-45). */
   tenantCallsAtOnce: 4,
-  /** Calls of one tenant that wait for these. */
+  /** Calls of one tenant that wait for these, and how long each may wait (A-45). */
   tenantCallsWaiting: 1_000,
   tenantWaitMs: 5_000,
-  /** 32 MiB: bytes of one tenant's answers that its clients have not taken yet. */
+  /** 32 MiB: bytes of responses that the clients of one tenant have not received yet (A-45). */
   tenantUnsentBytes: 33_554_432,
-  /** 8 MiB: a page of 250 rows of ordinary text fits in (A-46). */
+  /** 8 MiB: a page of 250 rows of ordinary text is smaller (A-46). */
   answerBytes: 8_388_608,
-  /** Authorization requests of one sign-in session. Before a sign-in the page carries its request (A-48). */
+  /** Open authorization requests of one sign-in session. Before a sign-in the page carries its request (A-48). */
   requestsPerSession: 20,
-  /** Open at once on each of the two hosts (S-085, A-47). */
+  /** Connections that are open at the same time on each of the two hosts (S-085, A-47). */
   connections: 2_000,
-  /** Half of them, so that one address leaves room for the others. */
+  /** Half of them, so that one address leaves room for the others (A-47). */
   connectionsPerAddress: 1_000,
-  /** Requests that a connection may send before its first one is answered. */
+  /** Requests that a connection may send before the response to its first one (A-47). */
   pipelinedRequests: 16,
-  /** An answer of which the client takes nothing for so long is given up. */
+  /** A connection is closed if its client receives nothing of a response for this time (A-47). */
   stalledAnswerMs: 20_000,
-  /** From the headers of a request to the last byte of its answer. */
+  /** From the headers of a request to the last byte of its response (A-47). */
   answerMs: 120_000,
 } as const
 
-/** A number of bytes as a message names it. */
+/** Request bodies of the API, and responses to invalid ones. */
+export const apiLimits = {
+  /** 256 KiB: an agent with the longest texts, written as escapes, is smaller (A-54). */
+  bodyBytes: 262_144,
+  /** Levels of JSON: a search with groups needs fewer than ten (A-54). */
+  bodyDepth: 32,
+  /** Items of a 422, so that the response stays small (A-54). */
+  validationItems: 100,
+  /** Code units of a rejected text that a 422 repeats: enough to recognize it (A-54). */
+  shownInput: 200,
+  /** Code points of a name, as it was sent (A-17). */
+  nameCharacters: 500,
+  /** Code points of a search text (A-23). */
+  searchCharacters: 256,
+  /** Rows of a page, and how many there are without `limit` (A-22). */
+  pageRows: 250,
+  defaultPageRows: 100,
+  /** The largest offset that both databases take (A-22). */
+  offset: 2_147_483_647,
+  /** Filters and groups of a search, and levels of groups, because each one becomes a condition of the query (A-08). */
+  filterNodes: 50,
+  filterDepth: 3,
+  /** Columns of a sort order. More than there are columns is a mistake (A-09). */
+  sortColumns: 10,
+  /** After this time a call of a busy tenant may come again (A-45). */
+  retryAfterMs: 1_000,
+} as const
+
+/** Waits and sizes of the database. */
+export const storeLimits = {
+  /** Another process locks the data file for milliseconds. A longer wait would block every request of this one (A-41). */
+  busyMs: 2_000,
+  /** Connections of one process to PostgreSQL, of the 100 that a server has by default. */
+  connections: 10,
+  /** Waits for PostgreSQL end with a 503, because a request must not wait without end (S-088). */
+  connectMs: 5_000,
+  lockWaitMs: 3_000,
+  statementMs: 10_000,
+  /** A process that stops in a transaction gives its locks back after this time. */
+  idleTransactionMs: 10_000,
+  /** A transaction that lost to another runs again. The fourth loss in a row is reported. */
+  transactionAttempts: 4,
+  /** Prepared statements of SQLite. Each shape of a filter is a statement of its own. */
+  preparedStatements: 200,
+  /** Symbolic links that Linux follows in one path. */
+  symbolicLinks: 40,
+  /** Rows that one statement of a purge deletes: more could exceed `statementMs`, be rolled back and never succeed. */
+  purgedRows: 1_000,
+  /** Statements of one purge, so that the request that caused it does not wait long. */
+  purgeStatements: 40,
+  /** Rows that a new authorization request may drop: sessions of earlier versions had no limit. */
+  droppedRequests: 1_000,
+  /** Changes of the client registry that a list returns (A-65). */
+  registryChanges: 100,
+} as const
+
+/** How long a login and a sign-in may take. */
+export const lifetimes = {
+  /** Ten minutes: an authorization request that is not finished is dropped (A-05). */
+  authorizationRequestMs: 600_000,
+  /** Half an hour without a request and twelve hours in all, for a sign-in on the pages (A-61). */
+  signInIdleMs: 1_800_000,
+  signInMs: 43_200_000,
+  /** Twelve hours, for a user session token, which only the dev controls issue (A-21). */
+  sessionTokenMs: 43_200_000,
+} as const
+
+/** The dev controls, the clock and the command. */
+export const toolLimits = {
+  /** 16 KiB, for a JSON body of the dev controls, and its levels (A-54). */
+  devBodyBytes: 16_384,
+  devBodyDepth: 4,
+  /** The longest delay of a fault (A-65). */
+  faultDelayMs: 60_000,
+  /** The end of the year 9999: a later time has no four-digit year, and from 275760 on no date (A-65). */
+  clockMs: 253_402_300_799_999,
+  /** Responses in progress have eight seconds. Operators are told ten (A-66). */
+  stopMs: 9_500,
+} as const
+
+/** Ranges and defaults of the options of `createService`. */
+export const optionRanges = {
+  graceMs: { least: 0, most: 600_000, standard: 30_000 },
+  /** One second, because tests want expiry without a moved clock (A-29). */
+  accessTokenLifeMs: { least: 1_000, most: 3_600_000, standard: 600_000 },
+  codeLifeMs: { least: 1_000, most: 600_000, standard: 60_000 },
+  trustedProxies: { least: 0, most: 10, standard: 0 },
+} as const
+
+/** The ports of the command, and of the origins of a service without ports. */
+export const defaultPorts = { auth: 4_001, base: 4_002 } as const
+
+/** Writes a number of bytes for a message. */
 export function inMebibytes(bytes: number): string {
   return `${bytes / (1_024 * 1_024)} MiB`
+}
+
+/** Writes a number of bytes for a message. */
+export function inKibibytes(bytes: number): string {
+  return `${bytes / 1_024} KiB`
 }

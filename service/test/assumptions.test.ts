@@ -43,18 +43,15 @@ const internal = [
   'credentials/failure-records.ts sweepFromSize',
   'server/purge.ts pauseMs',
   'state/journal.ts block',
-  'store/tables/authorization-requests.ts mostDroppedAtOnce',
   'store/engine/failures.ts busySnapshot',
   'store/migrations/006-names-as-sent.ts mostAtOnce',
   'store/engine/postgres.ts int8',
-  'store/engine/postgres.ts mostConnections',
-  'store/engine/private-file.ts maxLinks',
   'store/engine/private-file.ts othersBits',
   'store/engine/private-file.ts ownerOnly',
-  'store/tables/purge.ts maxStatements',
-  'store/tables/purge.ts rowsAtOnce',
-  'store/engine/statement-cache.ts maxStatements',
-  'store/engine/transact.ts maxAttempts',
+  ...['connections', 'connectMs', 'lockWaitMs', 'statementMs', 'idleTransactionMs', 'transactionAttempts']
+    .concat(['preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'droppedRequests'])
+    .map((name) => `limits.ts storeLimits.${name}`),
+  'limits.ts toolLimits.devBodyDepth',
 ]
 const isUnit = (name: string): boolean => /^(second|minute|quarterHour|hour|day)Ms$|^yearS$|^mebibyte$/.test(name)
 
@@ -69,13 +66,17 @@ interface Limit {
 function limits(): Limit[] {
   return [...sources].flatMap(([file, source]) => {
     let ids: string[] = []
+    let group = ''
     return source.split('\n').flatMap((line) => {
-      const [, name, expression = ''] = /^(?:export )?const (\w+)(?:: number)? = ([\d_ *+()-]+)$/.exec(line) ?? []
-      const isComment = /^(?:\/\/|\/\*\*| \*)/.test(line)
-      if (isComment) ids = line.match(/\bA-\d\d\b/g) ?? (/^ \*/.test(line) ? ids : [])
-      else if (!line.startsWith('const ') && !line.startsWith('export const ')) ids = []
-      if (name === undefined || isUnit(name)) return []
-      return [{ file, name, value: numberOf(expression), ids }]
+      group = /^export const (\w+) = \{$/.exec(line)?.[1] ?? (line.startsWith('}') ? '' : group)
+      const [, constant, expression = ''] = /^(?:export )?const (\w+)(?:: number)? = ([\d_ *+()-]+)$/.exec(line) ?? []
+      const [, member, literal = ''] = (group === '' ? undefined : /^ {2}(\w+): ([\d_]+),$/.exec(line)) ?? []
+      const isComment = /^ *(?:\/\/|\/\*\*| \*)/.test(line)
+      if (isComment) ids = line.match(/\bA-\d\d\b/g) ?? (/^ +\*/.test(line) ? ids : [])
+      else if (!/^(?:export )?const /.test(line) && member === undefined) ids = []
+      if (member !== undefined) return [{ file, name: `${group}.${member}`, value: numberOf(literal), ids }]
+      if (constant === undefined || isUnit(constant)) return []
+      return [{ file, name: constant, value: numberOf(expression), ids }]
     })
   })
 }

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { apiLimits, limits } from '../limits.ts'
 import type { Filter } from '../store/tables/search.ts'
 import { isStorable } from './characters.ts'
 import { isLongerThan } from './text.ts'
@@ -13,10 +13,6 @@ export interface Fault {
 }
 
 export type Parsed<Value> = { value: Value; faults: Fault[] }
-
-// A-08.
-const maxDepth = 3
-const mostNodes = 50
 
 /**
  * Reads `filters`. An item is a filter, or a group { operator: and | or, filters } (A-08); the items of the list hold
@@ -35,9 +31,12 @@ export function parseFilters<Column extends string>(
   function parseItem(item: unknown, path: Fault['path'], depth: number): Filter<Column> | undefined {
     nodes += 1
     // One fault is enough for a list that is too long or too deep; the rest is not looked at.
-    if (nodes > mostNodes)
-      return nodes === mostNodes + 1 ? fault(path, `at most ${mostNodes} filters`, 'too_many') : undefined
-    if (depth > maxDepth) return fault(path, `groups nest at most ${maxDepth} deep`, 'too_deep')
+    if (nodes > apiLimits.filterNodes)
+      return nodes === apiLimits.filterNodes + 1
+        ? fault(path, `at most ${apiLimits.filterNodes} filters`, 'too_many')
+        : undefined
+    if (depth > apiLimits.filterDepth)
+      return fault(path, `groups nest at most ${apiLimits.filterDepth} deep`, 'too_deep')
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
       return fault(path, 'a filter or a filter group', 'object_type')
     }

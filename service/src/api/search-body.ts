@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { apiLimits } from '../limits.ts'
 import type { Filter, Search, SortKey } from '../store/tables/search.ts'
 import type { ColumnTypes, Parsed } from './filters.ts'
 import { parseFilters } from './filters.ts'
 import { describeFilters, describeSort } from './search-description.ts'
-import { mostKeys, parseSort } from './sort.ts'
+import { parseSort } from './sort.ts'
 import { bounded, storableText } from './text.ts'
 
 /** The checked body of a search; `own` is the one member that only this search has. */
@@ -12,20 +13,14 @@ export interface SearchBody<Column extends string, Own> {
   own: Own | undefined
 }
 
-// A-22, A-23.
-const defaultLimit = 100
-const mostLimit = 250
-const mostOffset = 2 ** 31 - 1
-const longestSearch = 256
-
-/** The body both searches share, and one filter of their own. Optional members may be null (A-07). */
+/** Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22, A-23). */
 export function searchBody<Column extends string, Own>(
   columns: ColumnTypes<Column>,
   { name, schema }: { name: string; schema: z.ZodType<Own> },
 ): z.ZodType<SearchBody<Column, Own>> {
   const shape = {
-    limit: wholeNumber(1, mostLimit).default(defaultLimit),
-    offset: wholeNumber(0, mostOffset).default(0),
+    limit: wholeNumber(1, apiLimits.pageRows).default(apiLimits.defaultPageRows),
+    offset: wholeNumber(0, apiLimits.offset).default(0),
     search_value: searchText().nullish(),
     filters: filterList(columns),
     sort: sortKeys(columns),
@@ -43,14 +38,14 @@ export function searchBody<Column extends string, Own>(
   }))
 }
 
-/** The bounds come first and end the check, so that a number far out of range is told them alone. */
+/** The bounds are checked first and end the check, so that a number far out of range gets one item only. */
 function wholeNumber(least: number, most: number): z.ZodNumber {
   return z.number().min(least, { abort: true }).max(most, { abort: true }).int()
 }
 
 function searchText(): z.ZodType<string> {
-  return bounded(storableText(), longestSearch).meta({
-    maxLength: longestSearch,
+  return bounded(storableText(), apiLimits.searchCharacters).meta({
+    maxLength: apiLimits.searchCharacters,
     description: 'Literal text, upper and lower case alike',
   })
 }
@@ -66,7 +61,7 @@ function filterList<Column extends string>(columns: ColumnTypes<Column>): z.ZodT
 function sortKeys<Column extends string>(columns: ColumnTypes<Column>): z.ZodType<SortKey<Column>[]> {
   return z
     .unknown()
-    .meta(describeSort(columns, mostKeys))
+    .meta(describeSort(columns))
     .optional()
     .transform((sort, context) => reported(parseSort(sort ?? [], columns), context))
 }

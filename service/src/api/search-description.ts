@@ -1,3 +1,4 @@
+import { apiLimits } from '../limits.ts'
 import type { ColumnTypes } from './filters.ts'
 
 type Description = Record<string, unknown>
@@ -14,15 +15,19 @@ export function describeFilters(columns: ColumnTypes<string>): Description {
   })
   const group = object({
     operator: { enum: ['and', 'or'] },
-    filters: { type: 'array', items: { type: 'object' }, description: 'Filters and groups, at most 3 deep' },
+    filters: {
+      type: 'array',
+      items: { type: 'object' },
+      description: `Filters and groups, at most ${apiLimits.filterDepth} deep`,
+    },
   })
   return { items: { anyOf: [filter, group] }, description: 'All of them hold together' }
 }
 
-export function describeSort(columns: ColumnTypes<string>, mostKeys: number): Description {
+export function describeSort(columns: ColumnTypes<string>): Description {
   const desc = { type: 'boolean', default: false, description: 'True is descending' }
   const key = { ...object({ column: { enum: Object.keys(columns) }, desc }), required: ['column'] }
-  return { anyOf: [key, { type: 'array', items: key, maxItems: mostKeys }] }
+  return { anyOf: [key, { type: 'array', items: key, maxItems: apiLimits.sortColumns }] }
 }
 
 function object(properties: Record<string, Description>): Description {

@@ -1,9 +1,7 @@
+import { apiLimits } from '../limits.ts'
 import type { SortKey } from '../store/tables/search.ts'
 import type { ColumnTypes, Fault, Parsed } from './filters.ts'
 import { allowed, isColumn } from './filters.ts'
-
-// A-09.
-export const mostKeys = 10
 
 /** Reads `sort`: one object or, as in the specification's other example, a list of them (A-09). */
 export function parseSort<Column extends string>(
@@ -28,7 +26,7 @@ export function parseSort<Column extends string>(
     const key = parseKey(sort, [])
     return { value: key === undefined ? [] : [key], faults }
   }
-  if (sort.length > mostKeys) fault([], `at most ${mostKeys} columns`, 'too_many')
-  const keys = sort.slice(0, mostKeys).flatMap((key, index) => parseKey(key, [index]) ?? [])
+  if (sort.length > apiLimits.sortColumns) fault([], `at most ${apiLimits.sortColumns} columns`, 'too_many')
+  const keys = sort.slice(0, apiLimits.sortColumns).flatMap((key, index) => parseKey(key, [index]) ?? [])
   return { value: keys, faults }
 }

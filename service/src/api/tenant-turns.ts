@@ -1,5 +1,5 @@
 import type { TenantTurns } from '../http/environment.ts'
-import { limits } from '../limits.ts'
+import { apiLimits, limits } from '../limits.ts'
 import { ApiError } from './api-error.ts'
 
 type TurnLimits = {
@@ -12,9 +12,6 @@ interface Load {
   /** Each lets one call run. */
   waiting: Set<() => void>
 }
-
-//
-const retryAfterSeconds = 1
 
 /** Keeps the calls of one tenant from holding up those of others. */
 export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
@@ -80,7 +77,7 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
 }
 
 function tooMany(): ApiError {
-  const headers = { 'Retry-After': String(retryAfterSeconds) }
+  const headers = { 'Retry-After': String(apiLimits.retryAfterMs / 1_000) }
   const message = 'too many calls of this tenant at once'
   return new ApiError({ status: 429, type: 'too_many_requests', message, headers })
 }

@@ -1,9 +1,6 @@
 import * as z from 'zod'
-import { limits } from '../limits.ts'
+import { apiLimits, limits } from '../limits.ts'
 import { hasInvisible, isStorable } from './characters.ts'
-
-//
-const longestName = 500
 
 export function storableText(): z.ZodType<string, string> {
   return z.string().refine((text) => isStorable(text), {
@@ -43,7 +40,7 @@ export function isLongerThan(text: string, most: number): boolean {
 
 /** A name for people, as it was sent: counted in code points, nothing invisible in it (A-17, S-076, S-078). */
 export function nameText(): z.ZodType<string, string> {
-  return filledText().pipe(visibleName()).meta({ maxLength: longestName })
+  return filledText().pipe(visibleName()).meta({ maxLength: apiLimits.nameCharacters })
 }
 
 function visibleName(): z.ZodType<string, string> {
@@ -52,6 +49,6 @@ function visibleName(): z.ZodType<string, string> {
       message: 'text may not hold control, bidi or zero-width characters; ZWNJ and ZWJ may join letters or emoji',
       params: { type: 'string_invisible' },
     }),
-    longestName,
+    apiLimits.nameCharacters,
   )
 }

@@ -1,10 +1,8 @@
 import type * as z from 'zod'
+import { apiLimits } from '../limits.ts'
 import type { ValidationItem } from './api-error.ts'
 
-// A-54.
-const longestInput = 200
-
-/** One zod issue as an item of the 422 body; the names of `type` are ours (A-16). */
+/** Turns a zod issue into an item of the 422 body. The service chose the names of `type` (A-16). */
 export function itemOf(issue: z.core.$ZodIssue, value: unknown, place: 'body' | 'path'): ValidationItem {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   const input = valueAt(value, path)
@@ -47,9 +45,9 @@ function valueAt(value: unknown, path: (string | number)[]): unknown {
   }, value)
 }
 
-/** Enough to recognise, never a whole document, and one line (S-075). */
+/** Returns enough of the input to recognize it, and never a whole document (S-075, A-54). */
 function shorten(input: unknown): unknown {
-  if (typeof input === 'string') return input.slice(0, longestInput).replace(/\p{Cs}/gu, '\ufffd')
+  if (typeof input === 'string') return input.slice(0, apiLimits.shownInput).replace(/\p{Cs}/gu, '\ufffd')
   if (typeof input !== 'object' || input === null) return input
   return Array.isArray(input) ? `array of ${input.length}` : 'object'
 }

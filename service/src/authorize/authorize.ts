@@ -2,10 +2,10 @@ import type { Context } from 'hono'
 import { hashToken, randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseQuery } from '../http/query.ts'
+import { lifetimes } from '../limits.ts'
 import { ensureBrowser } from '../sign-in/cookies.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
 import { showSignIn } from '../sign-in/views/sign-in.tsx'
-import { requestLifeMs } from '../store/tables/authorization-requests.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
@@ -62,7 +62,7 @@ function carriedRequest(c: Context<HttpEnvironment>, clientId: string, asked: Au
     id: randomSecret(),
     browserHash: hashToken(ensureBrowser(c)),
     clientId,
-    expiresMs: c.get('service').clock.nowMs() + requestLifeMs,
+    expiresMs: c.get('service').clock.nowMs() + lifetimes.authorizationRequestMs,
   }
 }
 

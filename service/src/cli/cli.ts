@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { commandName } from '../command-name.ts'
 import type { ServiceOptions } from '../config.ts'
 import { refuseDev } from '../config.ts'
+import { defaultPorts, optionRanges, toolLimits } from '../limits.ts'
 import { refuseRedirectUri } from '../redirect-uris.ts'
 import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
@@ -21,9 +22,6 @@ interface Command {
 }
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
-
-/** Answers have eight seconds to go out; ten is what operators are told (A-66). */
-const stopDeadlineMs = 9_500
 
 const args = process.argv.slice(2)
 // Only asked for, the registry's command is loaded at all.
@@ -99,7 +97,7 @@ function endAtDeadline(): void {
     process.stderr.write('agent-service: it did not stop in time and was ended\n')
     process.exit(exitCodes.failed)
   }
-  setTimeout(end, stopDeadlineMs).unref()
+  setTimeout(end, toolLimits.stopMs).unref()
 }
 
 function readCommand(args: string[]): Command | string {
@@ -126,8 +124,8 @@ function readCommand(args: string[]): Command | string {
     if (values.env !== undefined && framework === undefined) return '--env takes vite, next or node'
     const options: ServiceOptions = {
       dev: values.dev ? 'on' : 'off',
-      authPort: portOf('--auth-port', values['auth-port'], 4001),
-      basePort: portOf('--base-port', values['base-port'], 4002),
+      authPort: portOf('--auth-port', values['auth-port'], defaultPorts.auth),
+      basePort: portOf('--base-port', values['base-port'], defaultPorts.base),
       redirectUris: values['redirect-uri'] ?? [],
       trustedProxies: proxiesOf(values['trusted-proxies']),
       ...whereData(values.data),
@@ -148,6 +146,7 @@ function portOf(name: string, text: string | undefined, standard: number): numbe
 }
 
 function proxiesOf(text: string): number {
-  if (/^(?:\d|10)$/.test(text)) return Number(text)
-  throw new RangeError('--trusted-proxies takes how many proxies stand before the service, from 0 to 10')
+  const { least, most } = optionRanges.trustedProxies
+  if (/^\d{1,2}$/.test(text) && Number(text) <= most) return Number(text)
+  throw new RangeError(`--trusted-proxies takes how many proxies are before the service, from ${least} to ${most}`)
 }

@@ -3,7 +3,7 @@ import { maxFailureRecords } from '../credentials/failure-records.ts'
 import { maxHashesAtOnce, maxHashesWaiting } from '../credentials/hash-line.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttles.ts'
-import { inMebibytes, limits } from '../limits.ts'
+import { defaultPorts, inMebibytes, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
@@ -19,8 +19,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   --env FRAMEWORK        names for the printed .env: vite (VITE_… for pages, a second file for a backend),
                          next (NEXT_PUBLIC_… for pages, no prefix for the server) or node (a backend alone)
                          (default: all names, without prefixes)
-  --auth-port PORT       port of the authorization host, 4001; 0 picks a free one
-  --base-port PORT       port of the API host, 4002; 0 picks a free one
+  --auth-port PORT       port of the authorization host (default: ${defaultPorts.auth}); 0 picks a free one
+  --base-port PORT       port of the API host (default: ${defaultPorts.base}); 0 picks a free one
   --data FILE            keep the data in a file; without it and DATABASE_URL they live in memory
   --auth-url, --base-url ORIGIN
                          what clients call the two hosts, when that is not 127.0.0.1 with these ports

@@ -1,5 +1,6 @@
 import type { ServiceContext } from '../context.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
+import { lifetimes } from '../limits.ts'
 import type { DevControls } from '../service.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
@@ -10,9 +11,6 @@ import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { seed } from './seed.ts'
 import { setAccess } from './set-access.ts'
-
-/** How long a user session token lives is not shown. */
-const sessionTokenLifeMs = 12 * 60 * 60_000
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
@@ -35,7 +33,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
       const person = await findPersonByEmail(store.db, email)
       if (person === undefined) throw new Error('nobody has this email address')
       const token = randomToken('ast_')
-      const expiresMs = clock.nowMs() + sessionTokenLifeMs
+      const expiresMs = clock.nowMs() + lifetimes.sessionTokenMs
       await saveSessionToken(store.db, { hash: hashToken(token), personId: person.id, expiresMs })
       return token
     },

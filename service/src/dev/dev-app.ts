@@ -4,6 +4,7 @@ import type { AccessChange } from '../access.ts'
 import { hasMediaType, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'
+import { toolLimits } from '../limits.ts'
 import type { DevControls } from '../service.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
 import { serveDevPage } from './dev-page.ts'
@@ -23,8 +24,6 @@ interface ClockChange {
   advanceMs?: number
 }
 
-//
-const mostBytes = 16 * 1_024
 const mediaType = 'application/json'
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'
 const nobody = 'nobody has this email address'
@@ -137,9 +136,10 @@ function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
 
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
   if (!isJson(c)) return undefined
-  const body = await readAtMost(c.req.raw, mostBytes)
-  const json = body.kind === 'text' ? parseJson(body.text, { maxDepth: 4, repeatedMembers: 'refuse' }) : undefined
-  return json?.kind === 'value' ? json.value : undefined
+  const body = await readAtMost(c.req.raw, toolLimits.devBodyBytes)
+  if (body.kind !== 'text') return undefined
+  const json = parseJson(body.text, { maxDepth: toolLimits.devBodyDepth, repeatedMembers: 'refuse' })
+  return json.kind === 'value' ? json.value : undefined
 }
 
 function isJson(c: Context<HttpEnvironment>): boolean {

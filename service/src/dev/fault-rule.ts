@@ -1,9 +1,7 @@
+import { toolLimits } from '../limits.ts'
 import type { Check } from '../shape.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
 import type { FaultRule } from '../state/faults.ts'
-
-//
-const longestDelayMs = 60_000
 
 const effects: Check[] = [
   object({
@@ -11,7 +9,7 @@ const effects: Check[] = [
     body: () => true,
     headers: optional(isHeaders),
   }),
-  object({ delayMs: wholeNumber(0, longestDelayMs) }),
+  object({ delayMs: wholeNumber(0, toolLimits.faultDelayMs) }),
   oneOf('reset', 'truncate', 'drop-after-commit'),
 ]
 

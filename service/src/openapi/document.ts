@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Endpoint } from '../api/endpoints.ts'
 import { endpoints } from '../api/endpoints.ts'
 import { refusal, validationError } from '../api/schemas.ts'
+import { tooLargeText } from '../api/validation.ts'
 import type { JsonSchema } from './schemas.ts'
 import { componentSchemas, referenceTo } from './schemas.ts'
 
@@ -71,7 +72,7 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
       '403': refused('OAuth client is not approved for this API, or missing permission'),
       ...(pathParameters === undefined ? {} : { '404': refused('No such parent agent in this tenant') }),
       ...(conflict === undefined ? {} : { '409': refused(conflict) }),
-      ...(body === undefined ? {} : { '413': refused('The body is over 256 KiB') }),
+      ...(body === undefined ? {} : { '413': refused(tooLargeText) }),
       ...(body === undefined ? {} : { '415': refused('The body is not application/json') }),
       '422': { description: 'Validation error', content: json(validationError) },
       '429': { ...refused('Too many calls of the tenant at once'), headers: retryAfter },

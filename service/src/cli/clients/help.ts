@@ -1,3 +1,4 @@
+import { storeLimits } from '../../limits.ts'
 import type { Action } from './actions.ts'
 
 const exitCodes = 'Exit codes: 0 done or help, 1 it was refused or failed, 2 the arguments are wrong.\n'
@@ -25,7 +26,7 @@ const usages: Record<Action, { arguments: string; options?: string; text: string
   history: {
     arguments: '[--tenant ID] [--client ID]',
     options: '  --tenant, --client ID  only this one\n',
-    text: 'Shows who changed which client when, newest first; at most the last 100 changes of a tenant.',
+    text: `Shows who changed which client when, newest first; at most the last ${storeLimits.registryChanges} changes of a tenant.`,
   },
   activate: { arguments: '--client ID', text: 'Lets a client in again, from the next request on.' },
   deactivate: { arguments: '--client ID', text: 'Shuts a client out, from the next request on.' },

@@ -1,13 +1,11 @@
 import type { Kysely, SqliteDatabase } from 'kysely'
 import { SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
+import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
 import { keepingFirstFailure } from './engine.ts'
 import { makePrivate } from './private-file.ts'
 import { cachingStatements } from './statement-cache.ts'
-
-/** Another process locks the file for milliseconds (A-41). A longer wait would block every request of this process. */
-const busyMs = 2_000
 
 export function libsqlEngine(dataFile: string | undefined): StoreEngine {
   return {
@@ -33,7 +31,7 @@ function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
   makePrivate(dataFile)
   const database = new Database(dataFile)
-  database.pragma(`busy_timeout = ${busyMs}`)
+  database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
   database.pragma('journal_mode = WAL')
   // FULL, so that a committed rotation survives a power cut (S-047).
   database.pragma('synchronous = FULL')

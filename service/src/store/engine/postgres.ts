@@ -1,19 +1,10 @@
 import { PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
 import { keepingFirstFailure } from './engine.ts'
 
-const mostConnections = 10
 const int8 = 20
-
-/** No wait is without end: what runs into one of these is answered with 503 (S-088). */
-const limits = {
-  connectionTimeoutMillis: 5_000,
-  lock_timeout: 3_000,
-  statement_timeout: 10_000,
-  // A process that is stopped in the middle of a transaction gives its locks back.
-  idle_in_transaction_session_timeout: 10_000,
-} as const
 
 export function postgresEngine(databaseUrl: string): StoreEngine {
   return {
@@ -34,9 +25,12 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
 
 function openPool(databaseUrl: string): pg.Pool {
   const pool = new pg.Pool({
-    ...limits,
     connectionString: databaseUrl,
-    max: mostConnections,
+    max: storeLimits.connections,
+    connectionTimeoutMillis: storeLimits.connectMs,
+    lock_timeout: storeLimits.lockWaitMs,
+    statement_timeout: storeLimits.statementMs,
+    idle_in_transaction_session_timeout: storeLimits.idleTransactionMs,
     application_name: 'agent-service',
     keepAlive: true,
     allowExitOnIdle: true,

@@ -1,14 +1,14 @@
 import { chmodSync, closeSync, lstatSync, openSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { storeLimits } from '../../limits.ts'
 
-const maxLinks = 40
 const ownerOnly = 0o600
 const othersBits = 0o077
 
 /** Follows symbolic links to the file that a path names, also if that file does not exist yet. */
 export function linkTarget(path: string): string {
   let file = path
-  for (let links = 0; links < maxLinks; links += 1) {
+  for (let links = 0; links < storeLimits.symbolicLinks; links += 1) {
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) break
     file = resolve(dirname(file), readlinkSync(file))
   }

@@ -1,6 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
-
-const maxStatements = 200
+import { storeLimits } from '../../limits.ts'
 
 /** Prepares each SQL text once, because parsing and planning the same statements again took a tenth of a refresh. */
 export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
@@ -11,7 +10,7 @@ export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
       if (known !== undefined) return known
       const statement = withFixedReader(database.prepare(text))
       // Each shape of a filter is a text of its own, so the oldest statement makes room.
-      if (statements.size >= maxStatements) statements.delete(statements.keys().next().value ?? '')
+      if (statements.size >= storeLimits.preparedStatements) statements.delete(statements.keys().next().value ?? '')
       statements.set(text, statement)
       return statement
     },

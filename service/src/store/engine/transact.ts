@@ -1,8 +1,7 @@
+import { storeLimits } from '../../limits.ts'
 import type { Db } from '../database.ts'
 import { opaqueDatabase, rawDatabase } from '../database.ts'
 import { databaseFailureOf } from './failures.ts'
-
-const maxAttempts = 4
 
 /** Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. */
 export async function transact<Value>(db: Db, task: (tx: Db) => Promise<Value>): Promise<Value> {
@@ -12,7 +11,7 @@ export async function transact<Value>(db: Db, task: (tx: Db) => Promise<Value>):
         .transaction()
         .execute((tx) => task(opaqueDatabase(tx)))
     } catch (error) {
-      if (attempt === maxAttempts || databaseFailureOf(error) !== 'conflict') throw error
+      if (attempt === storeLimits.transactionAttempts || databaseFailureOf(error) !== 'conflict') throw error
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { limits } from '../../limits.ts'
+import { limits, storeLimits } from '../../limits.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
@@ -7,10 +7,6 @@ import { prepare } from '../engine/prepare.ts'
 import type { AuthorizationRequestTable } from '../schema.ts'
 
 export type AuthorizationRequestRow = Selectable<AuthorizationRequestTable>
-
-/** A request that nobody finishes is dropped after ten minutes. */
-export const requestLifeMs: number = 10 * 60_000
-const mostDroppedAtOnce = 1_000
 
 const insertRequest = prepare((db, request: Slots<AuthorizationRequestRow>) =>
   db
@@ -55,7 +51,7 @@ const dropOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
         .where('session_hash', '=', sessionHash)
         .where('decided_ms', 'is', null)
         .orderBy('expires_ms', 'desc')
-        .limit(mostDroppedAtOnce)
+        .limit(storeLimits.droppedRequests)
         .offset(limits.requestsPerSession),
     ),
 )

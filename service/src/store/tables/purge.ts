@@ -1,13 +1,9 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
+import { lifetimes, storeLimits } from '../../limits.ts'
 import type { Db, RawDatabase } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Tables } from '../schema.ts'
-import { absoluteLifeMs, idleLifeMs } from './sign-in-sessions.ts'
-
-/** A statement over more rows could exceed PostgreSQL's time limit, be rolled back and never succeed. */
-const rowsAtOnce = 1_000
-const maxStatements = 40
 
 interface Purged {
   table: keyof Tables
@@ -20,11 +16,12 @@ interface Purged {
  * their authorization has expired, so that a late replay is still found (S-032, S-052).
  */
 export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
-  let left = maxStatements
+  let left = storeLimits.purgeStatements
   for (const purged of purgedAt(nowMs)) {
-    let removed = rowsAtOnce
-    for (; left > 0 && removed === rowsAtOnce; left -= 1) removed = await removeSome(rawDatabase(db), purged)
-    if (removed === rowsAtOnce) return 'more'
+    let removed: number = storeLimits.purgedRows
+    for (; left > 0 && removed === storeLimits.purgedRows; left -= 1)
+      removed = await removeSome(rawDatabase(db), purged)
+    if (removed === storeLimits.purgedRows) return 'more'
   }
   return 'done'
 }
@@ -33,7 +30,7 @@ export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
 function purgedAt(nowMs: number): Purged[] {
   const isPast = (column: string, atMs = nowMs): RawBuilder<unknown> => sql`${sql.ref(column)} <= ${atMs}`
   const isOfExpiredAuthorization = sql`grant_id in (select id from grants where expires_ms <= ${nowMs})`
-  const isIdleOrOld = sql`${isPast('seen_ms', nowMs - idleLifeMs)} or ${isPast('created_ms', nowMs - absoluteLifeMs)}`
+  const isIdleOrOld = sql`${isPast('seen_ms', nowMs - lifetimes.signInIdleMs)} or ${isPast('created_ms', nowMs - lifetimes.signInMs)}`
   return [
     { table: 'authorization_requests', key: 'id_hash', expired: isPast('expires_ms') },
     { table: 'session_tokens', key: 'hash', expired: isPast('expires_ms') },
@@ -48,7 +45,7 @@ function purgedAt(nowMs: number): Purged[] {
 
 async function removeSome(db: RawDatabase, { table, key, expired }: Purged): Promise<number> {
   const [from, id] = [sql.table(table), sql.ref(key)]
-  const some = sql`select ${id} from ${from} where ${expired} limit ${rowsAtOnce}`
+  const some = sql`select ${id} from ${from} where ${expired} limit ${storeLimits.purgedRows}`
   const { numAffectedRows = 0n } = await sql`delete from ${from} where ${id} in (${some})`.execute(db)
   return Number(numAffectedRows)
 }

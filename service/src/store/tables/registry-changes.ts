@@ -1,3 +1,4 @@
+import { storeLimits } from '../../limits.ts'
 import type { RegistryEvent } from '../../state/journal.ts'
 import type { RawDatabase } from '../database.ts'
 
@@ -13,13 +14,10 @@ export interface RegistryChange {
 /** The actor of a change that the command made, for which no user signed in. */
 export const commandLine = 'command line'
 
-//
-const maxShown = 100
-
 /** The changes of one tenant's clients, which are kept as long as the data. */
 export interface RegistryChanges {
   add(change: RegistryChange): Promise<void>
-  /** Returns the last 100 changes, newest first, of one client if it is named. */
+  /** Returns the last changes, newest first, of one client if it is named. */
   list(clientId?: string): Promise<RegistryChange[]>
 }
 
@@ -32,7 +30,7 @@ export function registryChangesOf(db: RawDatabase, tenantId: string): RegistryCh
     async list(clientId) {
       let query = db.selectFrom('registry_events').selectAll().where('tenant_id', '=', tenantId)
       if (clientId !== undefined) query = query.where('client_id', '=', clientId)
-      const rows = await query.orderBy('id', 'desc').limit(maxShown).execute()
+      const rows = await query.orderBy('id', 'desc').limit(storeLimits.registryChanges).execute()
       const people = await db.selectFrom('people').select(['id', 'email']).where('tenant_id', '=', tenantId).execute()
       return rows.map(({ at_ms, event, actor, client_id }) => ({
         atMs: at_ms,

@@ -1,13 +1,10 @@
+import { lifetimes } from '../../limits.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import type { PersonRecord } from './people.ts'
 import { findPersonBySession } from './people.ts'
-
-//
-export const idleLifeMs: number = 30 * 60_000
-export const absoluteLifeMs: number = 12 * 60 * 60_000
 
 interface NewSession {
   idHash: string
@@ -27,10 +24,11 @@ const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: num
   db.updateTable('sign_in_sessions').set({ seen_ms: nowMs }).where('id_hash', '=', idHash),
 )
 
-/** The person of a session that has neither idled out nor grown too old; using it counts as activity (S-023). */
+/** Finds the user of a sign-in session that has not expired, and counts this as its latest use (S-023, A-61). */
 export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<PersonRecord | undefined> {
-  const limits = { seenAfterMs: nowMs - idleLifeMs, createdAfterMs: nowMs - absoluteLifeMs }
-  const person = await findPersonBySession(db, { idHash, ...limits })
+  const seenAfterMs = nowMs - lifetimes.signInIdleMs
+  const createdAfterMs = nowMs - lifetimes.signInMs
+  const person = await findPersonBySession(db, { idHash, seenAfterMs, createdAfterMs })
   if (person !== undefined) await touch.run(db, { idHash, nowMs })
   return person
 }
