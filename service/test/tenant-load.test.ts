@@ -94,10 +94,10 @@ test('S-085 a text that repeats itself costs a search a bounded time', async () 
 })
 
 test.each([
-  [agentSearch, { filters: [{ column: 'agent_name', operator: 'equals', value: 'x'.repeat(501) }] }, 'filters'],
-  [modelSearch, { filters: [{ column: 'provider', operator: 'equals', value: 'x'.repeat(501) }] }, 'filters'],
-  [modelSearch, { provider: 'x'.repeat(501) }, 'provider'],
-])('S-070 %s with a text of 501 characters is 422', async (path, body, member) => {
+  [agentSearch, { filters: [{ column: 'agent_name', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
+  [modelSearch, { filters: [{ column: 'provider', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
+  [modelSearch, { provider: 'x'.repeat(1_501) }, 'provider'],
+])('S-070 %s with a text of 1,501 characters is 422', async (path, body, member) => {
   const { status, body: answer } = await search(ada, body, path)
   expect([status, answer.detail[0]?.loc[1], answer.detail[0]?.type]).toEqual([422, member, 'string_too_long'])
 })

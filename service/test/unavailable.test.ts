@@ -1,27 +1,29 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { rawDatabase } from '../src/store/database.ts'
 import { databaseFailureOf } from '../src/store/engine/failures.ts'
 import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
 test('F-36 a page says that the data cannot be reached, and a failed look-up is nobody’s failed attempt', async () => {
-  const { service, context } = await assemble()
+  const assembly = await assemble()
+  const { service } = assembly
   onTestFinished(service.close)
   const browser = new Browser(service.fetch)
   const client = clientOf(service, 'Demo confidential')
   const gone = Object.assign(new Error('the database went away'), { code: 'ECONNREFUSED' })
-  const { selectFrom } = rawDatabase(context.store.db)
-  rawDatabase(context.store.db).selectFrom = () => {
-    throw gone
-  }
+  let state: 'away' | 'back' = 'away'
+  observe(assembly, {
+    before() {
+      if (state === 'away') throw gone
+    },
+  })
   for (let attempt = 0; attempt < 20; attempt += 1) {
     expect((await refresh(service, client, 'art_x')).status).toBe(503)
   }
   const page = await browser.get(`${service.authUrl}/auth/v1/authorize?client_id=x`)
   expect([page.status, page.response.headers.get('retry-after')]).toEqual([503, '1'])
   expect(page.html).toContain('cannot reach its data')
-  rawDatabase(context.store.db).selectFrom = selectFrom
+  state = 'back'
   // Ten failures would have been followed by 429.
   expect((await refresh(service, client, 'art_x')).status).toBe(400)
 })
