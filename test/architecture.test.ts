@@ -45,6 +45,8 @@ const stages: Record<string, string[]> = {
     'storage/encrypt.ts',
     'storage/encrypted.ts',
     'pending-logins.ts',
+    'storage/shared/network-code.ts',
+    'storage/shared/options.ts',
     'storage/shared/lease.ts',
     'storage/shared/leased-storage.ts',
   ],

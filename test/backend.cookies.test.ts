@@ -3,7 +3,7 @@ import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { backendContext } from '../src/backend/context.ts'
 import { oldestLoginRemovals, pendingLoginRemoval } from '../src/backend/cookies/pending-login-cookie.ts'
-import { unseal } from '../src/storage/encrypt.ts'
+import { decrypt } from '../src/storage/encrypt.ts'
 import { type BackendRig, guard } from './support/backend-rig.ts'
 import { rigOf } from './support/rig-of.ts'
 
@@ -342,9 +342,9 @@ describe('the login cookie', () => {
       new CompactEncrypt(new TextEncoder().encode('text'))
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'k', ctx: 'login', ...zip })
         .encrypt(key)
-    expect(await unseal(keys, 'login', await sealed({}))).toBe('text')
-    await expect(unseal(keys, 'login', await sealed({ zip: 'DEF' }))).rejects.toThrow('not supported')
-    await expect(unseal(keys, 'session', await sealed({}))).rejects.toThrow('refused')
+    expect(await decrypt(keys, 'login', await sealed({}))).toBe('text')
+    await expect(decrypt(keys, 'login', await sealed({ zip: 'DEF' }))).rejects.toThrow('not supported')
+    await expect(decrypt(keys, 'session', await sealed({}))).rejects.toThrow('refused')
   })
 
   test('C-117 sessions do not depend on the secrets: none ends when all of them change', async () => {

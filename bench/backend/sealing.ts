@@ -8,16 +8,18 @@ const times = 100
 const password = 'a-password-of-more-than-32-characters'
 
 /**
- * Seal and unseal of a 2 KB session, against iron-session in the same run. It derives its keys at each call: the
+ * Encryption and decryption of a 2 KB session, against iron-session in the same run. It derives its keys at each call: the
  * ratio is of the same work. A backend derives its keys once in a process, which is the second ratio.
  */
 export async function sealing(): Promise<boolean> {
-  const { seal, cookieKeys, unseal } = await asShipped<typeof Measured>('bench/backend/measured.ts')
+  const { encrypt, cookieKeys, decrypt } = await asShipped<typeof Measured>('bench/backend/measured.ts')
   const data = { accessToken: 'a'.repeat(1_000), refreshToken: 'r'.repeat(1_000) }
   const derived = cookieKeys([password])
   const roundTrips = async (keysOf: () => ReturnType<typeof derived>): Promise<void> => {
     for (let done = 0; done < times; done++)
-      JSON.parse(await unseal(await keysOf(), 'session', await seal(await keysOf(), 'session', JSON.stringify(data))))
+      JSON.parse(
+        await decrypt(await keysOf(), 'session', await encrypt(await keysOf(), 'session', JSON.stringify(data))),
+      )
   }
   const { ours, iron, once } = await quietest(
     {
@@ -30,7 +32,7 @@ export async function sealing(): Promise<boolean> {
     60,
   )
   const us = (ms: number): string => `${((ms * 1_000) / times).toFixed(0)} µs`
-  line('seal + unseal 2 KB', us(ours))
+  line('encrypt + decrypt 2 KB', us(ours))
   line('  iron-session', us(iron))
   line('  ratio', `${(iron / ours).toFixed(1)} x (target: at least ${targets.eachTime} x)`)
   line('  with keys derived once', `${us(once)}, ${(iron / once).toFixed(1)} x (target: at least ${targets.once} x)`)

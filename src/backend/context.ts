@@ -3,7 +3,7 @@ import { checkOptions } from '../config/options.ts'
 import { checkServiceUrl } from '../config/service-url.ts'
 import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
 import { sessionLifeLimitsMs } from '../internal/limits.ts'
-import type { SealKeys } from '../storage/encrypt.ts'
+import type { EncryptionKeys } from '../storage/encrypt.ts'
 import { cookieKeys } from './cookies/cookie-keys.ts'
 import { type CookieKind, cookieKinds, type PendingLoginCookieKind } from './cookies/cookies.ts'
 import type { BackendEvent } from './events.ts'
@@ -22,7 +22,7 @@ export interface BackendContext {
   readonly live: LiveSessions
   /** The keys of the latest session ids. */
   readonly sessionKeys: Map<string, string>
-  readonly cookieKeys: () => Promise<SealKeys>
+  readonly cookieKeys: () => Promise<EncryptionKeys>
   readonly basePath: string
   /** The origin of the app. Its pages and this backend are served from it. */
   readonly origin: string

@@ -105,6 +105,39 @@ export const maxBackoffMs = 30_000
 /** The longest wait of a platform timer, in milliseconds. A longer one would fire at once. */
 export const maxTimerMs = 2_147_483_647
 
+// Storages.
+
+/** The length of an encryption key in bytes, for AES-256. */
+export const encryptionKeyBytes = 32
+
+/** Time limit of one database operation, in milliseconds. A call reads the record and asks for the lock, and must fail within 6 s. */
+export const databaseTimeoutMs = 2_750
+
+/** How long a lease lasts, in milliseconds. Others wait so long for a lock owner that crashed; two renewals can be lost before. */
+export const leaseMs = 8_000
+
+/** How often a lease is renewed, in milliseconds. */
+export const leaseRenewalMs = 2_000
+
+/** How long a lock owner renews its lease, in milliseconds. A task that takes longer than any refresh hangs. */
+export const maxLockMs = 90_000
+
+/** Waits between two requests for a lease, in milliseconds: the first one, and the longest one after doubling. */
+export const firstLeasePauseMs = 10
+export const maxLeasePauseMs = 250
+
+/** How often PostgreSQL is asked to remove expired records, in milliseconds. Expired records are never read. */
+export const sweepEveryMs = 60_000
+
+/** How many expired records one statement removes, so that it ends soon. */
+export const maxSweptRecords = 1_000
+
+/** How often a statement of PostgreSQL is repeated after it lost a race. */
+export const maxStatementRepeats = 5
+
+/** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
+export const maxTableNameLength = 50
+
 // The backend.
 
 /** How long a session may last, in milliseconds, from a minute to 400 days, which is the longest that browsers keep a cookie. */

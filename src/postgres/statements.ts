@@ -1,10 +1,12 @@
+import { maxSweptRecords } from '../internal/limits.ts'
+
 type Statement =
   | 'create'
   | 'read'
   | 'write'
-  | 'writeWhileHeld'
+  | 'writeWhileOwned'
   | 'removeIf'
-  | 'removeWhileHeld'
+  | 'removeWhileOwned'
   | 'acquire'
   | 'renew'
   | 'sweep'
@@ -12,8 +14,8 @@ type Statement =
 export type Statements = Readonly<Record<Statement, string>>
 
 /**
- * The statements for one table, whose name was checked. A lock is a row too: its value is the owner, it expires with the
- * lease. All time is the database's own. Each of the changes returns a row when it took place.
+ * Returns the statements for one table, whose name was checked. A lock is a row too: its value is the owner, and it expires with
+ * the lease. All times are of the database's clock. Each change returns a row if it took place.
  */
 export function statementsFor(table: string): Statements {
   const name = table.split('.').at(-1)
@@ -22,23 +24,23 @@ export function statementsFor(table: string): Statements {
     .map((part) => `"${part}"`)
     .join('.')
   const inMs = (parameter: string): string => `clock_timestamp() + ${parameter}::float8 * interval '1 millisecond'`
-  // The row stays locked until the statement has ended, so nobody takes the lock over in between.
-  const held = (lock: string, owner: string): string =>
-    `with held as (select 1 from ${t} where key = ${lock} and value = ${owner} for update)`
+  // The row stays locked until the statement has ended, so that no other process takes over the lock meanwhile.
+  const owned = (lock: string, owner: string): string =>
+    `with owned as (select 1 from ${t} where key = ${lock} and value = ${owner} for update)`
   const replace = 'on conflict (key) do update set value = excluded.value, expires_at = excluded.expires_at'
   return {
     create: `create table if not exists ${t} (key text collate "C" primary key, value text not null, expires_at timestamptz);
 create index if not exists "${name}_expires_at" on ${t} (expires_at)`,
     read: `select value from ${t} where key = $1 and (expires_at is null or expires_at > clock_timestamp())`,
     write: `insert into ${t} (key, value, expires_at) values ($1, $2, ${inMs('$3')}) ${replace} returning 1`,
-    writeWhileHeld: `${held('$4', '$5')}
-insert into ${t} (key, value, expires_at) select $1, $2, ${inMs('$3')} from held ${replace} returning 1`,
+    writeWhileOwned: `${owned('$4', '$5')}
+insert into ${t} (key, value, expires_at) select $1, $2, ${inMs('$3')} from owned ${replace} returning 1`,
     removeIf: `delete from ${t} where key = $1 and value = $2 returning 1`,
-    removeWhileHeld: `${held('$2', '$3')}, gone as (delete from ${t} where key = $1 and exists (select from held)) select 1 from held`,
+    removeWhileOwned: `${owned('$2', '$3')}, gone as (delete from ${t} where key = $1 and exists (select from owned)) select 1 from owned`,
     acquire: `insert into ${t} as lock (key, value, expires_at) values ($1, $2, ${inMs('$3')})
 ${replace} where lock.expires_at <= clock_timestamp() returning 1`,
     renew: `update ${t} set expires_at = ${inMs('$3')} where key = $1 and value = $2 returning 1`,
     sweep: `delete from ${t} where key in
-(select key from ${t} where expires_at <= clock_timestamp() limit 1000 for update skip locked)`,
+(select key from ${t} where expires_at <= clock_timestamp() limit ${maxSweptRecords} for update skip locked)`,
   }
 }

@@ -1,11 +1,12 @@
 import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
-import { AgentAuthError } from '../errors.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
+import { networkCode } from '../storage/shared/network-code.ts'
+import { checkTtlMs } from '../storage/shared/options.ts'
 import { scripts } from './scripts.ts'
 
 export type { SharedStorage } from '../storage/shared/leased-storage.ts'
 
-/** What is used of a client of `ioredis`, single or Cluster. */
+/** The methods of an `ioredis` client, single or Cluster, that the storage calls. */
 export interface IoRedisClient {
   /** Returns the value of a key. */
   get(key: string): Promise<string | null>
@@ -13,9 +14,9 @@ export interface IoRedisClient {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
 }
 
-/** What is used of a client of `redis`, single, pool or Cluster. */
+/** The methods of a `redis` client, single, pool or Cluster, that the storage calls. */
 export interface NodeRedisClient {
-  /** Tells this client from one of `ioredis`. */
+  /** Distinguishes this client from one of `ioredis`. */
   readonly isOpen: boolean
   /** Returns the value of a key. */
   get(key: string): Promise<string | null>
@@ -25,17 +26,17 @@ export interface NodeRedisClient {
 
 /** The options of `redisStorage`. */
 export interface RedisStorageOptions {
-  /** Goes before every key. Default: nothing, since keys of this library tell services, clients and people apart. */
+  /** Text before every key. Default: none, because the keys already name service, client and session. */
   readonly prefix?: string | undefined
-  /** How long a record lasts after its last write, in milliseconds. Default: until it is removed. */
+  /** Sets how long a record lasts after its last write, in milliseconds. Default: until it is removed. */
   readonly ttlMs?: number | undefined
 }
 
 const optionKinds: OptionKinds<RedisStorageOptions> = { prefix: 'string', ttlMs: 'number' }
 
 /**
- * Keeps records in Redis 6 or later, for any number of processes and machines, with a lock whose holder can write only
- * while it holds it. Also on a Cluster: a record and its lock share a slot. Throws `config_invalid`.
+ * Creates a storage in Redis 6 or later, single or Cluster, that processes and machines share. Only the lock owner can write
+ * within a lock. Throws `config_invalid`.
  */
 export function redisStorage(
   client: IoRedisClient | NodeRedisClient,
@@ -44,13 +45,12 @@ export function redisStorage(
   checkArgument('client', client, { methods: ['get', 'eval'] })
   checkOptions('redisStorage', options, optionKinds)
   const { prefix = '', ttlMs } = options
-  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0))
-    throw new AgentAuthError('config_invalid', 'ttlMs must be a whole number of milliseconds above 0.')
+  checkTtlMs(ttlMs)
   return leasedStorage(redisDatabase(client, prefix, ttlMs === undefined ? [] : ['PX', String(ttlMs)]))
 }
 
 function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, expiry: string[]): RecordDatabase {
-  // Redis Cluster hashes what is in braces, so these two lie together.
+  // Redis Cluster hashes the text in braces, so that a record and its lock share a slot.
   const keyOf = (key: string): string => `${prefix}{${key}}`
   const lockOf = (name: string): string => `${keyOf(name)}:lock`
   const run = async (script: string, keys: string[], ...args: string[]): Promise<boolean> =>
@@ -67,12 +67,12 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
       return await run(script, [keyOf(key), lock], lease.owner, ...args)
     } catch (error) {
       if (!(error instanceof Error && /^CROSSSLOT/.test(error.message))) throw error
-      // Another name's record in a Cluster: two steps are the most it can do.
+      // A record of another name is in another slot, for which a Cluster needs two steps.
       return (await run(scripts.check, [lock], lease.owner)) && run(script, [keyOf(key)], '', ...args)
     }
   }
   return {
-    // A client may read from replicas, which lag behind: what is absent there ends no session. A script goes to the primary.
+    // A client can read from replicas, which lag behind. A record that is absent there is read again by a script, on the primary.
     read: async (key, from) =>
       (from === 'primary' ? null : await client.get(keyOf(key))) ??
       ((await evaluate(client, scripts.read, [keyOf(key)], [])) as string | null),
@@ -97,12 +97,10 @@ async function evaluate(
     : client.eval(script, keys.length, ...keys, ...args)
 }
 
-/** Redis 6 says more before it when a script failed. */
+/** The names of Redis' own errors, which it sends only as text. Redis 6 puts text before them if a script failed. */
 const replies =
   /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-)?(READONLY|MOVED|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
 
 function reasonOf(error: unknown): string | undefined {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  if (typeof code === 'string' && /^E[A-Z_]{3,20}$/.test(code)) return code
-  return replies.exec(String(message))?.[1]
+  return networkCode(error) ?? replies.exec(String((error as { message?: unknown }).message))?.[1]
 }

@@ -1,22 +1,22 @@
 import { CompactEncrypt, compactDecrypt } from 'jose'
 
-/** Secrets by key id: the first seals, all of them open. */
-export type SealKeys = ReadonlyMap<string, CryptoKey | Uint8Array>
+/** Keys by id. The first one encrypts, all of them decrypt. */
+export type EncryptionKeys = ReadonlyMap<string, CryptoKey | Uint8Array>
 
-/** Seals text as a compact JWE (`dir`, `A256GCM`) that opens only under the same context. RFC 7516. */
-export function seal(keys: SealKeys, context: string, text: string): Promise<string> {
+/** Encrypts text as a compact JWE (`dir`, `A256GCM`) that decrypts only under the same context. RFC 7516. */
+export function encrypt(keys: EncryptionKeys, context: string, text: string): Promise<string> {
   const [[kid, secret] = refuse()] = keys
   const header = { alg: 'dir', enc: 'A256GCM', kid, ctx: context }
-  // A copy, because under jsdom the bytes of a TextEncoder are of another realm than the Uint8Array that jose looks for.
+  // A copy, because under jsdom the bytes of a TextEncoder are of another realm than the Uint8Array that jose checks for.
   return new CompactEncrypt(Uint8Array.from(new TextEncoder().encode(text))).setProtectedHeader(header).encrypt(secret)
 }
 
-/** Opens what was sealed under this context; rejects, with an error nobody should see, for everything else. */
-export async function unseal(keys: SealKeys, context: string, sealed: string): Promise<string> {
-  const { plaintext, protectedHeader } = await compactDecrypt(sealed, ({ kid = '' }) => keys.get(kid) ?? refuse(), {
+/** Decrypts text of `encrypt` under this context. Rejects for all other text; the error must not reach the caller. */
+export async function decrypt(keys: EncryptionKeys, context: string, encrypted: string): Promise<string> {
+  const { plaintext, protectedHeader } = await compactDecrypt(encrypted, ({ kid = '' }) => keys.get(kid) ?? refuse(), {
     keyManagementAlgorithms: ['dir'],
     contentEncryptionAlgorithms: ['A256GCM'],
-    // Refuses compression: nothing sealed here has any.
+    // `encrypt` does not compress, and decompression of foreign text can exhaust memory.
     maxDecompressedLength: 0,
   })
   return protectedHeader.ctx === context ? new TextDecoder().decode(plaintext) : refuse()

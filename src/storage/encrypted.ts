@@ -1,18 +1,20 @@
+import { invalid } from '../config/invalid.ts'
 import { checkArgument, checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
-import type { SealKeys } from './encrypt.ts'
+import { encryptionKeyBytes } from '../internal/limits.ts'
+import type { EncryptionKeys } from './encrypt.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** The options of `encryptedStorage`. */
 export interface EncryptedStorageOptions {
-  /** The first key seals, all of them open. */
+  /** The first key encrypts, all of them decrypt. */
   readonly keys: readonly EncryptionKey[]
 }
 
 /** A key of `encryptedStorage`. */
 export interface EncryptionKey {
-  /** Travels with each record; change it together with the key. */
+  /** Names the key in each record. Change it together with the key. */
   readonly id: string
   /** 32 bytes, or their base64url or base64 text. */
   readonly key: Uint8Array | string
@@ -22,9 +24,9 @@ const keyKinds: OptionKinds<EncryptionKey> = { id: 'string', key: checkedElsewhe
 const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
 
 /**
- * Seals the records of any storage with AES-256-GCM, bound to the key they are stored under. The first key seals, all of
- * them open, so a new key goes to the front and an old one may go when its records are gone. Reading rejects with
- * `storage_failed`, and leaves the record alone, when no key opens it; throws `config_invalid` for unfit keys. RFC 7516.
+ * Returns a storage that encrypts the records of another one with AES-256-GCM, bound to the name of each record. To change the
+ * key, put a new one first and remove the old one when no record uses it. Reading rejects with `storage_failed` if no key
+ * decrypts a record, and the record stays. Throws `config_invalid`. RFC 7516.
  */
 export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageOptions): TokenStorage {
   checkArgument('storage', inner, storageKind)
@@ -33,46 +35,43 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
   checkArgument('keys', keys, 'list')
   for (const each of keys) checkOptions('each of keys', each, keyKinds)
   const secrets = new Map(keys.map(({ id, key }) => [id, keyBytes(key)]))
-  if (!secrets.size || secrets.size !== keys.length)
-    throw new AgentAuthError('config_invalid', 'keys must hold at least one key, each with an id of its own.')
+  if (!secrets.size || secrets.size !== keys.length) invalid('keys must hold at least one key, each with its own id')
   return {
     async getItem(key) {
-      const sealed = await inner.getItem(key)
-      return sealed == null ? sealed : open(secrets, key, sealed)
+      const encrypted = await inner.getItem(key)
+      return encrypted == null ? encrypted : read(secrets, key, encrypted)
     },
     async setItem(key, value) {
-      const { seal } = await sealing()
-      await inner.setItem(key, await seal(secrets, key, value))
+      const { encrypt } = await encryption()
+      await inner.setItem(key, await encrypt(secrets, key, value))
     },
     removeItem: (key) => inner.removeItem(key),
     ...(inner.withLock && { withLock: inner.withLock.bind(inner) as NonNullable<TokenStorage['withLock']> }),
   }
 }
 
-/** Loaded at its first use, because it brings most of `jose` and apps that seal nothing need not wait for it. */
-const sealing = (): Promise<typeof import('./encrypt.ts')> => import('./encrypt.ts')
+/** Loads the module at its first use, because it brings most of `jose` and many apps encrypt nothing. */
+const encryption = (): Promise<typeof import('./encrypt.ts')> => import('./encrypt.ts')
 
-async function open(secrets: SealKeys, key: string, sealed: string): Promise<string> {
-  const { unseal } = await sealing()
+async function read(secrets: EncryptionKeys, key: string, encrypted: string): Promise<string> {
+  const { decrypt } = await encryption()
   try {
-    return await unseal(secrets, key, sealed)
+    return await decrypt(secrets, key, encrypted)
   } catch {
-    // One answer for every reason: which check failed helps only who tampers.
+    // One message for all reasons, because the reason would help an attacker who changed the record.
     throw new AgentAuthError(
       'storage_failed',
-      'A stored record was not sealed here with any of the keys. It was left alone.',
+      'None of the keys can decrypt a stored record. Check the option keys. The record was not changed.',
     )
   }
 }
 
 function keyBytes(key: Uint8Array | string): Uint8Array {
   const bytes = typeof key === 'string' ? decode(key) : Uint8Array.from(key)
-  if (bytes?.length !== 32)
-    throw new AgentAuthError(
-      'config_invalid',
-      'An encryption key must be 32 bytes, or their base64 text, such as openssl rand -base64 32 prints.',
-    )
-  return bytes
+  if (bytes?.length === encryptionKeyBytes) return bytes
+  invalid(
+    `an encryption key must be ${encryptionKeyBytes} bytes, or their base64 text, such as openssl rand -base64 ${encryptionKeyBytes} prints`,
+  )
 }
 
 function decode(text: string): Uint8Array | undefined {

@@ -66,7 +66,7 @@ export const soaks: readonly Soak[] = [
     'test/session-record.test.ts',
     'test/pending-logins.test.ts',
     'test/token-endpoint.retry-after.test.ts',
-    'test/seal.test.ts',
+    'test/encrypt.test.ts',
     'test/backend.read-cookies.test.ts',
     'test/backend.routes.test.ts',
     'service/test/basic.test.ts',

@@ -1,10 +1,10 @@
 import { invalid } from '../../config/invalid.ts'
 import { base64url } from '../../internal/base64url.ts'
 import { minCookieSecretLength } from '../../internal/limits.ts'
-import type { SealKeys } from '../../storage/encrypt.ts'
+import type { EncryptionKeys } from '../../storage/encrypt.ts'
 
 /** Checks the secrets, and returns a function that derives their keys once, at its first call. Throws `config_invalid`. */
-export function cookieKeys(secrets: readonly string[]): () => Promise<SealKeys> {
+export function cookieKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
   const areDifferent = secrets?.length > 0 && new Set(secrets).size === secrets.length
   const areLong =
     areDifferent && secrets.every((text) => typeof text === 'string' && text.length >= minCookieSecretLength)
@@ -13,7 +13,7 @@ export function cookieKeys(secrets: readonly string[]): () => Promise<SealKeys> 
       `secrets must be different strings of at least ${minCookieSecretLength} characters. Create each with openssl rand -base64 32`,
     )
   const copy = [...secrets]
-  let keys: Promise<SealKeys> | undefined
+  let keys: Promise<EncryptionKeys> | undefined
   return () => {
     keys ??= Promise.all(copy.map(derive)).then((pairs) => new Map(pairs))
     return keys

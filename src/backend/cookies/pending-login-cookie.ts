@@ -21,8 +21,8 @@ const encryption = (): Promise<typeof import('../../storage/encrypt.ts')> => imp
 
 /** Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie. */
 export async function pendingLoginLine(backend: BackendContext, login: PendingLoginCookie): Promise<string> {
-  const { seal } = await encryption()
-  const encrypted = await seal(await backend.cookieKeys(), purpose, JSON.stringify(login))
+  const { encrypt } = await encryption()
+  const encrypted = await encrypt(await backend.cookieKeys(), purpose, JSON.stringify(login))
   const line = cookieLine(kindOf(backend, login.pending.state), encrypted)
   if (line.length > maxCookieBytes)
     throw new AgentAuthError(
@@ -56,9 +56,9 @@ export async function readPendingLogin(
   const encrypted = readCookies(request).get(kindOf(backend, state).name)
   if (encrypted === undefined) return undefined
   const keys = await backend.cookieKeys()
-  const { unseal } = await encryption()
+  const { decrypt } = await encryption()
   try {
-    const login = JSON.parse(await unseal(keys, purpose, encrypted)) as PendingLoginCookie
+    const login = JSON.parse(await decrypt(keys, purpose, encrypted)) as PendingLoginCookie
     return login.pending.state === state ? login : undefined
   } catch {
     // A cookie that was altered or encrypted under another secret has no login that can be finished here.

@@ -1,42 +1,41 @@
 import { randomFraction } from '../../internal/backoff.ts'
+import {
+  databaseTimeoutMs,
+  firstLeasePauseMs,
+  leaseMs,
+  leaseRenewalMs,
+  maxLeasePauseMs,
+  maxLockMs,
+} from '../../internal/limits.ts'
 import { abortable, sleep, withTimeout } from '../../internal/timeouts.ts'
 
-/** One turn behind a lock. `owner` is new for each turn: where it stands in the database, the turn lasts. */
+/** The lease of one task. `owner` is new for each task. The task has the lock as long as the database holds this owner. */
 export interface Lease {
   readonly name: string
   readonly owner: string
 }
 
-/** How a database keeps leases by its own clock. Each operation is one atomic step. */
+/** The leases in a database, which uses its own clock. Each operation is one atomic step. */
 export interface LeaseTable {
-  /** Whether the lease was free and now is this turn's. */
+  /** Takes a free lease. Resolves to whether this owner has it. */
   acquire(lease: Lease, leaseMs: number): Promise<boolean>
-  /** Whether it still was this turn's, and lasts anew. */
+  /** Extends the lease of this owner. Resolves to whether this owner had it. */
   renew(lease: Lease, leaseMs: number): Promise<boolean>
-  /** Frees what is this turn's, and nothing else. */
+  /** Frees the lease if this owner has it. */
   release(lease: Lease): Promise<unknown>
 }
 
-/** For one operation of the database: a call reads and asks for the lock, and must fail within 6 s. */
-export const operationMs = 2_750
-/** How long the others wait for a holder that died; two renewals may be lost before it ends. */
-const leaseMs = 8_000
-const renewEveryMs = 2_000
-/** A turn that lasts longer than any refresh may is stuck: it is no longer renewed. */
-const longestTurnMs = 90_000
-const longestPauseMs = 250
-
-/** Resolves when the lease was had. Rejects with `aborted` when the signal fires first, and with the table's own errors. */
+/** Resolves when the lease is acquired. Rejects with `aborted` if the signal fires first, and with the table's own errors. */
 export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSignal | undefined): Promise<void> {
-  for (let pauseMs = 10; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+  for (let pauseMs = firstLeasePauseMs; ; pauseMs = Math.min(2 * pauseMs, maxLeasePauseMs)) {
     const asked = table.acquire(lease, leaseMs)
     try {
-      if (await abortable(withTimeout(operationMs, asked), signal)) return
+      if (await abortable(withTimeout(databaseTimeoutMs, asked), signal)) return
     } catch (error) {
-      // What was asked for may be granted all the same, to a turn that never comes.
+      // The database may still grant the lease, which no task would then free.
       asked
         .catch(() => true)
-        .then((had) => had && table.release(lease))
+        .then((isGranted) => isGranted && table.release(lease))
         .catch(() => {})
       throw error
     }
@@ -44,18 +43,18 @@ export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSi
   }
 }
 
-/** Renews the lease until the returned function is called, it is lost, or the turn has lasted too long. */
+/** Renews the lease until the returned function is called, the lease is lost, or the task hangs. */
 export function keepLease(table: LeaseTable, lease: Lease): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let turnsLeft = longestTurnMs / renewEveryMs
+  let renewalsLeft = maxLockMs / leaseRenewalMs
   const schedule = (): void => {
-    if (turnsLeft-- > 0) timer = setTimeout(renew, renewEveryMs).unref()
+    if (renewalsLeft-- > 0) timer = setTimeout(renew, leaseRenewalMs).unref()
   }
   const renew = async (): Promise<void> => {
     const mine = timer
-    // A database that does not answer may still hold the lease: only it knows, so go on asking.
-    const kept = await withTimeout(operationMs, table.renew(lease, leaseMs)).catch(() => true)
-    if (kept && timer === mine) schedule()
+    // A database that does not respond may still hold the lease, so renew it further.
+    const isKept = await withTimeout(databaseTimeoutMs, table.renew(lease, leaseMs)).catch(() => true)
+    if (isKept && timer === mine) schedule()
   }
   schedule()
   return () => {

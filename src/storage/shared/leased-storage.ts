@@ -1,49 +1,51 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
+import { databaseTimeoutMs } from '../../internal/limits.ts'
 import { withDeadline } from '../../internal/timeouts.ts'
 import { inProcessLock } from '../lock.ts'
 import type { TokenStorage } from '../token-storage.ts'
-import { keepLease, type Lease, type LeaseTable, operationMs, takeLease } from './lease.ts'
+import { keepLease, type Lease, type LeaseTable, takeLease } from './lease.ts'
 
-/** What a database that many processes share does for `leasedStorage`. Each operation is one atomic step. */
+/** The records in a database that processes share. Each operation is one atomic step. */
 export interface RecordDatabase extends LeaseTable {
-  /** `primary`: as the copy sees it that takes the writes. */
+  /** Reads a record. `primary` is the copy that takes the writes. */
   read(key: string, from: 'any copy' | 'primary'): Promise<string | null>
-  /** Whether it was written: with a lease, only while that is held. */
+  /** Writes a record; with a lease, only while its owner has it. Resolves to whether it did. */
   write(key: string, value: string, lease: Lease | undefined): Promise<boolean>
+  /** Removes a record while the owner has the lease. Resolves to whether it did. */
   remove(key: string, lease: Lease): Promise<boolean>
-  /** Whether it had this value and was removed. */
+  /** Removes a record that has this value. Resolves to whether it did. */
   removeIf(key: string, value: string): Promise<boolean>
-  /** What of the database's own error may be shown: a code, nothing of a statement or a value. */
+  /** Returns the code of the database's own error, never a part of a statement or a value. */
   reasonOf(error: unknown): string | undefined
 }
 
-/** A storage that many processes and machines share. Every operation rejects with `storage_failed` only. */
+/** A storage that processes and machines share. Operations reject only with `storage_failed`. */
 export interface SharedStorage extends TokenStorage {
   /** Returns the record, or null. */
   getItem(key: string): Promise<string | null>
-  /** Inside a task of `withLock`: written only if that lock is still held. */
+  /** Stores a record. Within a task of `withLock`, only while that task has the lock. */
   setItem(key: string, value: string): Promise<void>
-  /** Inside a task of `withLock`: removed only if that lock is still held. */
+  /** Removes a record. Within a task of `withLock`, only while that task has the lock. */
   removeItem(key: string): Promise<void>
-  /** The waiting ends with `aborted` when the signal fires, and with `storage_failed` when the lock can't be asked for. */
+  /** Runs the task under the lock. Rejects with `aborted` if the signal fires first, and with `storage_failed`. */
   withLock<T>(name: string, task: () => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>
-  /** Resolves when records can be read, written and locked. Rejects with `storage_failed`. */
+  /** Resolves if records can be read, written and locked. Rejects with `storage_failed`. */
   ready(): Promise<void>
 }
 
-/** Locks with a lease that is renewed, and writes that count only while it is held. */
+/** Creates a storage whose locks are leases. Writes in a task take effect only while the task has its lease. */
 export function leasedStorage(database: RecordDatabase): SharedStorage {
-  // Tells a write which turn it belongs to, also through whatever wraps this storage.
-  const turns = new AsyncLocalStorage<Lease>()
+  // Gives each write the lease of its task, also through a storage that wraps this one.
+  const leases = new AsyncLocalStorage<Lease>()
   const bounded = <T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-    withDeadline(operationMs, operation).catch((error) => {
+    withDeadline(databaseTimeoutMs, operation).catch((error) => {
       throw failure(database, error)
     })
   const whileHeld = async (operation: () => Promise<boolean>): Promise<void> => {
     if (!(await bounded(operation))) throw lockLost()
   }
-  const turn = async <T>(name: string, task: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+  const runLeased = async <T>(name: string, task: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
     const lease = { name: encode(name), owner: crypto.randomUUID() }
     try {
       await takeLease(database, lease, signal)
@@ -52,31 +54,31 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
     }
     const stop = keepLease(database, lease)
     try {
-      return await turns.run(lease, task)
+      return await leases.run(lease, task)
     } finally {
       stop()
-      // Where this fails, the lease ends by itself.
+      // If this fails, the lease ends by itself.
       await bounded(() => database.release(lease)).catch(() => {})
     }
   }
   const storage: SharedStorage = {
     async getItem(key) {
-      const text = await bounded(() => database.read(encode(key), turns.getStore() ? 'primary' : 'any copy'))
+      const text = await bounded(() => database.read(encode(key), leases.getStore() ? 'primary' : 'any copy'))
       return text === null ? null : decode(text)
     },
-    setItem: (key, value) => whileHeld(() => database.write(encode(key), encode(value), turns.getStore())),
+    setItem: (key, value) => whileHeld(() => database.write(encode(key), encode(value), leases.getStore())),
     async removeItem(key) {
-      const lease = turns.getStore()
+      const lease = leases.getStore()
       if (lease) await whileHeld(() => database.remove(encode(key), lease))
       else await bounded((signal) => removeShown(database, encode(key), signal))
     },
-    // One waiter of each process asks the database, the others queue behind it.
+    // One waiter of each process polls the database. The others wait for it.
     withLock: (name, task, { signal } = {}) =>
-      inProcessLock(storage, name, () => turn(name, task, signal), signal ? { signal } : {}),
+      inProcessLock(storage, name, () => runLeased(name, task, signal), signal ? { signal } : {}),
     async ready() {
       const name = `ready:${crypto.randomUUID()}`
       const lease = { name, owner: name }
-      if (!(await bounded(() => database.acquire(lease, operationMs)))) throw failure(database, undefined)
+      if (!(await bounded(() => database.acquire(lease, databaseTimeoutMs)))) throw failure(database, undefined)
       await bounded(() => database.read(name, 'any copy'))
       await bounded(() => database.release(lease))
     },
@@ -85,8 +87,8 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
 }
 
 /**
- * Removes what stands there, and nothing that is written later: without a lock, a command may reach the database long after
- * its caller gave up.
+ * Removes the record that is there now, and none that is written later, because without a lock a command can reach the database
+ * long after its caller stopped waiting.
  */
 async function removeShown(database: RecordDatabase, key: string, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -95,7 +97,7 @@ async function removeShown(database: RecordDatabase, key: string, signal: AbortS
   }
 }
 
-/** Databases keep UTF-8, which has no lone surrogates: text that holds one is kept as JSON, which spells it in ASCII. */
+/** Marks text with a lone surrogate, which UTF-8 cannot hold. It is stored as JSON, which writes it in ASCII. */
 const asJson = '\0json:'
 
 function encode(text: string): string {
@@ -110,18 +112,16 @@ function lockLost(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',
     'The lock was lost before the write, so nothing was written. Try again.',
-    {
-      retryable: true,
-    },
+    { retryable: true },
   )
 }
 
-/** The database's own error is dropped, since it may quote the record. */
+/** Replaces the database's own error, because it may quote the record. */
 function failure(database: RecordDatabase, error: unknown): AgentAuthError {
   const reason = isAgentAuthError(error) ? error.code : database.reasonOf(error ?? {})
   return new AgentAuthError(
     'storage_failed',
-    `The shared storage did not do what it was asked (${reason ?? 'no code'}). See that it runs and may be written to; then try again.`,
+    `The database of the storage failed or did not respond (${reason ?? 'no code'}). Check that it runs and accepts writes, then try again.`,
     { retryable: true },
   )
 }

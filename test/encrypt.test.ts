@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { base64url } from 'jose'
 import { beforeAll, expect, test } from 'vitest'
-import { type SealKeys, seal, unseal } from '../src/storage/encrypt.ts'
+import { decrypt, type EncryptionKeys, encrypt } from '../src/storage/encrypt.ts'
 import { anyText } from './support/any-text.ts'
 import { leastMs } from './support/least-ms.ts'
 import { runs } from './support/runs.ts'
@@ -13,7 +13,7 @@ const { numRuns, options } = runs(250, 500_000)
 
 let older: CryptoKey
 let newer: CryptoKey
-let keys: SealKeys
+let keys: EncryptionKeys
 let sealed: string
 beforeAll(async () => {
   const usages: KeyUsage[] = ['encrypt', 'decrypt']
@@ -22,12 +22,12 @@ beforeAll(async () => {
   older = await made()
   newer = await made()
   keys = new Map([['new', older]]).set('old', older)
-  sealed = await seal(keys, context, plain)
+  sealed = await encrypt(keys, context, plain)
 })
 
 /** What comes out, or that it was refused. */
 function opened(text: string, under = context, by = keys): Promise<{ plain: string } | 'refused'> {
-  return unseal(by, under, text).then(
+  return decrypt(by, under, text).then(
     (found) => ({ plain: found }),
     () => 'refused',
   )
@@ -47,7 +47,7 @@ test(
     })
     await fc.assert(
       fc.asyncProperty(text, contexts, async (value, [own = '', other = '']) => {
-        const written = await seal(new Map([['old', older]]), own, value)
+        const written = await encrypt(new Map([['old', older]]), own, value)
         expect(written).toMatch(/^[\w-]+\.\.[\w-]{16}\.[\w-]*\.[\w-]{22}$/)
         expect(await opened(written, own)).toEqual({ plain: value })
         expect(await opened(written, other)).toBe('refused')
