@@ -4,7 +4,7 @@ import type { ServiceClock } from '../state/clock.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
 import type { ServiceKeys } from './keys.ts'
 
-/** What a call may rest on besides what is stored. */
+/** The claims that a call of the API relies on. */
 export interface AccessTokenClaims {
   tenant: string
   permissions: string[]
@@ -20,8 +20,8 @@ export interface TokenIssuer {
 const secondMs = 1_000
 
 /**
- * An RFC 9068 access token that carries the user's tenant and permissions (spec 5, sentence 2). Signed here and now:
- * Web Crypto, which jose signs with, takes about twice the processor time, for another thread and back.
+ * Signs an access token (RFC 9068) with the tenant and the permissions of the user (spec 5, sentence 2). It signs
+ * synchronously, because Web Crypto takes about twice the processor time for the way to another thread and back.
  */
 export function signAccessToken(
   { config, clock, keys }: TokenIssuer,
@@ -38,7 +38,7 @@ export function signAccessToken(
     sub: authorization.personId,
     jti: randomUUID(),
     iat: Math.floor(clock.nowMs() / secondMs),
-    // Rounded up: the stored time decides to the millisecond.
+    // Rounded up, because the stored time is exact and decides.
     exp: Math.ceil(expiresMs / secondMs),
   }
   const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
@@ -47,15 +47,15 @@ export function signAccessToken(
 }
 
 /**
- * Reads a token of ours; undefined for any other. Checked here and now: what waits for a thread of Node's pool waits
- * behind other people's password hashes.
+ * Returns the claims of an access token of this service, or undefined for any other text. It verifies synchronously,
+ * because in Node's thread pool it would wait behind the password hashes of other users.
  */
 export function verifyAccessToken({ config, clock, keys }: TokenIssuer, token: string): AccessTokenClaims | undefined {
   const [head = '', body = '', signature = '', ...rest] = token.split('.')
   const key = { key: keys.verifyKey, dsaEncoding: 'ieee-p1363' } as const
   const signed = Buffer.from(`${head}.${body}`)
   if (rest.length > 0 || !verify('sha256', signed, key, Buffer.from(signature, 'base64url'))) return undefined
-  // Only after the signature, which is always read as ES256: from here on it is text of a holder of the key.
+  // The signature is verified as ES256 without reading the header, and before any of the text is parsed.
   const [header, claims] = [head, body].map((part) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')))
   if (header.typ !== 'at+jwt') return undefined
   if (claims.iss !== config.authUrl || claims.aud !== config.baseUrl) return undefined

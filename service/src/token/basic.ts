@@ -6,14 +6,14 @@ export interface BasicCredentials {
 const scheme = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 
 /**
- * Strict HTTP Basic (S-040): canonical base64, UTF-8, split at the first colon, both halves form-decoded as RFC 6749
- * §2.3.1 says. Two Authorization headers arrive joined by a comma, which is not base64.
+ * Parses HTTP Basic strictly (S-040): canonical base64, UTF-8, split at the first colon, both parts form-decoded (RFC 6749
+ * §2.3.1). Returns undefined for anything else. Two Authorization headers arrive joined by a comma, which is not base64.
  */
 export function parseBasic(header: string): BasicCredentials | undefined {
   const encoded = scheme.exec(header)?.[1]
   if (encoded === undefined) return undefined
   const bytes = Buffer.from(encoded, 'base64')
-  // Node skips what it does not understand; only the canonical text decodes and encodes to itself.
+  // Node skips characters that are not base64, so only canonical text encodes to itself again.
   if (bytes.toString('base64') !== encoded) return undefined
   const text = bytes.toString('utf8')
   const colon = text.indexOf(':')

@@ -4,32 +4,42 @@ import { hashToken, randomToken } from '../credentials/secrets.ts'
 import type { Db } from '../store/store.ts'
 import { saveAccessToken } from '../store/tables/access-tokens.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
+import type { Unapproved } from '../store/tables/clients.ts'
 import { saveRefreshToken } from '../store/tables/refresh-tokens.ts'
 
-/** What the client gets, and until when. */
+/** The tokens of a response, before they are written in its format. */
 export interface IssuedTokens {
   accessToken: string
   accessExpiresMs: number
+  /** Absent if the client keeps the refresh token that it has. */
   refreshToken?: string
   scope: string
 }
 
-/** A used code or token that came again. The journal gets an event once the revocation is committed (S-087). */
-export interface Replay {
-  replayOf: { personId: string; tenant: string }
-}
+/**
+ * The result of a code or refresh token inside its transaction. Refusals are values, because an error would roll back
+ * the count of attempts and the revocation. `reused` is a used one that was presented again; its authorization is revoked
+ * (S-087).
+ */
+export type TokenOutcome =
+  | { kind: 'issued'; tokens: IssuedTokens }
+  | { kind: 'invalid' }
+  | { kind: 'unapproved'; reason: Unapproved }
+  | { kind: 'reused'; user: { personId: string; tenant: string } }
 
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
 
-/** Lives from the first issue; rotation never extends the absolute one (S-051, A-26). */
+/** Lifetimes of refresh tokens. Rotation never extends the absolute one, which counts from the first issue (S-051, A-26). */
 export const absoluteLifeMs: Record<'public' | 'confidential', number> = { public: dayMs, confidential: 30 * dayMs }
 const idleLifeMs: Record<'public' | 'confidential', number> = { public: 8 * hourMs, confidential: 30 * dayMs }
 
+/** Returns when a refresh token expires if it is not used. */
 export function idleExpiry({ expiresMs }: Authorization, kind: 'public' | 'confidential', nowMs: number): number {
   return Math.min(expiresMs, nowMs + idleLifeMs[kind])
 }
 
+/** Issues and stores an access token. */
 export async function issueAccessToken(
   service: ServiceContext,
   { tx, authorization, permissions }: { tx: Db; authorization: Authorization; permissions: string[] },
@@ -41,6 +51,7 @@ export async function issueAccessToken(
   return { accessToken, accessExpiresMs: expiresMs, scope: authorization.scope }
 }
 
+/** Issues and stores an access token and a refresh token. */
 export async function issuePair(
   service: ServiceContext,
   issue: { tx: Db; authorization: Authorization; permissions: string[]; kind: 'public' | 'confidential' },
@@ -55,7 +66,7 @@ export async function issuePair(
   return { ...issued, refreshToken }
 }
 
-/** `minimal` is what the specification shows and nothing more (A-27). */
+/** Returns the members of a token response. `minimal` has only those of the specification (A-27). */
 export function tokenResponseBody(
   { config, clock }: ServiceContext,
   issued: IssuedTokens,

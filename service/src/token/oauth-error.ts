@@ -13,13 +13,13 @@ export type OAuthStatus = 400 | 401 | 403 | 405 | 413 | 415 | 429
 
 interface OAuthErrorOptions {
   error: OAuthErrorName
-  /** ASCII without quotes, as RFC 6749 §5.2 asks; never says what of a secret was wrong. */
+  /** ASCII without quotes (RFC 6749 §5.2). It reveals nothing about a secret. */
   description: string
   status?: OAuthStatus
   headers?: Record<string, string>
 }
 
-/** A refusal of the token endpoint, in the words of RFC 6749 §5.2. */
+/** An error response of the token endpoint (RFC 6749 §5.2). */
 export class OAuthError extends Error {
   readonly error: OAuthErrorName
   readonly status: OAuthStatus
@@ -38,7 +38,7 @@ export function invalidRequest(description: string): OAuthError {
   return new OAuthError({ error: 'invalid_request', description })
 }
 
-/** Says why a client may not act, to the person who signs in and to the developer of the client (S-061). */
+/** Why a client may not act, for the user who signs in and for the developer of the client (S-061). */
 export const unapprovedText: Record<Unapproved, string> = {
   'client-inactive': 'the client is inactive',
   'client-not-approved': 'the tenant of this account has not approved the client',
@@ -49,8 +49,10 @@ export function unauthorizedClient(why: Unapproved): OAuthError {
   return new OAuthError({ error: 'unauthorized_client', description: unapprovedText[why] })
 }
 
-/** One description for every cause, so that a guess learns nothing. */
-export function invalidGrant(description = 'the grant is invalid, expired, revoked or not yours'): OAuthError {
+/** Returns one description for every cause, so that a guess reveals nothing. */
+export function invalidGrant(
+  description = 'the code or refresh token is invalid, expired, revoked, used or of another client',
+): OAuthError {
   return new OAuthError({ error: 'invalid_grant', description })
 }
 

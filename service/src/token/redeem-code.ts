@@ -10,51 +10,48 @@ import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRedirectUrisOf } from '../store/tables/clients.ts'
 import type { AuthorizationCode } from '../store/tables/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
-import type { Ineligible } from '../store/tables/grant-eligibility.ts'
 import { findEligibility } from '../store/tables/grant-eligibility.ts'
-import type { IssuedTokens, Replay } from './issue.ts'
+import type { IssuedTokens, TokenOutcome } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
 
 //
-const mostAttempts = 5
+const maxAttempts = 5
 
-interface Presented {
+interface PresentedCode {
   code: string
   redirectUri: string
   verifier: string | undefined
 }
 
-/** Code → tokens. Refusals inside the transaction are values, because what they counted or revoked must be kept. */
-export async function exchangeCode(
+interface Redemption {
+  tx: Db
+  client: ClientRecord
+  presented: PresentedCode
+}
+
+/** Redeems an authorization code for tokens (RFC 6749 §4.1.3, RFC 7636 §4.5). Throws an OAuthError if it is refused. */
+export async function redeemCode(
   service: ServiceContext,
   { client, fields }: { client: ClientRecord; fields: TokenFields },
 ): Promise<IssuedTokens> {
   const presented = readPresented(fields)
-  const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
-  if (result === 'refused' || result === 'account-inactive')
-    throw invalidGrant(await uriProblem(service, client, presented.redirectUri))
-  if (typeof result === 'string') throw unauthorizedClient(result)
-  if ('replayOf' in result) {
-    service.journal.event('code_replayed', { clientId: client.id, ...result.replayOf })
-    throw invalidGrant()
+  const outcome = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
+  switch (outcome.kind) {
+    case 'issued':
+      return outcome.tokens
+    case 'invalid':
+      throw invalidGrant(await redirectUriProblem(service, client, presented.redirectUri))
+    case 'unapproved':
+      throw unauthorizedClient(outcome.reason)
+    case 'reused':
+      service.journal.event('code_replayed', { clientId: client.id, ...outcome.user })
+      throw invalidGrant()
   }
-  return result
 }
 
-/** Names a return address that is registered nowhere for the client, which says nothing of the code. */
-async function uriProblem(
-  { store }: ServiceContext,
-  { id, kind }: ClientRecord,
-  redirectUri: string,
-): Promise<string | undefined> {
-  const uris = await findRedirectUrisOf(store.db, id)
-  if (uris.some((registered) => matchesRegistered(redirectUri, registered.redirectUri, kind))) return undefined
-  return 'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
-}
-
-function readPresented(fields: TokenFields): Presented {
+function readPresented(fields: TokenFields): PresentedCode {
   const code = fields('code')
   const redirectUri = fields('redirect_uri')
   if (code === undefined) throw invalidRequest('code is missing')
@@ -62,35 +59,34 @@ function readPresented(fields: TokenFields): Presented {
   return { code, redirectUri, verifier: fields('code_verifier') }
 }
 
-async function redeem(
-  service: ServiceContext,
-  { tx, client, presented }: { tx: Db; client: ClientRecord; presented: Presented },
-): Promise<IssuedTokens | Replay | Ineligible | 'refused'> {
+async function redeem(service: ServiceContext, { tx, client, presented }: Redemption): Promise<TokenOutcome> {
   const nowMs = service.clock.nowMs()
   const code = await countAttempt(tx, hashToken(presented.code))
-  if (code === undefined || !isBound(code, client, presented)) return 'refused'
+  if (code === undefined || !isBoundTo(code, client, presented)) return { kind: 'invalid' }
   const { personId, tenantId } = code
   if (code.usedMs !== null) {
-    // Only a fully valid replay proves that the code leaked (S-028).
+    // The request passed every check of the code, so the code has leaked: a request that fails one revokes nothing (S-028).
     if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
-    return { replayOf: { personId, tenant: tenantId } }
+    return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
-  if (code.attempts > mostAttempts || code.expiresMs <= nowMs) return 'refused'
+  if (code.attempts > maxAttempts || code.expiresMs <= nowMs) return { kind: 'invalid' }
   const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
-  if (typeof eligibility === 'string') return eligibility
+  if (eligibility === 'account-inactive') return { kind: 'invalid' }
+  if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   const authorization = await startAuthorization(tx, { code, client, nowMs })
-  return issuePair(service, { tx, authorization, permissions: eligibility.permissions, kind: client.kind })
+  const { permissions } = eligibility
+  return { kind: 'issued', tokens: await issuePair(service, { tx, authorization, permissions, kind: client.kind }) }
 }
 
-/** Client, redirect URI and verifier are those the code was made for (S-026, S-031). */
-function isBound(code: AuthorizationCode, client: ClientRecord, { redirectUri, verifier }: Presented): boolean {
+/** Whether client, redirect URI and verifier are those that the code was issued for (S-026, S-031). */
+function isBoundTo(code: AuthorizationCode, client: ClientRecord, { redirectUri, verifier }: PresentedCode): boolean {
   if (code.clientId !== client.id || code.redirectUri !== redirectUri) return false
   if (code.codeChallenge === null) return verifier === undefined
-  return verifier !== undefined && fitsChallenge(verifier, code.codeChallenge)
+  return verifier !== undefined && matchesChallenge(verifier, code.codeChallenge)
 }
 
-/** Grammar first: a short verifier could be guessed (S-030). */
-function fitsChallenge(verifier: string, challenge: string): boolean {
+/** Checks the grammar of the verifier first, because a short one could be guessed (S-030, RFC 7636 §4.1). */
+function matchesChallenge(verifier: string, challenge: string): boolean {
   if (!/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier)) return false
   return sameText(createHash('sha256').update(verifier).digest('base64url'), challenge)
 }
@@ -105,4 +101,15 @@ async function startAuthorization(
   await saveAuthorization(tx, authorization, nowMs)
   await markCodeUsed(tx, { hash: code.hash, authorizationId: authorization.id, nowMs, keepUntilMs: expiresMs })
   return authorization
+}
+
+/** Names a redirect URI that the client has not registered. This reveals nothing about the code. */
+async function redirectUriProblem(
+  { store }: ServiceContext,
+  { id, kind }: ClientRecord,
+  redirectUri: string,
+): Promise<string | undefined> {
+  const uris = await findRedirectUrisOf(store.db, id)
+  if (uris.some((registered) => matchesRegistered(redirectUri, registered.redirectUri, kind))) return undefined
+  return 'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
 }

@@ -5,7 +5,6 @@ import type { Db } from '../store/store.ts'
 import { findAccessToken } from '../store/tables/access-tokens.ts'
 import { lockAuthorizationOf, revokeAuthorization } from '../store/tables/authorizations.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
-import type { Ineligible } from '../store/tables/grant-eligibility.ts'
 import { findEligibility } from '../store/tables/grant-eligibility.ts'
 import type { LiveRefreshToken, RefreshToken } from '../store/tables/refresh-tokens.ts'
 import {
@@ -14,106 +13,118 @@ import {
   findRefreshTokenUse,
   markRefreshTokenUsed,
 } from '../store/tables/refresh-tokens.ts'
-import type { IssuedTokens, Replay } from './issue.ts'
+import type { IssuedTokens, TokenOutcome } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
 
-type Result = IssuedTokens | Replay | Ineligible | 'refused' | 'wider'
+interface PresentedToken {
+  refreshToken: string
+  /** The scope that the client asks for, if it names one. */
+  scope: string | undefined
+}
 
-interface Use extends LiveRefreshToken {
+interface Refresh extends LiveRefreshToken {
   tx: Db
   client: ClientRecord
-  presented: string
+  presented: PresentedToken
   permissions: string[]
 }
 
-/** Refresh token → tokens, in one transaction that holds the lock of the whole family (S-047). */
-export async function refreshGrant(
+/** Issues tokens for a refresh token (RFC 6749 §6). Throws an OAuthError if it is refused. */
+export async function refresh(
   service: ServiceContext,
   { client, fields }: { client: ClientRecord; fields: TokenFields },
 ): Promise<IssuedTokens> {
-  const presented = fields('refresh_token')
-  if (presented === undefined) throw invalidRequest('refresh_token is missing')
-  const scope = fields('scope')
-  const result = await transact(service.store.db, (tx) => findAndUse(service, { tx, client, presented }, scope))
-  if (result === 'refused' || result === 'account-inactive') throw invalidGrant()
-  if (result === 'wider') {
-    throw new OAuthError({ error: 'invalid_scope', description: 'the grant has no other scope than api.access' })
+  const refreshToken = fields('refresh_token')
+  if (refreshToken === undefined) throw invalidRequest('refresh_token is missing')
+  const presented = { refreshToken, scope: fields('scope') }
+  const outcome = await transact(service.store.db, (tx) => checkAndIssue(service, { tx, client, presented }))
+  switch (outcome.kind) {
+    case 'issued':
+      return outcome.tokens
+    case 'invalid':
+      throw invalidGrant()
+    case 'other-scope':
+      throw new OAuthError({ error: 'invalid_scope', description: 'scope cannot be changed on refresh; omit it' })
+    case 'unapproved':
+      throw unauthorizedClient(outcome.reason)
+    case 'reused':
+      service.journal.event('refresh_token_reused', { clientId: client.id, ...outcome.user })
+      throw invalidGrant()
   }
-  if (typeof result === 'string') throw unauthorizedClient(result)
-  if ('replayOf' in result) {
-    service.journal.event('refresh_token_reused', { clientId: client.id, ...result.replayOf })
-    throw invalidGrant()
-  }
-  return result
 }
 
-async function findAndUse(
+/** Runs under the lock of the authorization, so that uses of one token family run one after the other (S-047). */
+async function checkAndIssue(
   service: ServiceContext,
-  { tx, client, presented }: Pick<Use, 'tx' | 'client' | 'presented'>,
-  scope: string | undefined,
-): Promise<Result> {
+  { tx, client, presented }: Pick<Refresh, 'tx' | 'client' | 'presented'>,
+): Promise<TokenOutcome | { kind: 'other-scope' }> {
   const nowMs = service.clock.nowMs()
-  const hash = hashToken(presented)
+  const hash = hashToken(presented.refreshToken)
   await lockAuthorizationOf(tx, hash, nowMs)
   const live = await findLiveRefreshToken(tx, { hash, clientId: client.id, nowMs })
-  if (live === undefined) return 'refused'
+  if (live === undefined) return { kind: 'invalid' }
   const { token, authorization } = live
   const { personId, tenantId } = authorization
   // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now.
-  if (token.usedMs !== null && !(await isInGrace(service, tx, token))) {
+  if (token.usedMs !== null && !(await isInGracePeriod(service, tx, token))) {
     await revokeAuthorization(tx, authorization.id, nowMs)
-    return { replayOf: { personId, tenant: tenantId } }
+    return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
   const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
-  if (typeof eligibility === 'string') return eligibility
-  if (!isHeld(scope, authorization.scope)) return 'wider'
-  const use = { tx, client, presented, ...live, permissions: eligibility.permissions }
-  if (token.usedMs !== null) return giveAgain(service, use)
-  if (token.idleExpiresMs <= nowMs) return 'refused'
-  return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
+  if (eligibility === 'account-inactive') return { kind: 'invalid' }
+  if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
+  if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }
+  if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
+  const { permissions } = eligibility
+  return { kind: 'issued', tokens: await issue(service, { ...live, tx, client, presented, permissions }) }
 }
 
-/** A grant has one scope value, so no scope is narrower; named twice it is still the same (RFC 6749 §3.3, §6, A-53). */
-function isHeld(scope: string | undefined, granted: string): boolean {
-  return scope === undefined || scope.split(' ').every((name) => name === granted)
-}
-
-async function rotate(service: ServiceContext, use: Use): Promise<IssuedTokens> {
-  const pair = await issuePair(service, { ...use, kind: use.client.kind })
-  await markRefreshTokenUsed(use.tx, {
-    hash: use.token.hash,
-    usedMs: service.clock.nowMs(),
-    successorHash: hashToken(pair.refreshToken),
-    // Only the holder of the old token can read the new pair (S-049).
-    successorEncrypted: encrypt(use.presented, JSON.stringify(pair)),
-  })
-  return pair
-}
-
-/** Without rotation the same refresh token goes on, and its idle life starts again. */
-async function keep(service: ServiceContext, use: Use): Promise<IssuedTokens> {
-  const idleExpiresMs = idleExpiry(use.authorization, use.client.kind, service.clock.nowMs())
-  await extendIdleLife(use.tx, use.token.hash, idleExpiresMs)
-  return issueAccessToken(service, use)
+/** A scope that is repeated is the same scope, and an authorization has one (RFC 6749 §3.3, §6, A-53). */
+function isSameScope(requested: string | undefined, authorized: string): boolean {
+  return requested === undefined || requested.split(' ').every((name) => name === authorized)
 }
 
 /**
- * Whether a token that was rotated before may come again: its owner may have lost the answer, so for a short while, and
- * as long as nobody used the successor, the same pair is given (S-048). Anything else means that two parties hold the
- * token (S-050).
+ * Whether a used token gets its successor again: the client may have lost the response. That is so for a short time, and
+ * while the successor is unused (S-048). Any other use of a used token means that two parties have it (S-050).
  */
-async function isInGrace({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
+async function isInGracePeriod({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
   if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
   // The successor is not revoked, because a revocation takes all tokens of a family and this one is live.
   if (token.successorHash === null || token.successorEncrypted === null) return false
   return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused'
 }
 
-/** The pair once more. An access token that has ended since gives way to a live one. */
-async function giveAgain(service: ServiceContext, use: Use): Promise<IssuedTokens> {
-  const pair = JSON.parse(decrypt(use.presented, use.token.successorEncrypted ?? '')) as IssuedTokens
-  const live = await findAccessToken(use.tx, hashToken(pair.accessToken), service.clock.nowMs())
-  return live === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
+function issue(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
+  if (refresh.token.usedMs !== null) return repeatSuccessor(service, refresh)
+  return service.config.rotation === 'rotate' ? rotate(service, refresh) : keep(service, refresh)
+}
+
+async function rotate(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
+  const pair = await issuePair(service, { ...refresh, kind: refresh.client.kind })
+  await markRefreshTokenUsed(refresh.tx, {
+    hash: refresh.token.hash,
+    usedMs: service.clock.nowMs(),
+    successorHash: hashToken(pair.refreshToken),
+    // Only a client that has the old token can read the new ones, because the database has just its hash (S-049).
+    successorEncrypted: encrypt(refresh.presented.refreshToken, JSON.stringify(pair)),
+  })
+  return pair
+}
+
+/** Without rotation the client keeps its refresh token, and the idle life starts again. */
+async function keep(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
+  const idleExpiresMs = idleExpiry(refresh.authorization, refresh.client.kind, service.clock.nowMs())
+  await extendIdleLife(refresh.tx, refresh.token.hash, idleExpiresMs)
+  return issueAccessToken(service, refresh)
+}
+
+/** Returns the tokens that the first use got. If their access token has expired since, a new one replaces it. */
+async function repeatSuccessor(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
+  const { tx, token, presented } = refresh
+  const pair = JSON.parse(decrypt(presented.refreshToken, token.successorEncrypted ?? '')) as IssuedTokens
+  const live = await findAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
+  return live === undefined ? { ...pair, ...(await issueAccessToken(service, refresh)) } : pair
 }

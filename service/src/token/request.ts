@@ -12,29 +12,30 @@ export interface TokenRequest {
 }
 
 // A-54.
-const mostBytes = 16 * 1_024
+const maxBytes = 16 * 1_024
 const maxDepth = 8
 // A-59.
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
 
-/** grant_type from the query and from nowhere else, the rest from a form or a JSON object, as the grant asks. */
+/** Reads grant_type from the query alone, and the other fields from a form (code) or a JSON object (refresh token). */
 export async function readTokenRequest(request: Request): Promise<TokenRequest> {
   const grantType = readGrantType(request)
   const mediaType = grantType === 'refresh_token' ? 'application/json' : 'application/x-www-form-urlencoded'
   if (!hasMediaType(request.headers, mediaType)) throw wrongType(mediaType)
-  const body = await readAtMost(request, mostBytes)
+  const body = await readAtMost(request, maxBytes)
   if (body.kind === 'too_large') throw tooLarge()
   if (body.kind === 'not_utf8') throw invalidRequest('the body is not UTF-8')
   const fields = grantType === 'refresh_token' ? jsonFields(body.text) : formFields(body.text)
-  if ((fields('grant_type') ?? grantType) !== grantType) throw invalidRequest('grant_type differs from the query')
+  if ((fields('grant_type') ?? grantType) !== grantType)
+    throw invalidRequest('grant_type in the body and in the query must be equal')
   return { grantType, fields }
 }
 
 function readGrantType(request: Request): TokenRequest['grantType'] {
   const query = parseQuery(request.url)
   const misplaced = bodyOnly.find((name) => query.count(name) > 0)
-  if (misplaced !== undefined) throw invalidRequest(`${misplaced} does not belong in the query`)
+  if (misplaced !== undefined) throw invalidRequest(`${misplaced} must be in the body, not in the query`)
   if (query.count('grant_type') > 1) throw invalidRequest('grant_type is repeated')
   const grantType = query.get('grant_type')?.text
   if (grantType === undefined) throw invalidRequest('grant_type is missing from the query')
@@ -44,27 +45,35 @@ function readGrantType(request: Request): TokenRequest['grantType'] {
 
 function formFields(text: string): TokenFields {
   const form = parseForm(text)
-  if (form.kind === 'repeated') throw invalidRequest('a field is repeated')
+  if (form.kind === 'repeated') throw invalidRequest('a form field is repeated; send each one once')
   return form.get
 }
 
 function jsonFields(text: string): TokenFields {
   const json = parseJson(text, { maxDepth, repeatedMembers: 'refuse' })
-  if (json.kind === 'repeated') throw invalidRequest('a member is repeated')
+  if (json.kind === 'repeated') throw invalidRequest('a JSON member is repeated; send each one once')
   if (json.kind !== 'value') throw invalidRequest('the body is not JSON')
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
     throw invalidRequest('the body is not a JSON object')
   }
   const members = new Map<string, unknown>(Object.entries(json.value))
   const mistyped = protocolNames.find((name) => members.has(name) && typeof members.get(name) !== 'string')
-  if (mistyped !== undefined) throw invalidRequest(`${mistyped} is not text`)
+  if (mistyped !== undefined) throw invalidRequest(`${mistyped} must be a string`)
   return (name) => (members.get(name) as string | undefined) || undefined
 }
 
 function wrongType(mediaType: string): OAuthError {
-  return new OAuthError({ error: 'invalid_request', description: `this grant takes ${mediaType}`, status: 415 })
+  return new OAuthError({
+    error: 'invalid_request',
+    description: `this grant_type needs content-type ${mediaType}`,
+    status: 415,
+  })
 }
 
 function tooLarge(): OAuthError {
-  return new OAuthError({ error: 'invalid_request', description: 'the body is over 16 KiB', status: 413 })
+  return new OAuthError({
+    error: 'invalid_request',
+    description: `the body is over ${maxBytes / 1_024} KiB`,
+    status: 413,
+  })
 }

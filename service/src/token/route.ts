@@ -6,50 +6,47 @@ import { jsonResponse } from '../http/json-response.ts'
 import { authenticateClient } from './client-authentication.ts'
 import { tokenResponseBody } from './issue.ts'
 import { OAuthError } from './oauth-error.ts'
-import { exchangeCode } from './redeem-code.ts'
-import { refreshGrant } from './refresh.ts'
+import { redeemCode } from './redeem-code.ts'
+import { refresh } from './refresh.ts'
 import { readTokenRequest } from './request.ts'
 
-/** POST /auth/v1/token?grant_type=… */
+/** POST /auth/v1/token?grant_type=… Refusals are OAuth errors (RFC 6749 §5.2). */
 export async function token(c: Context<HttpEnvironment>): Promise<Response> {
   try {
-    return await answer(c)
+    return await respond(c)
   } catch (error) {
-    if (error instanceof OAuthError) return refuse(c, error)
+    if (error instanceof OAuthError) return errorResponse(c, error)
     throw error
   }
 }
 
-async function answer(c: Context<HttpEnvironment>): Promise<Response> {
-  if (c.req.raw.method !== 'POST') throw notAllowed()
-  await refuseForeignOrigin(c)
+async function respond(c: Context<HttpEnvironment>): Promise<Response> {
+  if (c.req.raw.method !== 'POST') throw methodNotAllowed()
+  await checkOrigin(c)
   const service = c.get('service')
   const { grantType, fields } = await readTokenRequest(c.req.raw)
   c.set('grantType', grantType)
   const client = await authenticateClient(c, fields)
   c.set('clientId', client.id)
-  const issued = await (grantType === 'refresh_token' ? refreshGrant : exchangeCode)(service, { client, fields })
-  return jsonResponse(c, tokenResponseBody(service, issued))
+  const issueTokens = grantType === 'refresh_token' ? refresh : redeemCode
+  return jsonResponse(c, tokenResponseBody(service, await issueTokens(service, { client, fields })))
 }
 
-/** A page that is registered nowhere has no business here; a client off the web sends no Origin (S-083). */
-async function refuseForeignOrigin(c: Context<HttpEnvironment>): Promise<void> {
+/** Refuses pages of origins that no client has registered. A client that is not a page sends no Origin (S-083). */
+async function checkOrigin(c: Context<HttpEnvironment>): Promise<void> {
   const origin = c.req.header('origin')
   if (origin === undefined || ownOrigins(c.get('service').config.authUrl).has(origin)) return
   if (await isKnownOrigin(c, origin)) return
-  throw new OAuthError({ error: 'invalid_request', description: 'this origin is not registered', status: 403 })
+  const description = 'no client has a redirect URI of this origin; register one'
+  throw new OAuthError({ error: 'invalid_request', description, status: 403 })
 }
 
-function refuse(c: Context<HttpEnvironment>, { error, status, headers, message }: OAuthError): Response {
+function errorResponse(c: Context<HttpEnvironment>, { error, status, headers, message }: OAuthError): Response {
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
   return jsonResponse(c, { error, error_description: message }, status)
 }
 
-function notAllowed(): OAuthError {
-  return new OAuthError({
-    error: 'invalid_request',
-    description: 'use POST',
-    status: 405,
-    headers: { Allow: 'POST, OPTIONS' },
-  })
+function methodNotAllowed(): OAuthError {
+  const headers = { Allow: 'POST, OPTIONS' }
+  return new OAuthError({ error: 'invalid_request', description: 'use POST', status: 405, headers })
 }
