@@ -86,6 +86,40 @@ const edges: Record<string, string[]> = {
   testing: [],
 }
 
+/** The order of the backend, as in the core: every file may import the files before it, none after it. */
+const backendOrder = [
+  'error-cause',
+  'events',
+  'responses',
+  'fetch-metadata',
+  'proxy/routes',
+  'proxy/headers',
+  'proxy/request-body',
+  'proxy/response-body',
+  'options',
+  'cookies/cookies',
+  'cookies/cookie-keys',
+  'sessions/session-records',
+  'sessions/watched-storage',
+  'sessions/live-sessions',
+  'context',
+  'cookies/session-cookie',
+  'cookies/pending-login-cookie',
+  'sessions/get-session',
+  'sessions/revocation-request',
+  'sessions/end-session',
+  'proxy/forward',
+  'routes/login',
+  'routes/login-attempts',
+  'routes/callback-page',
+  'routes/callback',
+  'routes/session',
+  'routes/logout',
+  'routes/proxy',
+  'backend',
+  'index',
+].map((name) => `backend/${name}.ts`)
+
 /** The only entries that may need Node. */
 const nodeEdges = ['node', 'backend', 'redis', 'postgres']
 
@@ -148,6 +182,15 @@ describe('architecture', () => {
     const core = imports.filter(({ from, to }) => !edgeOf(from) && to !== undefined)
     const position = (file: string | undefined): number => order.indexOf(file ?? '')
     expect(show(core.filter(({ from, to }) => position(to) === -1 || position(to) >= position(from)))).toEqual([])
+  })
+
+  it('lets the files of the backend import only what comes before', () => {
+    const own = files.filter((file) => edgeOf(file) === 'backend')
+    expect([...own].sort()).toEqual([...backendOrder].sort())
+    const inside = imports.filter(({ from, to }) => own.includes(from) && to !== undefined && own.includes(to))
+    const isUpwards = ({ from, to = '' }: { from: string; to?: string | undefined }): boolean =>
+      backendOrder.indexOf(to) >= backendOrder.indexOf(from)
+    expect(show(inside.filter(isUpwards))).toEqual([])
   })
 
   it('keeps neighbouring stages apart', () => {

@@ -1,3 +1,4 @@
+// The causes of events, and the events that have one: src/backend/error-cause.ts.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -70,11 +71,11 @@ describe('the cause of an event', () => {
         }),
     ],
     ['an aggregate', () => new AggregateError([new Error(token)], token)],
-  ])('C-062 tells nothing of a secret in %s', (_, make) => {
+  ])('C-062 holds nothing of a secret in %s', (_, make) => {
     assertNoLeak(causeOf(make()))
   })
 
-  test('C-062 tells nothing of a secret wherever random text puts it', () => {
+  test('C-062 holds nothing of a secret at any place in random text', () => {
     const part = fc.oneof(fc.string(), fc.constantFrom('\n    at ', '\n', ': ', 'Error', '(/a.js:1:1)', token))
     const text = fc.array(part, { maxLength: 6 }).map((parts) => `${parts.join('')}${token}`)
     fc.assert(
@@ -98,7 +99,7 @@ describe('the cause of an event', () => {
 })
 
 describe('errors that are not expected', () => {
-  test('C-062 in a route: 500 that tells nothing, and an event with the route and the cause', async () => {
+  test('C-062 in a route: a 500 without details, and an event with the route and the cause', async () => {
     const token = secret('in an error')
     let broken = false
     const clock = { ...testClock(Date.now()) }
@@ -133,7 +134,7 @@ describe('errors that are not expected', () => {
     }
   })
 
-  test('C-062 an API that is not there: 502, and the event says why', async () => {
+  test('C-062 an API that is not reached: 502, and the event says why', async () => {
     const port = await closedPort()
     const rig = await rigOf()
     const browser = rig.browser()
@@ -228,7 +229,7 @@ describe('errors that are not expected', () => {
     expect(lastOf(rig, 'proxied').cause).toEqual({ name: 'AgentAuthError', code: 'request_failed', message })
   })
 
-  test('C-062 an answer of the API that breaks off: an event with the route and the cause', async () => {
+  test('C-062 a response of the API that ends early: an event with the route and the cause', async () => {
     const token = secret('in a stream')
     const body = new ReadableStream({
       pull(controller) {

@@ -1,3 +1,4 @@
+// The two cookies: src/backend/cookies/.
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
@@ -34,7 +35,7 @@ describe('the session cookie', () => {
     )
   })
 
-  test('C-114 a session older than its longest life is over on the server too', async () => {
+  test('C-114 a session older than its longest life has ended on the server as well', async () => {
     const now = { ms: Date.UTC(2026, 0, 1) }
     const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms }
     const rig = await rigOf({ backend: { sessionLifeMs: 3_600_000, clock } })
@@ -48,7 +49,7 @@ describe('the session cookie', () => {
     expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-out')
   })
 
-  test('C-114 F095 one process whose clock is a month ahead refuses a session, and takes it from no other', async () => {
+  test('C-114 F095 one process whose clock is a month ahead refuses a session, and does not end it for others', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -104,7 +105,7 @@ describe('the session cookie', () => {
     }
   })
 
-  test('C-115 C-119 of logins with long ways back fewer are kept: no server refuses the cookies', async () => {
+  test('C-115 C-119 of logins with long return URLs fewer are kept, so that no server refuses the cookies', async () => {
     const browser = (await rigOf()).browser()
     await browser.logIn()
     const states: (string | null)[] = []
@@ -116,7 +117,7 @@ describe('the session cookie', () => {
     expect((await browser.call()).status).toBe(200)
   })
 
-  test('C-117 F085 with any byte changed, cut or added it is nobody, and what cannot be an id is removed', async () => {
+  test('C-117 F085 with any byte changed, cut or added means signed out, and a value that cannot be an id is removed', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -167,7 +168,7 @@ describe('the session cookie', () => {
     },
   )
 
-  test('C-120 of two of its name the first counts, as browsers sort them', async () => {
+  test('C-120 of two cookies of its name the first counts, as browsers sort them', async () => {
     const rig = await rigOf()
     const [first, second] = [rig.browser(), rig.browser()]
     for (const browser of [first, second]) await browser.logIn()
@@ -179,7 +180,7 @@ describe('the session cookie', () => {
     expect(seen).toMatchObject({ key: (own as { key: string }).key })
   })
 
-  test('C-117 what stands in the store opens nothing: it is not the cookie', async () => {
+  test('C-117 a key from the storage opens no session, because it is not the cookie', async () => {
     const items = new Map<string, string>()
     const sessions = {
       getItem: (name: string) => items.get(name),
@@ -198,7 +199,7 @@ describe('the session cookie', () => {
 })
 
 describe('the login cookie', () => {
-  test('C-115 is sealed, Lax, valid ten minutes, one for each state, and gone after the callback', async () => {
+  test('C-115 is encrypted, Lax, valid for ten minutes, one for each state, and removed at the callback', async () => {
     const browser = (await rigOf()).browser()
     const { searchParams, pathname, search } = await browser.goToCallback()
     const [[name, { value }] = fail()] = browser.cookies
@@ -209,7 +210,7 @@ describe('the login cookie', () => {
     expect([...browser.cookies.keys()]).toEqual(['__Host-agent-auth'])
   })
 
-  test('C-117 C-127 what cannot be a state names no cookie to remove', async () => {
+  test('C-117 C-127 text that cannot be a state names no cookie to remove', async () => {
     const browser = (await rigOf()).browser()
     for (const state of ['', 'short', `${'x'.repeat(30)};domain=evil.example`, 'x'.repeat(30).concat('\r\na:b')]) {
       const answered = await browser.send(`/auth/callback?code=c&state=${encodeURIComponent(state)}`)
@@ -271,7 +272,7 @@ describe('the login cookie', () => {
     expect(browser.cookies.size).toBe(1)
   })
 
-  test('C-115 F091 what is named like a login and has no state in its name is not removed', async () => {
+  test('C-115 F091 a cookie that is named like a login but has no state in its name is not removed', async () => {
     const browser = (await rigOf()).browser()
     for (const name of ['x', 'login-'.concat('s'.repeat(43)), 's'.repeat(42)])
       browser.setCookie(`__Host-agent-auth-login-${name}`, 'v'.repeat(3_000), 'Lax')
@@ -310,7 +311,7 @@ describe('the login cookie', () => {
     expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
   })
 
-  test('C-117 secrets rotate: the first seals, all of them open, a missing one means no login', async () => {
+  test('C-117 secrets rotate: the first encrypts, all decrypt, and without the right one there is no login', async () => {
     const [old, young] = ['the-old-secret-of-this-test-0123456789', 'the-new-secret-of-this-test-0123456789']
     const rig = await rigOf({ backend: { secrets: [old] } })
     const rotated = rig.another({ secrets: [young, old] })
@@ -335,7 +336,7 @@ describe('the login cookie', () => {
     expect(header(first.cookie('login')).kid).not.toBe(kid)
   })
 
-  test('C-117 a text that was packed is not opened, even if a known key sealed it', async () => {
+  test('C-117 compressed text is not decrypted, even if it was encrypted with a known key', async () => {
     const key = crypto.getRandomValues(new Uint8Array(32))
     const keys = new Map([['k', key]])
     const sealed = (zip: object): Promise<string> =>
@@ -356,7 +357,7 @@ describe('the login cookie', () => {
     expect(await after.status()).toBe('signed-in')
   })
 
-  test('C-119 F078 no cookie is over 4096 bytes, however long the way back; what cannot fit fails by name', async () => {
+  test('C-119 F078 no cookie is over 4096 bytes for any return URL; a login that cannot fit fails with config_invalid', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     for (const length of [1, 100, 1_000, 1_024, 1_025, 4_000, 100_000])
@@ -371,7 +372,7 @@ describe('the login cookie', () => {
 })
 
 describe('a new login', () => {
-  test('C-120 has a new id, and a planted one or the one before opens nothing', async () => {
+  test('C-120 has a new id, and a planted one or the earlier one opens nothing', async () => {
     const rig = await rigOf()
     const attacker = rig.browser()
     await attacker.logIn()
@@ -391,7 +392,7 @@ describe('a new login', () => {
     expect(await again.status()).toBe('signed-out')
   })
 
-  test('C-120 a login that fails leaves the session before as it was', async () => {
+  test('C-120 a login that fails leaves the earlier session as it was', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()

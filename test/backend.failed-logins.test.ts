@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { appOrigin, secrets } from './support/backend-rig.ts'
 import { json } from './support/token-flow.ts'
 
-// What one process remembers of logins whose code was spent in vain.
+// The failed logins that one process remembers: src/backend/routes/login-attempts.ts.
 
 interface Started {
   readonly cookie: string
@@ -59,7 +59,7 @@ test('C-029 of failed logins the newest 256 are remembered, so that memory has a
   expect(sent).toBe(258)
 })
 
-test('C-029 logins that succeed take no room: however many come after, a code that failed is not sent again', async () => {
+test('C-029 logins that succeed take no room: a code that failed is not sent again after any number of them', async () => {
   const failed = await start()
   expect(await load(failed)).toBe(400)
   answer = grant

@@ -1,3 +1,4 @@
+// Login and callback: src/backend/routes/login.ts and callback.ts. CSRF checks: src/backend/fetch-metadata.ts.
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from './support/backend-rig.ts'
 import { rigOf } from './support/rig-of.ts'
@@ -52,9 +53,20 @@ describe('the login route', () => {
     ['/agents?q="><script>#<b>', '/agents?q=%22%3E%3Cscript%3E#%3Cb%3E'],
     ['https://app.demo.example/agents', '/agents'],
     ["/'onmouseover='x", '/&#39;onmouseover=&#39;x'],
-  ])('C-014 a way back of %s becomes %s', async (target, expected) => {
+  ])('C-014 a return URL of %s becomes %s', async (target, expected) => {
     const landed = await (await rigOf()).browser().logIn(target)
     expect(await landed.text()).toContain(`<a href="${expected.replaceAll("'", '&#39;')}">`)
+  })
+})
+
+test('C-127 a login by fetch is refused with a message that says to link to it', async () => {
+  const headers = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' }
+  const response = await (await rigOf()).browser().send('/auth/login', { headers })
+  expect(response.status).toBe(403)
+  expect(await response.json()).toEqual({
+    code: 'origin_forbidden',
+    message: 'Login must be a page navigation, not fetch or a frame. Link to this URL.',
+    retryable: false,
   })
 })
 
@@ -91,7 +103,7 @@ describe('a login that another site starts', () => {
 })
 
 describe('the callback', () => {
-  test('C-116 ends in a page of its own origin that goes on by itself and leaves no code behind', async () => {
+  test('C-116 ends in a page of its own origin that continues by itself and leaves no code in the history', async () => {
     const landed = await (await rigOf()).browser().logIn('/agents')
     const html = await landed.text()
     const policy = landed.headers.get('content-security-policy') ?? ''
@@ -108,7 +120,7 @@ describe('the callback', () => {
     expect(landed.headers.get('location')).toBeNull()
   })
 
-  test('C-116 two landings have two nonces', async () => {
+  test('C-116 each such page has a nonce of its own', async () => {
     const browser = (await rigOf()).browser()
     const policies = [await browser.logIn(), await browser.logIn()].map((r) => r.headers.get('content-security-policy'))
     expect(policies[0]).not.toBe(policies[1])
@@ -129,7 +141,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('C-021 C-120 handled again by a page that has the new cookie already, it does not end what it began', async () => {
+  test('C-021 C-120 handled again by a page that already has the new cookie, it does not end its own session', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     const browser = rig.browser()
     await browser.logIn()
@@ -144,7 +156,7 @@ describe('the callback', () => {
     expect((await rig.backend.getSession({ headers: new Headers({ cookie: before }) })).status).toBe('signed-out')
   })
 
-  test('C-120 a session that came in while the login was on its way ends as well', async () => {
+  test('C-120 a session that began while the login was pending ends as well', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -155,7 +167,7 @@ describe('the callback', () => {
     expect((await rig.backend.getSession({ headers: new Headers({ cookie: between }) })).status).toBe('signed-out')
   })
 
-  test('C-029 a token endpoint that was not reached: the same page works when it is', async () => {
+  test('C-029 if the token endpoint was not reached, loading the same page again works once it is', async () => {
     let reachable = false
     const rig = await rigOf()
     const browser = rig.browser(
@@ -174,7 +186,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('C-021 opened again after the login it goes on with the session there is', async () => {
+  test('C-021 loaded again after the login, it continues with the session', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -188,7 +200,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('C-029 a code that failed is not sent again, however often the page is loaded', async () => {
+  test('C-029 a code that failed is not sent again by any number of loads', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -202,7 +214,7 @@ describe('the callback', () => {
     expect((await browser.logIn()).status).toBe(200)
   })
 
-  test('C-056 F021 with the store down the code is not spent: the same page works when it is back', async () => {
+  test('C-056 F021 without the storage the code is not sent: loading the same page works once it is back', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED')
@@ -219,7 +231,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('C-056 a session that was not saved is none: the person is told, nobody is half signed in', async () => {
+  test('C-056 a session that was not saved does not exist: the page says so, and the browser gets no cookie', async () => {
     let failing = false
     const sessions = steppedStorage((operation) => {
       if (failing && operation === 'setItem') throw new Error('READONLY')
@@ -235,7 +247,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('C-029 C-056 with the store gone once the code was sent it is not sent again, in any process', async () => {
+  test('C-029 C-056 if the storage fails after the code was sent, no process sends it again', async () => {
     let sent = 0
     let down = false
     const sessions = steppedStorage(() => {
@@ -300,7 +312,7 @@ describe('the callback', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   test('C-122 F083 is kept by no cache and depends on the cookie, whatever the route and outcome', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
@@ -332,7 +344,7 @@ describe('every answer', () => {
   })
 })
 
-describe('requests of other sites', () => {
+describe('CSRF protection', () => {
   const attacks: [string, RequestInit][] = [
     [
       'a form',
@@ -360,7 +372,7 @@ describe('requests of other sites', () => {
     ['no fixed header', { headers: { origin: 'https://app.demo.example', 'sec-fetch-site': 'same-origin' } }],
     ['another value of the fixed header', { headers: { ...guard, 'x-agent-auth': '1, 1' } }],
   ]
-  test.each(attacks)('C-121 %s reaches nothing and signs nobody out', async (_, { headers = {} }) => {
+  test.each(attacks)('C-121 %s reaches nothing and ends no session', async (_, { headers = {} }) => {
     const rig = await rigOf({ backend: { sameSite: 'lax', proxy: ['POST /api/llm_models/search', 'GET /api/x'] } })
     const browser = rig.browser()
     await browser.logIn()
@@ -379,7 +391,7 @@ describe('requests of other sites', () => {
   })
 
   test.each([[{ 'sec-fetch-site': 'same-origin' }], [{ origin: 'https://app.demo.example' }]])(
-    'C-121 a page of this origin gets through with %o and the fixed header',
+    'C-121 a page of this origin passes with %o and the fixed header',
     async (proof) => {
       const browser = (await rigOf()).browser()
       await browser.logIn()
@@ -390,7 +402,7 @@ describe('requests of other sites', () => {
     },
   )
 
-  test('C-121 another site may not ask who is signed in; a CORS question is not answered here', async () => {
+  test('C-121 another site cannot read the session, and a CORS preflight gets no response of the backend', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     for (const site of ['cross-site', 'same-site'])

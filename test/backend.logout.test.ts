@@ -1,3 +1,4 @@
+// Logout: src/backend/routes/logout.ts and src/backend/sessions/end-session.ts.
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import type { BackendOptions } from 'agent-auth/backend'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -9,8 +10,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a write of the store that took effect and was reported as failed', () => {
-  test('C-108 C-128 after a login it is found, so that a logout elsewhere ends the session in every process', async () => {
+describe('a write that took effect and was reported as failed', () => {
+  test('C-108 C-128 is found after a login, so that a logout elsewhere ends the session in every process', async () => {
     const clock = testClock(Date.now())
     const inner = memoryStorage()
     let lost = 1
@@ -71,7 +72,7 @@ function numbered(held?: Promise<unknown>): {
 }
 
 describe('revocation at logout', () => {
-  test('C-128 F098 with a refreshed token that the store did not take: that one is revoked', async () => {
+  test('C-128 F098 revokes a refreshed token that could not be saved', async () => {
     const { options, live, revoked } = numbered()
     const clock = testClock(Date.now())
     let failing = false
@@ -91,7 +92,7 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test('C-128 F098 while the store cannot be read: the token at hand is revoked', async () => {
+  test('C-128 F098 revokes the token in memory if the storage cannot be read', async () => {
     const { options, live } = numbered()
     let unreadable = false
     const sessions = steppedStorage((operation) => {
@@ -106,7 +107,7 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test('C-128 F098 while the record cannot be removed: 503, and the token that is left is revoked all the same', async () => {
+  test('C-128 F098 revokes the token and responds with 503 if the record cannot be removed', async () => {
     const { options, live } = numbered()
     let failing = false
     const sessions = steppedStorage((operation) => {
@@ -121,7 +122,7 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test('C-128 F098 where no token can be had it is reported as failed, not as switched off', async () => {
+  test('C-128 F098 is reported as failed, not as off, if no token can be read', async () => {
     const { options, live } = numbered()
     const inner = memoryStorage()
     let unreadable = false
@@ -139,7 +140,7 @@ describe('revocation at logout', () => {
     expect([...live]).toEqual(['refresh-1'])
   })
 
-  test('C-128 without a revocation endpoint it is off', async () => {
+  test('C-128 is off without a revocation endpoint', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -276,7 +277,7 @@ function finish(browser: { send(path: string): Promise<Response> }): (started: R
   }
 }
 
-describe('cookies that nobody was given', () => {
+describe('invented cookies', () => {
   type Operation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
   const countingStorage = (): { sessions: TokenStorage; count: Record<Operation, number> } => {
     const count = { getItem: 0, setItem: 0, removeItem: 0, withLock: 0 }
@@ -287,7 +288,7 @@ describe('cookies that nobody was given', () => {
   const ids = { 'of today': Math.floor(Date.now() / 1_000).toString(36), 'of long ago': '00001' }
 
   test.each(Object.entries(ids))(
-    'C-117 an id %s costs the store one read at most, whatever is asked',
+    'C-117 an id %s costs the storage one read at most, for every route',
     async (_, began) => {
       const { sessions, count } = countingStorage()
       const rig = await rigOf({ backend: { sessions } })

@@ -1,3 +1,4 @@
+// Sessions in memory: src/backend/sessions/live-sessions.ts.
 import { createAuthConfig, createSession, type TokenStorage } from 'agent-auth'
 import { afterAll, describe, expect, test } from 'vitest'
 import { backendContext } from '../src/backend/context.ts'
@@ -18,12 +19,12 @@ const record = (name: string): string =>
     obtainedAtMs: 0,
   })
 
-/** A shared storage in which everybody is signed in. */
-const everybody: TokenStorage = { getItem: (name) => record(name), setItem() {}, removeItem() {} }
+/** A shared storage that has a session for every key. */
+const signedInStorage: TokenStorage = { getItem: (name) => record(name), setItem() {}, removeItem() {} }
 
 describe('sessions in memory', () => {
-  test('C-129 20,000 sessions touched leave 1,000 behind, the latest', async () => {
-    const live = liveSessions(config, everybody)
+  test('C-129 of 20,000 sessions used, the latest 1,000 stay', async () => {
+    const live = liveSessions(config, signedInStorage)
     for (let at = 0; at < 20_000; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.size).toBe(1_000)
     const [latest, release] = live.acquire('19999')
@@ -34,8 +35,8 @@ describe('sessions in memory', () => {
     releaseOther()
   })
 
-  test('C-129 callers of one key share one session; one in use is not let go, however many come', async () => {
-    const live = liveSessions(config, everybody)
+  test('C-129 callers of one key share one session, and a session in use is never evicted', async () => {
+    const live = liveSessions(config, signedInStorage)
     await live.use('mine', ({ session }) => session.ready())
     const [first, release] = live.acquire('mine')
     for (let at = 0; at < 2_000; at++) await live.use(String(at), ({ session }) => session.ready())
@@ -43,8 +44,8 @@ describe('sessions in memory', () => {
     release()
   })
 
-  test('C-129 the least recently used is let go first', async () => {
-    const live = liveSessions(config, everybody)
+  test('C-129 the least recently used session is evicted first', async () => {
+    const live = liveSessions(config, signedInStorage)
     const touch = async (key: string): Promise<void> => void (await live.use(key, ({ session }) => session.ready()))
     await touch('mine')
     for (let at = 0; at < 999; at++) await touch(String(at))
@@ -54,20 +55,20 @@ describe('sessions in memory', () => {
     expect(live.acquire('0')[0].session.state.status).toBe('loading')
   })
 
-  test('C-129 however many are in use at once, none is let go', async () => {
-    const live = liveSessions(config, everybody)
+  test('C-129 no session is evicted while in use, for any number of them', async () => {
+    const live = liveSessions(config, signedInStorage)
     const used = Array.from({ length: 10_010 }, (_, at) => live.acquire(String(at))[0])
     await live.use('one more', ({ session }) => session.ready())
     expect(used.filter((one, at) => live.acquire(String(at))[0] !== one)).toEqual([])
   })
 
-  test('C-129 keys that stand for nobody leave nothing behind', async () => {
-    const live = liveSessions(config, { ...everybody, getItem: () => null })
+  test('C-129 keys without a session leave nothing in memory', async () => {
+    const live = liveSessions(config, { ...signedInStorage, getItem: () => null })
     for (let at = 0; at < 100; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.size).toBe(0)
   })
 
-  test('C-065 C-129 what a failing store did not take stays, up to 10,000, and longer what is in use', async () => {
+  test('C-065 C-129 unsaved sessions stay, up to 10,000 of them, and those in use beyond that', async () => {
     const failing: TokenStorage = {
       getItem: () => null,
       setItem: () => Promise.reject(new Error('READONLY')),

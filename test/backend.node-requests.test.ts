@@ -1,3 +1,4 @@
+// Requests that are not those of the Fetch API: src/backend/sessions/get-session.ts.
 import { afterEach, expect, test } from 'vitest'
 import { type BackendRig, backendRig } from './support/backend-rig.ts'
 import { failure } from './support/token-flow.ts'

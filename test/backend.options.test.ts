@@ -1,3 +1,4 @@
+// Options: src/backend/options.ts and src/backend/context.ts.
 import { describe, expect, test } from 'vitest'
 import { clientOf } from '../service/test/login.ts'
 import { rigOf } from './support/rig-of.ts'
@@ -68,7 +69,7 @@ describe('the options of a backend', () => {
 })
 
 describe('a client id of the other kind', () => {
-  test('F020 the id of a public client beside a secret: the failure says that it has none', async () => {
+  test('F020 the id of a public client with a secret: the error says that the client has none', async () => {
     const rig = await rigOf()
     const { clientId } = clientOf(rig.service, 'Demo public')
     const failed = await rig.browser(rig.another({ clientId })).logIn()
@@ -77,14 +78,14 @@ describe('a client id of the other kind', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'client_rejected', error: 'invalid_client' })
   })
 
-  test('F020 the id of a confidential client without a secret: the failure says that it needs one', async () => {
+  test('F020 the id of a confidential client without a secret: the error says that it needs one', async () => {
     const rig = await rigOf()
     const failed = await rig.browser(rig.another({ clientSecret: undefined })).logIn()
     expect(failed.status).toBe(502)
     expect(await failed.text()).toMatch(/confidential client, set clientSecret.*client_rejected/)
   })
 
-  test('F020 another refusal says nothing of secrets, and its code is in the event', async () => {
+  test('F020 another refusal does not mention secrets, and its code is in the event', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, searchParams } = await browser.goToCallback()

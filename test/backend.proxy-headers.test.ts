@@ -1,3 +1,4 @@
+// Headers that pass the proxy: src/backend/proxy/headers.ts.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -6,10 +7,10 @@ import { proxyRig } from './support/proxy-rig.ts'
 import { failure } from './support/token-flow.ts'
 
 describe('headers', () => {
-  test('C-124 one bearer header and no cookie; hop-by-hop, forwarding and origin fields stay here', async () => {
+  test('C-124 the API gets one bearer header and no cookie, hop-by-hop, forwarding or origin field', async () => {
     const rig = await proxyRig()
     const dropped = {
-      authorization: 'Bearer of-somebody-else',
+      authorization: 'Bearer of-another-user',
       'proxy-authorization': 'Basic x',
       host: 'evil.example',
       forwarded: 'for=1.2.3.4',
@@ -40,7 +41,7 @@ describe('headers', () => {
     expect((await rig.get('/api/items/7', { headers: { ...dropped, ...kept } })).status).toBe(200)
     const { headers } = rig.seen[0] ?? new Request('http://x')
     expect(headers.get('authorization')).toMatch(/^Bearer [^,]+$/)
-    expect(headers.get('authorization')).not.toContain('somebody-else')
+    expect(headers.get('authorization')).not.toContain('another-user')
     const { authorization: _, ...sent } = Object.fromEntries(headers)
     expect(sent).toEqual({ ...kept, 'accept-encoding': 'identity' })
   })
@@ -52,7 +53,7 @@ describe('headers', () => {
     x-host x-original-host x-url-scheme front-end-https x-scheme x-originating-ip x-remote-addr x-tenant-id
     x-custom-ip-authorization x-wap-profile x-middleware-subrequest baggage x-agent-auth-2`.split(/\s+/)
 
-  test('C-124 what a proxy in front of the API would say about identity and route cannot come from a page', async () => {
+  test('C-124 a page cannot send the headers by which a proxy in front of the API describes identity and route', async () => {
     const rig = await proxyRig()
     await rig.get('/api/items/7', { headers: Object.fromEntries(identities.map((name) => [name, 'admin'])) })
     expect([...(rig.seen[0]?.headers ?? [])].filter(([, value]) => value === 'admin')).toEqual([])
@@ -63,7 +64,7 @@ describe('headers', () => {
     document-policy permissions-policy content-security-policy timing-allow-origin use-as-dictionary
     activate-storage-access public-key-pins x-powered-by server date x-middleware-rewrite`.split(/\s+/)
 
-  test('C-124 what would act on the page, on the server before the app or on a cache cannot come from the API', async () => {
+  test('C-124 the API cannot send headers that act on the page, on a server before the app or on a cache', async () => {
     const rig = await proxyRig(() =>
       Response.json({}, { headers: Object.fromEntries(orders.map((name) => [name, 'evil'])) }),
     )
@@ -71,7 +72,7 @@ describe('headers', () => {
     expect([...headers].filter(([, value]) => value.includes('evil'))).toEqual([])
   })
 
-  test('C-124 of any other name none passes, either way', async () => {
+  test('C-124 no header of another name passes in either direction', async () => {
     const rig = await proxyRig((request) => {
       const name = request.headers.get('x-request-id') ?? ''
       return Response.json({}, { headers: { [name]: 'marked' } })
@@ -88,7 +89,7 @@ describe('headers', () => {
     )
   })
 
-  test('C-124 names of the app pass when they are listed, in any case, and only in their direction', async () => {
+  test('C-124 listed names pass in any case, and only in their direction', async () => {
     const headers = { 'x-tenant': 't', 'x-page': 'p', 'x-total-count': '7', link: '</api/items?page=2>; rel="next"' }
     const proxyHeaders = { request: ['X-Tenant'], response: ['X-Total-Count', 'link'] }
     const rig = await proxyRig(() => Response.json({}, { headers }), { backend: { proxyHeaders } })
@@ -140,7 +141,7 @@ describe('headers', () => {
     expect(rig.seen[0]?.headers.get('authorization')).toMatch(/^Bearer [^,]+$/)
   })
 
-  test("C-124 an answer's cookies, CORS fields, password prompts and orders to the browser stay here", async () => {
+  test('C-124 cookies, CORS fields, password prompts and instructions to the browser do not pass', async () => {
     const rig = await proxyRig(
       () =>
         new Response('{}', {
@@ -195,7 +196,7 @@ describe('headers', () => {
     expect(await rig.person.status()).toBe('signed-in')
   })
 
-  test('C-124 what an app reads of an answer arrives', async () => {
+  test('C-124 the headers that an app reads of a response arrive', async () => {
     const kept = Object.fromEntries(passedToBrowser.map((name) => [name, 'kept']))
     const rig = await proxyRig(() => Response.json({}, { headers: kept }))
     const { headers } = await rig.get('/api/items/7')

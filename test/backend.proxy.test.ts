@@ -1,3 +1,4 @@
+// The proxy: src/backend/routes/proxy.ts and src/backend/proxy/.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type AppBrowser, codeOf, guard } from './support/backend-rig.ts'
 import { pathVectors } from './support/path-vectors.ts'
@@ -93,7 +94,7 @@ describe('which requests go through', () => {
     expect(rig.seen).toEqual([])
   })
 
-  test('C-123 text that normalisation changes in other ways passes as it is', async () => {
+  test('C-123 text that normalization changes in other ways passes as it is', async () => {
     const rig = await proxyRig()
     for (const path of ['/api/items/%EF%BD%86%EF%BD%95%EF%BD%8C%EF%BD%8C', '/api/items/%C2%BD', '/api/items/%E2%91%A0'])
       expect((await rig.get(path)).status).toBe(200)
@@ -104,7 +105,7 @@ describe('which requests go through', () => {
     ])
   })
 
-  test('C-121 a refusal is told by route, never by path', async () => {
+  test('C-121 a refusal names the route, never the path', async () => {
     const rig = await proxyRig()
     expect(await codeOf(await rig.get('/api/items/a%2eb'))).toEqual([400, 'origin_forbidden'])
     expect(await codeOf(await rig.get('/api/items/a%2Fb'))).toEqual([400, 'origin_forbidden'])
@@ -117,7 +118,7 @@ describe('which requests go through', () => {
     })
   })
 
-  test('C-121 C-126 what the API itself refuses went through; a session that is gone did not', async () => {
+  test('C-121 C-126 a refusal of the API is an event of a request that was sent; that of an ended session is not', async () => {
     const rig = await proxyRig(() => new Response(null, { status: 413 }))
     expect((await rig.get('/api/items/1')).status).toBe(413)
     expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 413 })
@@ -128,7 +129,7 @@ describe('which requests go through', () => {
   })
 })
 
-/** As a server gets it: the path as it came, on whatever host. Undefined where no request can have such a path. */
+/** A request as a server gets it, with an unchanged path and another host. Undefined if no request can have such a path. */
 function requestTo(browser: AppBrowser, path: string): Request | undefined {
   try {
     return new Request(`http://internal:8080${path}`, { headers: { ...guard, cookie: browser.cookieHeader() } })
@@ -143,7 +144,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('redirects', () => {
-  test.each([300, 301, 302, 303, 307, 308])('C-125 a %i of the API is a 502, and nobody follows it', async (status) => {
+  test.each([300, 301, 302, 303, 307, 308])('C-125 a %i of the API is a 502 and is not followed', async (status) => {
     const rig = await proxyRig(
       () => new Response(null, { status, headers: { location: 'https://evil.example/', 'set-cookie': 'a=1' } }),
     )
@@ -231,7 +232,7 @@ describe('bodies and limits', () => {
     expect(got).toBe(1_048_576)
   })
 
-  test('C-126 a body with a GET, should a bridge hand one over, is left out', async () => {
+  test('C-126 a body with a GET is left out, also if a server adapter passes one', async () => {
     const rig = await proxyRig()
     const request = rig.person.request('/api/items/7', { headers: guard })
     Object.defineProperty(request, 'body', { value: new Blob(['x']).stream() })
@@ -239,7 +240,7 @@ describe('bodies and limits', () => {
     expect(rig.seen[0]?.body).toBeNull()
   })
 
-  test('C-126 who goes away in the middle of a body that does not end is not waited for', async () => {
+  test('C-126 a browser that leaves in the middle of a body that does not end is not waited for', async () => {
     const rig = await proxyRig()
     const gone = new AbortController()
     const request = rig.person.request('/api/items', { method: 'POST', headers: { ...guard, 'content-length': '9' } })
@@ -253,8 +254,8 @@ describe('bodies and limits', () => {
     expect(rig.seen).toEqual([])
   })
 
-  test.each(['goes away', 'is too slow'])(
-    'C-126 the rest of a streamed body of who %s is not waited for',
+  test.each(['leaves', 'is too slow'])(
+    'C-126 the rest of a streamed body is not waited for if the browser %s',
     async (how) => {
       const rig = await proxyRig(() => new Promise(() => {}))
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -262,13 +263,13 @@ describe('bodies and limits', () => {
       const init = { method: 'POST', headers: guard, body: new ReadableStream(), duplex: 'half', signal: gone.signal }
       const call = rig.backend.handle(rig.person.request('/api/items', init))
       await until(() => rig.seen.length === 1)
-      if (how === 'goes away') gone.abort()
+      if (how === 'leaves') gone.abort()
       else await vi.advanceTimersByTimeAsync(30_000)
-      expect((await call)?.status).toBe(how === 'goes away' ? 499 : 504)
+      expect((await call)?.status).toBe(how === 'leaves' ? 499 : 504)
     },
   )
 
-  test('C-126 whoever stops reading in the middle gives a place back once', async () => {
+  test('C-126 a browser that stops reading in the middle frees its place once', async () => {
     const body = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: () => new Promise(() => {}) })
     const waiting: ((answer: Response) => void)[] = []
     const rig = await proxyRig(({ url }) =>
@@ -311,12 +312,12 @@ describe('bodies and limits', () => {
     await first?.body?.cancel()
   })
 
-  test.each([204, 304, 302, 401, 500])('C-126 a %i keeps no place, however many come', async (status) => {
+  test.each([204, 304, 302, 401, 500])('C-126 a %i keeps no place, in any number', async (status) => {
     const rig = await proxyRig(() => new Response(null, { status }))
     for (let at = 0; at < 40; at++) expect((await rig.get('/api/items/7')).status).toBe(status === 302 ? 502 : status)
   })
 
-  test('C-126 who was gone before sends nothing', async () => {
+  test('C-126 a browser that left before causes no request to the API', async () => {
     const rig = await proxyRig()
     expect(await codeOf(await rig.get('/api/items/7', { signal: AbortSignal.abort() }))).toEqual([499, 'aborted'])
     expect(rig.seen).toEqual([])
@@ -329,13 +330,13 @@ describe('bodies and limits', () => {
     })
   })
 
-  test('C-126 an answer that cannot be passed on is a 502, and its connection is let go', async () => {
+  test('C-126 a response that cannot be passed on is a 502, and its connection is freed', async () => {
     const rig = await proxyRig(() => Object.defineProperty(new Response('x'), 'status', { value: 999 }))
     expect((await rig.get('/api/items/7')).status).toBe(502)
     expect(rig.seen[0]?.signal.aborted).toBe(true)
   })
 
-  test('C-126 an API that does not answer within 30 s: 504, and its request is aborted', async () => {
+  test('C-126 an API that does not respond within 30 s: 504, and its request is aborted', async () => {
     const rig = await proxyRig(() => new Promise(() => {}))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const call = rig.get('/api/items/7')
@@ -351,7 +352,7 @@ describe('bodies and limits', () => {
     expect(rig.seen[0]?.signal.aborted).toBe(true)
   })
 
-  test('C-126 an answer that falls silent for 30 s breaks off; one that goes on does not', async () => {
+  test('C-126 a response in which the API sends nothing for 30 s ends early; one that continues does not', async () => {
     let push: ReadableStreamDefaultController<Uint8Array> | undefined
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -378,7 +379,7 @@ describe('bodies and limits', () => {
     expect(rig.seen[0]?.signal.aborted).toBe(true)
   })
 
-  test('C-126 an answer that nobody reads does not keep its place for ever', async () => {
+  test('C-126 a response that is not read frees its place after two minutes', async () => {
     const rig = await proxyRig(() => new Response('x'))
     // Half of them are not even begun.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -392,7 +393,7 @@ describe('bodies and limits', () => {
     expect(next.map(({ status }) => status)).toEqual(Array(32).fill(200))
   })
 
-  test('C-126 whoever gives up, before or during the answer, frees the API', async () => {
+  test('C-126 a browser that leaves before or during the response aborts the request to the API', async () => {
     const rig = await proxyRig(({ url }) =>
       url.endsWith('slow')
         ? new Promise(() => {})
@@ -420,7 +421,7 @@ describe('bodies and limits', () => {
     expect(await rig.person.status()).toBe('signed-in')
   })
 
-  test('C-126 an answer that breaks off is not taken for a whole one', async () => {
+  test('C-126 a response that ends early is not taken for a complete one', async () => {
     let pieces = 0
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {

@@ -114,7 +114,7 @@ describe.each(Object.entries(frameworks))('before the backend %s', (_, make) => 
     ['short', 12, 'transfer-encoding'],
     ['long', 90_000, 'transfer-encoding'],
   ])(
-    'C-126 a %s body of %i bytes with %s: 500 that says so, an event, nothing for the API',
+    'C-126 a %s body of %i bytes with %s: a 500 with the reason, an event, and no request to the API',
     async (_name, length, how) => {
       const app = await started(make)
       const text = `{"name":"${'x'.repeat(length)}"}`
@@ -213,7 +213,7 @@ describe('a request that other code changed', () => {
   })
 })
 
-test('C-126 a browser that goes away in the middle of a body is not told as a body that was read', async () => {
+test('C-126 a browser that leaves in the middle of a body is not reported as a body that was read', async () => {
   const app = await started((backend) => createServer(listener(backend)).listen(0, '127.0.0.1'))
   const { cookieHeader } = app.person
   const cookie = cookieHeader.call(app.person)

@@ -1,3 +1,4 @@
+// The parser of cookies: src/backend/cookies/cookies.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readCookies } from '../src/backend/cookies/cookies.ts'
@@ -15,7 +16,7 @@ const name = fc.oneof(
 /** RFC 6265 section 4.1.1, and the equals signs and inner blanks that browsers send besides. */
 const value = fc.stringMatching(/^(?:[\w!#-+./:<-[\]^`{|}~-](?:[\w=\t -]{0,6}[\w=])?)?$/)
 
-test('P-12 C-117 cookies written by the grammar are read as they were meant, the first of each name', options, () => {
+test('P-12 C-117 cookies that follow the grammar are read as written, the first of each name', options, () => {
   const cookies = fc.array(fc.tuple(name, value, blanks, blanks, blanks, blanks), { maxLength: 6 })
   fc.assert(
     fc.property(cookies, (all) => {
@@ -44,7 +45,7 @@ function byHand(header: string): [name: string, value: string][] {
   return [...seen]
 }
 
-test('P-12 C-120 any bytes: no cookie that is not there, and no blank but space and tab is cut off', options, () => {
+test('P-12 C-120 of any bytes no cookie is invented, and no blank but space and tab is removed', options, () => {
   const byte = fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code))
   const pieces = fc.constantFrom(';', '=', ' ', '\t', '\u00a0', '\u000b', '"', ',', 'a', 'b', '__Host-agent-auth')
   const header = fc.oneof(
@@ -54,7 +55,7 @@ test('P-12 C-120 any bytes: no cookie that is not there, and no blank but space 
   fc.assert(
     fc.property(header, (text) => {
       fc.pre(!/[\r\n]/.test(text))
-      // A header's own outer blanks are cut off before anybody reads it.
+      // Headers removes the outer blanks of a value.
       const sent = new Headers({ cookie: text }).get('cookie') ?? ''
       expect([text, read(text)]).toEqual([text, byHand(sent)])
     }),

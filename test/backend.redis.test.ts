@@ -47,7 +47,7 @@ describe('a backend on Redis', () => {
     expect(rig.sent.filter(({ url }) => url.includes('=refresh_token'))).toHaveLength(1)
   })
 
-  test('C-056 F-33 killed and started again: a retryable 503 meanwhile, and everybody is still signed in', async () => {
+  test('C-056 F-33 killed and started again: a retryable 503 meanwhile, and all users are still signed in', async () => {
     const browser = rig.browser()
     await browser.logIn()
     const elsewhere = rig.browser(rig.another({ sessions: redisStorage(connection()) }))

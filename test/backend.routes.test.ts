@@ -1,3 +1,4 @@
+// The option proxy and its paths: src/backend/proxy/routes.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { matchRoute, proxyRoutes } from '../src/backend/proxy/routes.ts'
@@ -28,7 +29,7 @@ const encoded = (text: string, spelling: readonly number[]): string =>
     })
     .join('')
 
-test('P-12 C-123 a plain parameter arrives whatever way it is spelled, as itself and in one spelling', options, () => {
+test('P-12 C-123 a plain parameter in any spelling arrives as itself, in one spelling', options, () => {
   const text = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
     .filter((one) => !readings(one).some((read) => unplain.test(read)))
@@ -43,7 +44,7 @@ test('P-12 C-123 a plain parameter arrives whatever way it is spelled, as itself
   )
 })
 
-test('P-12 C-123 any path: what goes on is of a listed form, for every reader the same, and what came', options, () => {
+test('P-12 C-123 any path that passes has a listed form, and every reader decodes the text that came', options, () => {
   const pieces = [
     '/',
     '.',

@@ -1,3 +1,4 @@
+// Sessions of a backend: src/backend/sessions/.
 import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
 import type { BackendSession } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
@@ -25,7 +26,7 @@ function together(): { clock: { wallMs(): number; monotonicMs(): number }; later
 }
 
 describe('one refresh', () => {
-  test('C-118 C-129 F082 64 parallel requests with one stale session, in four processes: 1 refresh, all answered', async () => {
+  test('C-118 C-129 F082 64 parallel requests of one expired session in four processes: 1 refresh, 64 responses', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const backends = [rig.backend, rig.another(), rig.another(), rig.another()]
@@ -57,7 +58,7 @@ describe('one refresh', () => {
     expect(signedIn(await rig.backend.getSession(request)).status).toBe('signed-in')
   })
 
-  test('C-129 F-37 a refused refresh ends that one session: 401; others go on', async () => {
+  test('C-129 F-37 a refused refresh ends that one session with 401, and no other', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const ada = rig.browser()
@@ -77,7 +78,7 @@ describe('one refresh', () => {
     expect(await bob.status()).toBe('signed-in')
   })
 
-  test('C-129 F-13 the token endpoint down: retryable 503 for stale sessions, nobody is signed out, recovery by itself', async () => {
+  test('C-129 F-13 without a token endpoint expired sessions get a retryable 503 and work again once it is back', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const stale = rig.browser()
@@ -110,8 +111,8 @@ function withoutRefreshTokens({ options }: BackendRig): typeof fetch {
   }
 }
 
-describe('a session that nothing can renew', () => {
-  test('C-088 C-129 once expired it is over: one event, and no page is told that somebody is signed in', async () => {
+describe('a session without a refresh token', () => {
+  test('C-088 C-129 once expired it has ended: one event, and no page shows a user as signed in', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
@@ -125,7 +126,7 @@ describe('a session that nothing can renew', () => {
     expect(rig.events.filter(({ type }) => type === 'login_required')).toHaveLength(1)
   })
 
-  test('C-020 C-088 a callback that is handled again once it expired sends no code again', async () => {
+  test('C-020 C-088 a callback that is handled again after it expired sends no code again', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
@@ -140,9 +141,9 @@ describe('a session that nothing can renew', () => {
   })
 })
 
-describe('a request that was on its way', () => {
+describe('a request in progress at a login', () => {
   test.each([searchPath, '/auth/session'])(
-    'C-120 F-32 to %s with the session before is answered late: the new one keeps its cookie',
+    'C-120 F-32 to %s with the earlier session gets a late response: the new session keeps its cookie',
     async (path) => {
       const rig = await rigOf()
       const browser = rig.browser()
@@ -163,8 +164,8 @@ describe('a request that was on its way', () => {
   )
 })
 
-describe('a store that fails', () => {
-  test('C-056 F-33 down: who was here goes on, others get a retryable 503, nobody loses the cookie', async () => {
+describe('a storage that fails', () => {
+  test('C-056 F-33 down: sessions in memory continue, others get a retryable 503, and no cookie is removed', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED 10.0.0.1')
@@ -189,7 +190,7 @@ describe('a store that fails', () => {
     expect(elsewhere.lines).toEqual([])
   })
 
-  test('C-065 F-33 down for writes at a refresh: the new tokens stay in use and are saved later', async () => {
+  test('C-065 F-33 that fails to write at a refresh: the new tokens are used and are saved later', async () => {
     const { clock, later } = together()
     let failing = false
     const sessions = steppedStorage((operation) => {
@@ -251,7 +252,7 @@ describe('a store that fails', () => {
     },
   )
 
-  test('C-067 F097 down at logout: the browser is signed out, and told that the record may be left', async () => {
+  test('C-067 F097 at logout: the browser is signed out, and the response says that the record may be left', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED')
@@ -277,7 +278,7 @@ async function elsewhereStatus(rig: BackendRig, cookie: [string, string]): Promi
 }
 
 describe('logout', () => {
-  test('C-128 the session is dead everywhere, for copies of the cookie too', async () => {
+  test('C-128 the session has ended in all processes, for copies of the cookie as well', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -358,7 +359,7 @@ test('C-128 a public client revokes with its id, and follows no redirect with th
 })
 
 describe('server code', () => {
-  test('C-090 fetch and tokens of the session; other places get nothing', async () => {
+  test('C-090 has the fetch and the tokens of the session; other origins get nothing', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -405,7 +406,7 @@ describe('server code', () => {
     expect(await rig.backend.getSession({ key: 'other' })).toEqual({ status: 'signed-out' })
   })
 
-  test('C-129 two tenants and two clients over one store: each sees its own, one cookie opens one', async () => {
+  test('C-129 two tenants and two clients over one storage: each sees its own session, and a cookie opens one', async () => {
     const sessions = memoryStorage()
     const rig = await rigOf({ backend: { sessions } })
     const { clientId, clientSecret } = clientOf(rig.service, 'Other confidential')
@@ -433,7 +434,7 @@ describe('server code', () => {
     expect(await port.status()).toBe('signed-out')
   })
 
-  test('F084 C-129 100 interleaved requests of ten people: each answer is of its own session', async () => {
+  test('F084 C-129 100 interleaved requests of ten users: each response is of its own session', async () => {
     const rig = await rigOf({
       api: (request) => Response.json({ token: request.headers.get('authorization') }),
     })

@@ -7,7 +7,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from './support/backend-rig.ts'
 
-// Browser, backend and API on sockets of their own: Node's parser, the bridge and undici between them.
+// Browser, backend and API on sockets of their own: Node's parser, the server adapter and undici between them.
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -92,7 +92,7 @@ const items = async (request: IncomingMessage, response: ServerResponse): Promis
 }
 
 describe('over sockets', () => {
-  test('C-124 C-126 a body that is streamed to the API arrives piece by piece', async () => {
+  test('C-124 C-126 a body that is streamed to the API arrives chunk by chunk', async () => {
     let first: (() => void) | undefined
     const arrived = new Promise<void>((resolve) => {
       first = resolve
@@ -120,7 +120,7 @@ describe('over sockets', () => {
     expect(await answered.text()).toBe('201000')
   })
 
-  test('C-126 an answer is streamed to the browser piece by piece', async () => {
+  test('C-126 a response is streamed to the browser chunk by chunk', async () => {
     let more: (() => void) | undefined
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
@@ -135,8 +135,8 @@ describe('over sockets', () => {
     expect((await reader?.read())?.done).toBe(true)
   })
 
-  test.each(['before the answer', 'during the answer'])(
-    'C-126 a browser that goes away %s frees the connection to the API',
+  test.each(['before the response', 'during the response'])(
+    'C-126 a browser that leaves %s frees the connection to the API',
     async (when) => {
       let free: (() => void) | undefined
       const closed = new Promise<void>((resolve) => {
@@ -149,7 +149,7 @@ describe('over sockets', () => {
       const { call } = await socketRig((_, response) => {
         response.on('close', () => free?.())
         arrive?.()
-        if (when === 'during the answer') response.writeHead(200).write('begun')
+        if (when === 'during the response') response.writeHead(200).write('begun')
       })
       const gone = new AbortController()
       const calling = call('/api/items/7', { signal: gone.signal }).then(async (answered) => {
@@ -157,7 +157,7 @@ describe('over sockets', () => {
         await reader?.read()
         gone.abort()
       })
-      if (when === 'before the answer') {
+      if (when === 'before the response') {
         await arrived
         gone.abort()
       }
@@ -166,7 +166,7 @@ describe('over sockets', () => {
     },
   )
 
-  test('C-126 an API that breaks off breaks off for the browser too', async () => {
+  test('C-126 a response that the API ends early ends early for the browser as well', async () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half', () => void response.destroy())
     })
@@ -192,7 +192,7 @@ describe('over sockets', () => {
     expect(elsewhere).toEqual([])
   })
 
-  test.each(['gzip', 'none'])('C-124 an answer that is packed (%s) all the same arrives unpacked', async (packed) => {
+  test.each(['gzip', 'none'])('C-124 a response with the content coding %s arrives decoded', async (packed) => {
     const { call, seen } = await socketRig((_, response) => {
       const text = JSON.stringify({ text: 'x'.repeat(1_000) })
       const body = packed === 'gzip' ? gzipSync(text) : Buffer.from(text)
@@ -207,7 +207,7 @@ describe('over sockets', () => {
   })
 
   test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'gzip,', ', gzip', 'x-own'])(
-    'C-124 a body in the content coding %s, which Node leaves as it is: 502, and no byte of it',
+    'C-124 a body with the content coding %s, which Node does not decode: 502, and no byte of it',
     async (coding) => {
       const { call, rig } = await socketRig((_, response) => {
         response.setHeader('content-encoding', coding)
@@ -245,7 +245,7 @@ describe('over sockets', () => {
     },
   )
 
-  test('C-124 an answer without a body may name any coding', async () => {
+  test('C-124 a response without a body may name any coding', async () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(304, { 'content-encoding': 'zstd', etag: '"e"' }).end()
     })
@@ -308,7 +308,7 @@ describe('over sockets', () => {
   test.each([
     ['413: a body that is too large', 413, {}, 1_100_000],
     ['403: a page of another site', 403, { 'sec-fetch-site': 'cross-site' }, 100_000],
-    ['401: nobody', 401, { cookie: 'none=1' }, 100_000],
+    ['401: no session', 401, { cookie: 'none=1' }, 100_000],
   ])('C-126 %s, while it is still being sent: the connection goes on', async (_, status, changed, size) => {
     const { port, person, seen } = await socketRig(items)
     const headers = { host: 'x', ...guard, cookie: person.cookieHeader(), ...changed }
@@ -319,7 +319,7 @@ describe('over sockets', () => {
       text += chunk
     })
     socket.write(`POST /api/items HTTP/1.1\r\n${lines.join('')}content-length: ${size}\r\n\r\n`)
-    // Longer than the bridge waits for the rest of a body that nobody reads.
+    // Longer than the server adapter waits for the rest of a body that is not read.
     await sleep(800)
     socket.write(Buffer.alloc(size))
     socket.write('GET /next HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
@@ -400,7 +400,7 @@ const unread: [what: string, status: number, body: [Readonly<Record<string, stri
   ['a body that turns out to be over 1 MiB', 413, [{ 'transfer-encoding': 'chunked' }, chunk + chunk]],
 ]
 test.each(unread)(
-  'C-126 %s is answered, on a connection that goes on, however much was still to come',
+  'C-126 %s gets a response on a connection that continues, however much was still to come',
   async (what, status, [headers, bytes]) => {
     const { person, port, rig } = await socketRig((request) =>
       what.includes('hangs up') ? request.socket.destroy() : request.resume(),

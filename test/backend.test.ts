@@ -1,3 +1,4 @@
+// The backend as a whole: src/backend/backend.ts and src/backend/responses.ts.
 import { describe, expect, test } from 'vitest'
 import { statusOf } from '../src/backend/responses.ts'
 import { guard, searchPath } from './support/backend-rig.ts'
@@ -39,7 +40,7 @@ describe('a login through the backend', () => {
     for (const code of codes) expect(statusOf(code)).toBe(status)
   })
 
-  test('a wrong method is told the right one', async () => {
+  test('a request with a wrong method gets 405 and the right method', async () => {
     const { backend } = await rigOf()
     for (const [path, method] of [
       ['login', 'GET'],
@@ -52,7 +53,7 @@ describe('a login through the backend', () => {
     }
   })
 
-  test('null for everything that is not served here', async () => {
+  test('handle resolves to null for routes that the backend does not serve', async () => {
     const rig = await rigOf()
     for (const path of ['/', '/auth', '/auth/login/', '/auth/other', '/api', '/api/unknown'])
       expect(await rig.backend.handle(new Request(`https://app.demo.example${path}`, { headers: guard }))).toBeNull()

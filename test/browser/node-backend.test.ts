@@ -81,7 +81,7 @@ describe('npm run example:backend', () => {
     expect(problems).toEqual([])
   })
 
-  test('offers nobody whom the client would refuse: only people of its tenant', () => {
+  test('offers only accounts of the tenant of the client, because it would refuse others', () => {
     expect(example.passwordOf('rui@demo.example')).not.toBe('')
     expect(example.passwordOf('ola@other.example')).toBe('')
   })
@@ -149,7 +149,7 @@ describe('npm run example:backend', () => {
     await Promise.all([page.close(), other.close()])
   })
 
-  test('C-128 a session that ended elsewhere is noticed when somebody turns to the tab', async () => {
+  test('C-128 a session that ended elsewhere is noticed when the tab becomes visible', async () => {
     const elsewhere = await browser.newContext()
     const page = await elsewhere.newPage()
     await signIn(page, example)
@@ -212,7 +212,7 @@ for (const [processes, place, server, variable] of [
       expect(before.map((answer) => answer.replace(/^\d+ /, ''))).toEqual(Array(processes).fill('signed-in'))
       const killed = new Set(before.map((answer) => Number.parseInt(answer, 10)))
       for (const pid of killed) process.kill(pid, 'SIGKILL')
-      // All of them are replaced; until then nobody answers.
+      // All of them are replaced; until then no process responds.
       await expect
         .poll(
           () =>

@@ -92,7 +92,7 @@ export async function backendRig({
   }
 }
 
-/** As over a socket: whoever aborts does not wait for the answer. */
+/** As over a socket: an aborted request does not wait for the response. */
 async function reached(api: (request: Request) => MaybePromise<Response>, request: Request): Promise<Response> {
   request.signal.throwIfAborted()
   const answer = api(request)

@@ -10,7 +10,7 @@ export interface ProxyRig extends BackendRig {
   get(path: string, init?: RequestInit): Promise<Response>
 }
 
-/** Somebody signed in, before an API that answers as told. */
+/** A signed-in user in front of an API whose responses the test chooses. */
 export async function proxyRig(
   answer: (request: Request) => Response | Promise<Response> = () => Response.json({}),
   options: RigOptions = {},
