@@ -1,10 +1,9 @@
-import { createAuthConfig, createBearerFetch, createSession, exchangeCode, readCallback, startLogin } from 'agent-auth'
+import { createAuthConfig, createBearerFetch, createSession } from 'agent-auth'
 import { type AgentApi, createAgentApi } from 'agent-auth/api'
 import { createService, type Service } from 'agent-service'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { clientOf, personOf } from '../service/test/login.ts'
-import { apiFailure } from './support/api-client.ts'
-import { registerSecret } from './support/canary.ts'
+import { clientOf } from '../service/test/login.ts'
+import { apiFailure, sessionAt } from './support/api-client.ts'
 import { failure } from './support/token-flow.ts'
 
 let service: Service
@@ -29,16 +28,8 @@ beforeEach(() => {
 afterAll(() => service.close())
 
 async function apiOf(name: string): Promise<AgentApi> {
-  const { authUrl, baseUrl } = service
-  service.dev.autoApprove(personOf(service, name).email)
-  const { clientId } = clientOf(service, 'Demo public')
-  const redirectUri = 'https://app.demo.example/callback'
-  const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri, fetch: service.fetch })
-  const { url, pending } = await startLogin(config)
-  const redirect = await service.fetch(url, { redirect: 'manual' })
-  const session = createSession(config)
-  await session.signIn(await exchangeCode(config, readCallback(pending, redirect.headers.get('location') ?? '')))
-  registerSecret(`access token of ${name}`, await session.getAccessToken())
+  const { baseUrl } = service
+  const session = await sessionAt(service, name)
   return createAgentApi({ baseUrl, fetch: createBearerFetch(session, { baseUrl, fetch: recorded }) })
 }
 
