@@ -21,6 +21,10 @@ const benches: Record<string, Bench> = {
     measures: 'starts of Node that load one entry of the built package, against a bare node -e 0',
     load: async () => withoutArguments((await import('./import.ts')).imports),
   },
+  paging: {
+    measures: '100,000 rows through searchAll of agent-auth/api, against a loop of fetch calls; memory',
+    load: async () => withoutArguments((await import('./paging.ts')).paging),
+  },
   storms: {
     measures: 'sessions of four processes that expire at once, over Redis and PostgreSQL: one refresh each',
     load: async () => withoutArguments((await import('./storms.ts')).storms),

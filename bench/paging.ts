@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createAgentApi } from '../src/api/index.ts'
+
+const rows = 100_000
+const pageRows = 250
+/** What the server takes for a page, and the consumer for its rows. */
+const workMs = 2
+const rounds = 5
+/** As many rows per second as the loop written by hand, at least, and so much more memory at the end, at most. */
+const targets = { ratio: 1, grownMB: 2 }
+
+type UseRow = (row: { id: number }) => Promise<void> | undefined
+
+interface Found {
+  readonly items: { id: number }[]
+  readonly count: number
+}
+
+/** Reads 100,000 rows by `searchAll` and by a loop of `fetch` calls, while each page of rows takes 2 ms to use. */
+export async function paging(): Promise<boolean> {
+  const server = await serve()
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const rates = { byHand: [] as number[], searchAll: [] as number[] }
+  for (let round = 0; round < rounds; round++) {
+    rates.byHand.push(await rowsPerSecond((use) => byHand(baseUrl, use)))
+    rates.searchAll.push(await rowsPerSecond((use) => withClient(baseUrl, use)))
+  }
+  const grown = await growthMB((use) => withClient(baseUrl, use))
+  server.closeAllConnections()
+  server.close()
+  const [hand, client] = [median(rates.byHand), median(rates.searchAll)]
+  const isQuick = report('rows/s against the loop by hand', client / hand, targets.ratio, 'at least')
+  const isSmall = report('MB more after 100,000 rows than after 10,000', grown, targets.grownMB, 'at most')
+  process.stdout.write(`loop by hand ${Math.round(hand)} rows/s, searchAll ${Math.round(client)} rows/s\n`)
+  return isQuick && isSmall
+}
+
+async function withClient(baseUrl: string, use: UseRow): Promise<void> {
+  const api = createAgentApi({ baseUrl, fetch })
+  for await (const row of api.parentAgents.searchAll({ limit: pageRows })) await use(row)
+}
+
+/** As an app writes it: one page, its rows, the next page. */
+async function byHand(baseUrl: string, use: UseRow): Promise<void> {
+  for (let offset = 0; ; offset += pageRows) {
+    const body = JSON.stringify({ limit: pageRows, offset, sort: { column: 'id', desc: false } })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${baseUrl}/api/parent_agents/search`, { method: 'POST', headers, body })
+    const { data } = (await response.json()) as { data: Found }
+    for (const row of data.items) await use(row)
+    if (offset + data.items.length >= data.count) return
+  }
+}
+
+const atPageEnd: UseRow = ({ id }) => (id % pageRows === 0 ? sleep(workMs) : undefined)
+
+async function rowsPerSecond(read: (use: UseRow) => Promise<void>): Promise<number> {
+  const startMs = performance.now()
+  await read(atPageEnd)
+  return rows / ((performance.now() - startMs) / 1_000)
+}
+
+async function growthMB(read: (use: UseRow) => Promise<void>): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heapBytes = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  let early = 0
+  let late = 0
+  await read((row) => {
+    if (row.id === rows / 10) early = heapBytes()
+    if (row.id === rows) late = heapBytes()
+    return undefined
+  })
+  return (late - early) / 1_000_000
+}
+
+async function serve(): Promise<Server> {
+  const description = 'Reads invoices and lists amounts, dates and suppliers. '.repeat(4)
+  const server = createServer(async (request, response) => {
+    const { limit, offset } = JSON.parse(await text(request)) as { limit: number; offset: number }
+    const length = Math.min(limit, rows - offset)
+    const items = Array.from({ length }, (_, index) => ({ id: offset + index + 1, description }))
+    await sleep(workMs)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ success: true, data: { items, count: rows }, error_type: null }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}
+
+function report(what: string, figure: number, target: number, side: 'at least' | 'at most'): boolean {
+  const isMet = side === 'at least' ? figure >= target : figure <= target
+  process.stdout.write(
+    `${what.padEnd(48)}${figure.toFixed(2).padStart(8)}  ${side} ${target}  ${isMet ? 'pass' : 'MISSED'}\n`,
+  )
+  return isMet
+}
