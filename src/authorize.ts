@@ -43,7 +43,8 @@ export interface StartLoginOptions {
 
 const optionKinds: OptionKinds<StartLoginOptions> = { returnTo: 'string', params: 'object', state: 'string' }
 
-const reserved = /^(response_(type|mode)|client_id|redirect_uri|scope|state|code_challenge(_method)?|request(_uri)?)$/
+/** Parameters that would change the protocol. Those that `startLogin` sends itself are reserved too. */
+const reserved: readonly string[] = ['response_mode', 'request', 'request_uri']
 
 /**
  * Creates the authorize URL, with a new state and S256 challenge, and the PendingLogin to store until the callback. Rejects with
@@ -73,7 +74,7 @@ export async function startLogin(
     code_challenge_method: 'S256',
   }
   for (const [name, value] of Object.entries({ ...params })) {
-    if (reserved.test(name)) invalid(`params cannot set ${name}`)
+    if (Object.hasOwn(query, name) || reserved.includes(name)) invalid(`params cannot set ${name}`)
     checkArgument('each of params', value, 'string')
   }
   for (const [name, value] of Object.entries({ ...params, ...query })) url.searchParams.set(name, value)

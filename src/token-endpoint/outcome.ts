@@ -39,14 +39,6 @@ function classifyError(grant: GrantType, status: number, error: string): Failure
   return refused || error === 'invalid_grant' ? 'terminal' : 'config'
 }
 
-/** What one failure means: the code, both halves of the message, and whether the same request may succeed later. */
-interface Verdict {
-  readonly code: AgentAuthErrorCode
-  readonly what: string
-  readonly remedy?: string
-  readonly retryable?: boolean
-}
-
 const checkAddress = 'Developer: check authUrl and tokenEndpoint.'
 
 /** Returns the error for a token request that failed. `origin` is that of the token endpoint. */
@@ -56,68 +48,62 @@ export function tokenError(
   outcome: Failure,
   { origin, nowMs }: { origin: string; nowMs: number },
 ): AgentAuthError {
-  const isLost = 'lost' in result
-  if (isLost && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
-  const error = isLost ? undefined : readableCode(result)
-  const { code, what, remedy, retryable } = isLost
-    ? lostVerdict(result, origin)
-    : verdict(outcome, result, origin, error)
+  if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
+  const error = readableCode(result.body)
+  const [code, message] = 'lost' in result ? lostVerdict(result, origin) : verdict(outcome, result, origin, error)
+  const isFinal = outcome === 'terminal' || outcome === 'config'
   // A code is used once it was sent, so that only a new login can help.
-  const isUsed = retryable && grant === 'authorization_code' && outcome !== 'not_sent'
-  const next = retryable && (isUsed ? 'Start the login again.' : 'Try again.')
-  return new AgentAuthError(
-    isUsed && code !== 'response_too_large' ? 'exchange_interrupted' : code,
-    [what, remedy, next].filter(Boolean).join(' '),
-    {
-      retryable: retryable && !isUsed,
-      status: result.status,
-      details: present<AgentAuthErrorDetails>({
-        outcome,
-        error,
-        retryAfterMs: isLost ? undefined : retryAfterMs(result.retryAfter, nowMs),
-      }),
-    },
-  )
+  const isUsed = grant === 'authorization_code' && outcome !== 'not_sent'
+  const isInterrupted = isUsed && !isFinal && code !== 'response_too_large'
+  const next = isUsed ? ' Start the login again.' : ' Try again.'
+  return new AgentAuthError(isInterrupted ? 'exchange_interrupted' : code, isFinal ? message : message + next, {
+    retryable: !isFinal && !isUsed,
+    status: result.status,
+    details: present<AgentAuthErrorDetails>({
+      outcome,
+      error,
+      retryAfterMs: 'lost' in result ? undefined : retryAfterMs(result.retryAfter, nowMs),
+    }),
+  })
 }
 
-function lostVerdict({ lost }: Lost, origin: string): Verdict {
-  if (isAgentAuthError(lost)) return { code: lost.code, what: lost.message, retryable: true }
+function lostVerdict({ lost }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
+  if (isAgentAuthError(lost)) return [lost.code, lost.message]
   const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or its CORS headers do not allow this page'
-  return { code: 'temporarily_unavailable', what: `${origin} ${fate}.`, remedy: checkAddress, retryable: true }
+  return ['temporarily_unavailable', `${origin} ${fate}. ${checkAddress}`]
 }
 
-function verdict(outcome: Failure, { status }: TokenResponse, origin: string, error: string | undefined): Verdict {
+function verdict(
+  outcome: Failure,
+  { status }: TokenResponse,
+  origin: string,
+  error: string | undefined,
+): [AgentAuthErrorCode, message: string] {
   const remedy = remedyFor(error)
   const reply = `responded with ${status}`
   const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
   switch (outcome) {
     case 'terminal':
-      return { code: 'grant_rejected', what, remedy: 'The user must sign in again.' }
+      return ['grant_rejected', `${what} The user must sign in again.`]
     case 'config':
       return error || (status >= 400 && status <= 403)
-        ? {
-            code: 'client_rejected',
-            what,
-            remedy: remedy ?? 'Developer: check clientId, clientSecret and the registration.',
-          }
-        : { code: 'config_invalid', what: `${origin} ${reply}.`, remedy: checkAddress }
+        ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
+        : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]
     case 'foreign':
-      return {
-        code: 'temporarily_unavailable',
-        what: `${origin} ${reply} and no JSON.`,
-        remedy: `${checkAddress} This network may require a sign-in.`,
-        retryable: true,
-      }
+      return [
+        'temporarily_unavailable',
+        `${origin} ${reply} and no JSON. ${checkAddress} This network may require a sign-in.`,
+      ]
     case 'busy':
     case 'ambiguous':
     case 'not_sent':
       return status < 300
-        ? { code: 'response_invalid', what: `The token endpoint ${reply} and no usable token.`, retryable: true }
-        : { code: 'temporarily_unavailable', what, retryable: true }
+        ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]
+        : ['temporarily_unavailable', what]
   }
 }
 
-/** Returns the `error` of the response. Text of another form could be an echo of what was sent. */
-function readableCode({ body }: TokenResponse): string | undefined {
+/** Returns the `error` of a response. Text of another form could be an echo of what was sent. */
+function readableCode(body: Record<string, unknown> | undefined): string | undefined {
   return typeof body?.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : undefined
 }
