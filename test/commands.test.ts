@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readSettings } from '../examples/node-backend/src/settings.ts'
-import { freePort } from './support/example.ts'
+import { freePort } from './support/free-port.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { encryptedStorage } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { sessionName } from '../src/session/record.ts'
 import { storageSuite } from './storage-suite.ts'
 import { freshDatabase } from './support/fresh-database.ts'
 import { type FreshDatabase, startPostgres } from './support/postgres-server.ts'
@@ -26,6 +26,13 @@ function connected(options?: pg.PoolConfig, url = database.url) {
   return { pool: client, storage }
 }
 
+/** Resolves when so many connections to this file's database wait for a lock of another one. */
+async function lockWaits(count: number): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const { pool } = connected({ max: 1 })
+  await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(count)
+}
+
 /** A storage on a table of its own. */
 function onTable(options: PostgresStorageOptions = {}, pool = connected().pool) {
   const table = `t_${randomUUID().replaceAll('-', '')}`
@@ -42,12 +49,12 @@ async function signedIn(storage: ReturnType<typeof onTable>['storage']) {
 
 describe('a small pool', () => {
   test.each([1, 2])(
-    'C-069 F-33 of %i: 50 expired sessions, 4 calls each: one refresh each, nobody waits for ever',
+    'C-069 F-33 of %i: 20 expired sessions, 4 calls each: one refresh each, nobody waits for ever',
     async (max) => {
       const { storage } = onTable({}, connected({ max }).pool)
       const { clock, service, realm } = sessionRig()
       const sessions = await Promise.all(
-        Array.from({ length: 50 }, async (_, index) => {
+        Array.from({ length: 20 }, async (_, index) => {
           const [here, there] = [realm({ storage, key: `${index}` }), realm({ storage, key: `${index}` })]
           await here.session.signIn(service.issue())
           await there.session.ready()
@@ -56,8 +63,8 @@ describe('a small pool', () => {
       )
       clock.advance(hour)
       const calls = sessions.flatMap((pair) => [...pair, ...pair].map((session) => session.getAccessToken()))
-      expect(new Set(await Promise.all(calls)).size).toBe(50)
-      expect(service.sent).toHaveLength(50)
+      expect(new Set(await Promise.all(calls)).size).toBe(20)
+      expect(service.sent).toHaveLength(20)
     },
   )
 
@@ -85,7 +92,7 @@ describe('a small pool', () => {
 describe('PostgreSQL that fails', () => {
   test('F-33 every connection terminated while a lock is held: the holder goes on and commits', async () => {
     const { storage } = onTable({}, connected({ application_name: 'victim' }).pool)
-    const { clock, service, session, eventsOf } = await signedIn(storage)
+    const { clock, service, session, config, realm, eventsOf } = await signedIn(storage)
     const { pool: admin } = connected()
     clock.advance(hour)
     const release = service.hold()
@@ -98,13 +105,13 @@ describe('PostgreSQL that fails', () => {
     release()
     const token = await call
     // A pending write is repeated only when a token is asked for, and the first repetition may find a dead connection too.
-    // Each look is by a new session, because one that has read the record before would not read it again.
-    const stored = async (): Promise<unknown> => {
+    const saved = async () => {
       clock.advance(6_000)
       expect(await session.getAccessToken()).toBe(token)
-      return codeOf(sessionRig().realm({ storage }).session.getAccessToken())
+      return storage.getItem(sessionName(config, 'default')).catch(() => null)
     }
-    await expect.poll(stored).toEqual({ resolved: token })
+    await expect.poll(saved, { interval: 500 }).toContain(token)
+    expect(await realm({ storage }).session.getAccessToken()).toBe(token)
     expect(service.sent).toHaveLength(1)
     expect(eventsOf('session_ended')).toEqual([])
   })
@@ -157,7 +164,8 @@ describe('PostgreSQL that fails', () => {
       clock.advance(hour)
       const startMs = performance.now()
       await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
-      expect(performance.now() - startMs).toBeLessThan(6_000)
+      // Two operations wait 2.75 s each; a third one would make it 8.25 s.
+      expect(performance.now() - startMs).toBeLessThan(8_000)
       expect(service.sent).toHaveLength(0)
     },
   )
@@ -170,12 +178,15 @@ describe('PostgreSQL that fails', () => {
     clock.advance(2_000)
     const startMs = performance.now()
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    expect(performance.now() - startMs).toBeLessThan(4_000)
+    const tookMs = performance.now() - startMs
+    // One operation was waited for; a second one would make it 5.5 s.
+    expect(tookMs).toBeGreaterThan(2_500)
+    expect(tookMs).toBeLessThan(5_250)
     await expect(storage.withLock('name', async () => 'ran')).rejects.toMatchObject(retryable)
     await blocker.query('rollback')
     blocker.release()
     // The lock asked for in vain was given back as soon as it was granted.
-    expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(2_000) })).toBe('ran')
+    expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(6_000) })).toBe('ran')
   })
 
   test('F-33 gone without a word: with query_timeout the pool serves again once the address does', async () => {
@@ -251,16 +262,28 @@ describe('a lock in PostgreSQL that is lost', () => {
   })
 
   test('C-073 the loser does not prolong the lock of the next holder', async () => {
-    const { one, pool, table } = storages()
+    const { pool, table } = storages()
+    let done = 0
+    const one = postgresStorage(
+      {
+        async query(text: string, values?: unknown[]) {
+          const result = await pool.query(text, values)
+          done += 1
+          return result
+        },
+      },
+      { table },
+    )
+    const inAnHour = "clock_timestamp() + interval '1 hour'"
+    const lock = `select value, expires_at from ${table} where key = 'l:name'`
     await one.withLock('name', async () => {
-      await pool.query(`update ${table} set value = 'the next holder' where key = 'l:name'`)
-      await sleep(2_700)
-      const left = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table} where key = 'l:name'`
-      expect((await pool.query(left)).rows[0].s).toBeLessThanOrEqual(5.4)
+      await pool.query(`update ${table} set value = 'the next holder', expires_at = ${inAnHour} where key = 'l:name'`)
+      const before = { done, lock: (await pool.query(lock)).rows }
+      // A holder that does nothing only renews its lock.
+      await expect.poll(() => done).toBeGreaterThan(before.done)
+      expect((await pool.query(lock)).rows).toEqual(before.lock)
     })
-    expect((await pool.query(`select value from ${table} where key = 'l:name'`)).rows).toEqual([
-      { value: 'the next holder' },
-    ])
+    expect((await pool.query(lock)).rows).toMatchObject([{ value: 'the next holder' }])
   })
 
   test('C-073 a takeover waits for a write that is under way, and the write counts', async () => {
@@ -270,12 +293,10 @@ describe('a lock in PostgreSQL that is lost', () => {
     await blocker.query(`begin; update ${table} set value = value where key = 'r:name'`)
     await one.withLock('name', async () => {
       const writing = one.setItem('name', 'by the holder')
+      await lockWaits(1)
       const steal = pool.query(`update ${table} set value = 'thief' where key = 'l:name' returning clock_timestamp()`)
-      const first = Promise.race([
-        steal.then(() => 'stolen'),
-        new Promise((resolve) => setTimeout(resolve, 300, 'waiting')),
-      ])
-      expect(await first).toBe('waiting')
+      // The write waits for the blocker, the takeover for the write.
+      await lockWaits(2)
       await blocker.query('commit')
       await Promise.all([writing, steal])
       await expect(one.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
@@ -320,7 +341,7 @@ describe('the table', () => {
     const winner = await pool.connect()
     await winner.query(`begin; update ${table} set value = 'by the winner' where key = 'r:name'`)
     const writing = storage.setItem('name', 'by the loser, again')
-    await sleep(200)
+    await lockWaits(1)
     await winner.query('commit')
     winner.release()
     await writing
@@ -356,10 +377,18 @@ describe('the table', () => {
   test('C-056 records expire ttlMs after their last write and are swept; without ttlMs they stay', async () => {
     const { table, pool, storage } = onTable()
     await storage.setItem('stays', 'value')
-    const brief = postgresStorage(pool, { table, ttlMs: 100 })
-    for (const write of [1, 2, 3]) await brief.setItem('goes', `${write}`)
+    const brief = postgresStorage(pool, { table, ttlMs: 60_000 })
+    const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table} where key = 'r:goes'`
+    for (const write of [1, 2, 3]) {
+      await brief.setItem('goes', `${write}`)
+      const [row] = (await pool.query(rest)).rows
+      expect(row.s).toBeGreaterThan(30)
+      expect(row.s).toBeLessThanOrEqual(60)
+      await pool.query(`update ${table} set expires_at = clock_timestamp() + interval '20 s' where key = 'r:goes'`)
+    }
     expect(await brief.getItem('goes')).toBe('3')
-    await expect.poll(() => brief.getItem('goes')).toBeNull()
+    await pool.query(`update ${table} set expires_at = clock_timestamp() where key = 'r:goes'`)
+    expect(await brief.getItem('goes')).toBeNull()
     expect((await pool.query(`select key from ${table} order by key`)).rows).toHaveLength(2)
     await postgresStorage(pool, { table }).setItem('another', 'value')
     await expect
@@ -383,12 +412,15 @@ describe('the table', () => {
   test('C-072 a lock lasts 8 s while it is held and leaves nothing behind', async () => {
     const { table, pool, storage } = onTable()
     const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table}`
-    await storage.withLock('name', async () => {
-      const { rows } = await pool.query(rest)
-      expect(rows).toHaveLength(1)
-      expect(rows[0].s).toBeGreaterThan(7)
-      expect(rows[0].s).toBeLessThanOrEqual(8)
-    })
+    const restS = (): Promise<number> =>
+      storage.withLock('name', async () => {
+        const { rows } = await pool.query(rest)
+        expect(rows).toHaveLength(1)
+        return rows[0].s
+      })
+    // Some of it has passed when it is read; how much is up to the machine.
+    await expect.poll(restS).toBeGreaterThan(7.9)
+    expect(await restS()).toBeLessThanOrEqual(8)
     await storage.ready()
     expect((await pool.query(rest)).rows).toEqual([])
   })

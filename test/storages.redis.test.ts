@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { once, setMaxListeners } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { encryptedStorage } from 'agent-auth'
 import { redisStorage } from 'agent-auth/redis'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { sessionName } from '../src/session/record.ts'
 import { storageSuite } from './storage-suite.ts'
 import { type RedisOptions, type RedisServer, startRedis } from './support/redis-server.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
@@ -83,6 +83,12 @@ function onAdmin(server: RedisServer) {
   return client
 }
 
+/** How many scripts this Redis has run. */
+async function scriptsRun(admin: Redis): Promise<number> {
+  const counts = (await admin.info('commandstats')).matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
 const retryable = { code: 'storage_failed', retryable: true }
 
 describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
@@ -109,7 +115,9 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
   })
 
   test('C-065 F-33 killed between the refresh and the save: the new token serves, and is saved once Redis is back', async () => {
-    const { clock, service, session, server, storage, realm } = await signedIn(kind, { persistence: 'every-write' })
+    const { clock, service, session, server, storage, realm, config } = await signedIn(kind, {
+      persistence: 'every-write',
+    })
     clock.advance(hour)
     const release = service.hold()
     const call = session.getAccessToken()
@@ -120,16 +128,13 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
     await server.restart()
     await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
     // The lease of before the crash was kept as well, and must end first.
-    await expect
-      .poll(
-        async () => {
-          clock.advance(5_000)
-          expect(await session.getAccessToken()).toBe(token)
-          return codeOf(realm({ storage }).session.getAccessToken())
-        },
-        { interval: 500 },
-      )
-      .toEqual({ resolved: token })
+    const saved = async () => {
+      clock.advance(5_000)
+      expect(await session.getAccessToken()).toBe(token)
+      return storage.getItem(sessionName(config, 'default'))
+    }
+    await expect.poll(saved, { interval: 500 }).toContain(token)
+    expect(await realm({ storage }).session.getAccessToken()).toBe(token)
     expect(service.sent).toHaveLength(1)
   })
 
@@ -140,7 +145,8 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
     for (let call = 0; call < 2; call++) {
       const startMs = performance.now()
       await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
-      expect(performance.now() - startMs).toBeLessThan(6_000)
+      // Two operations wait 2.75 s each; a third one would make it 8.25 s.
+      expect(performance.now() - startMs).toBeLessThan(8_000)
       clock.advance(60_000)
     }
     expect(service.sent).toHaveLength(0)
@@ -160,12 +166,16 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
   })
 
   test('F-33 slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
-    const { clock, session, admin, tokens, storage } = await signedIn(kind)
-    await admin.client('PAUSE', 4_500, 'ALL')
+    const { clock, session, server, tokens, storage } = await signedIn(kind)
+    server.halt()
     clock.advance(2_000)
     const startMs = performance.now()
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    expect(performance.now() - startMs).toBeLessThan(4_000)
+    const tookMs = performance.now() - startMs
+    server.continue()
+    // One operation was waited for; a second one would make it 5.5 s.
+    expect(tookMs).toBeGreaterThan(2_500)
+    expect(tookMs).toBeLessThan(5_250)
     await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
     clock.advance(2_000)
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
@@ -233,7 +243,8 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     const turn = (): Promise<string> => storage.withLock('name', async () => `ran ${++runs}`)
     // ioredis repeats the command by itself, node-redis reports the loss.
     expect(await (kind === 'ioredis' ? turn() : turn().catch(turn))).toBe('ran 1')
-    expect(performance.now() - startMs).toBeLessThan(3_000)
+    // Without it, it would wait until the lease of 8 s ends.
+    expect(performance.now() - startMs).toBeLessThan(7_000)
   })
 
   test('C-073 the loser does not free the lock of the next holder', async () => {
@@ -257,19 +268,26 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
   test('C-073 the loser does not prolong the lock of the next holder', async () => {
     const { one, admin, prefix } = await storages()
     await one.withLock('name', async () => {
-      await admin.set(`${prefix}{name}:lock`, 'the next holder', 'PX', 8_000)
-      await sleep(2_700)
-      expect(await admin.pttl(`${prefix}{name}:lock`)).toBeLessThanOrEqual(5_400)
+      await admin.set(`${prefix}{name}:lock`, 'the next holder', 'PX', hour)
+      const before = await scriptsRun(admin)
+      // Now a renewal has come; had it counted, 8 s would be left.
+      await expect.poll(() => scriptsRun(admin)).toBeGreaterThan(before)
+      expect(await admin.pttl(`${prefix}{name}:lock`)).toBeGreaterThan(8_000)
     })
     expect(await admin.get(`${prefix}{name}:lock`)).toBe('the next holder')
   })
 
   test('C-073 what a task left running cannot write after its turn', async () => {
     const { one } = await storages()
+    let end = (): void => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
     let late: Promise<unknown> | undefined
     await one.withLock('name', async () => {
-      late = new Promise((resolve) => setTimeout(resolve, 50)).then(() => codeOf(one.setItem('name', 'late')))
+      late = ended.then(() => codeOf(one.setItem('name', 'late')))
     })
+    end()
     expect(await late).toBe('storage_failed')
     expect(await one.getItem('name')).toBeNull()
     await one.setItem('name', 'outside of any lock')
@@ -347,14 +365,15 @@ describe('records in Redis', () => {
       { prefix },
     )
     await elsewhere.withLock('name', async () => {
-      const stop = AbortSignal.timeout(1_000)
-      setMaxListeners(100, stop)
+      const stop = new AbortController()
+      setMaxListeners(100, stop.signal)
       const waiting = Array.from({ length: 100 }, () =>
-        codeOf(counted.withLock('name', async () => 'ran', { signal: stop })),
+        codeOf(counted.withLock('name', async () => 'ran', { signal: stop.signal })),
       )
+      await expect.poll(() => asked).toBeGreaterThan(3)
+      stop.abort()
       expect(new Set(await Promise.all(waiting))).toEqual(new Set(['aborted']))
     })
-    expect(asked).toBeGreaterThan(3)
     expect(asked).toBeLessThan(20)
   })
 
@@ -366,7 +385,7 @@ describe('records in Redis', () => {
     const expiring = redisStorage(client, { ttlMs: 60_000, prefix: 'app:' })
     for (const write of [1, 2]) {
       await expiring.setItem('goes', `${write}`)
-      expect(await client.pttl('app:{goes}')).toBeGreaterThan(58_000)
+      expect(await client.pttl('app:{goes}')).toBeGreaterThan(30_000)
       expect(await client.pttl('app:{goes}')).toBeLessThanOrEqual(60_000)
       await client.pexpire('app:{goes}', 1_000)
     }
@@ -378,10 +397,10 @@ describe('records in Redis', () => {
   test('C-072 a lock leaves nothing behind, and lasts 8 s while it is held', async () => {
     const server = await ownRedis()
     const { client, storage } = await clients.ioredis(server.url, 'app:')
-    await storage.withLock('name', async () => {
-      expect(await client.pttl('app:{name}:lock')).toBeGreaterThan(7_000)
-      expect(await client.pttl('app:{name}:lock')).toBeLessThanOrEqual(8_000)
-    })
+    const restMs = (): Promise<number> => storage.withLock('name', () => client.pttl('app:{name}:lock'))
+    // Some of it has passed when it is read; how much is up to the machine.
+    await expect.poll(restMs).toBeGreaterThan(7_900)
+    expect(await restMs()).toBeLessThanOrEqual(8_000)
     await storage.ready()
     expect(await client.keys('*')).toEqual([])
   })

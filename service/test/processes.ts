@@ -7,6 +7,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { freePort } from '../../test/support/free-port.ts'
 import type { Service } from './login.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -146,7 +147,7 @@ export async function startCluster(
 ): Promise<Service & { processes: ServiceProcess[]; close(): Promise<void> }> {
   const [auth, base] = await Promise.all([startBalancer(), startBalancer()])
   const origins = { authUrl: auth.url, baseUrl: base.url }
-  const ports = await freePorts(size * 2)
+  const ports = await Promise.all(Array.from({ length: size * 2 }, freePort))
   // All at once: the first start makes tables, keys and people, and several may try.
   const processes = await Promise.all(
     Array.from({ length: size }, (_, index) =>
@@ -177,12 +178,4 @@ export async function startCluster(
       await Promise.all([auth.close(), base.close()])
     },
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
 }

