@@ -80,7 +80,7 @@ const config: ViteUserConfig = {
       { name: 'postgres' },
     ],
     projects: [
-      project('library', { include: ['test/*.test.ts'] }),
+      project('library', { include: ['test/*.test.ts'], isolate: false }),
       project('browser', { include: ['test/browser/*.test.ts'], isolate: false }),
       project('libsql', { include: serviceTests, exclude: ['**/*.postgres.test.ts'], isolate: false }),
       // The same once more, each service on a PostgreSQL database of its own; not those in which no database has a part.

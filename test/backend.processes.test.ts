@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type BackendProcesses, backendProcesses } from './support/backend-processes.ts'
 import { nextWord } from './support/children.ts'
@@ -27,15 +26,13 @@ function everywhere(
   return Promise.all(Array.from({ length: times }, () => processes.map((process) => call(process, person))).flat())
 }
 
-/** Lets one process begin a refresh whose answer comes late; resolves when the service has the request. */
+/** Lets one process begin a refresh; resolves when that is about to be sent. */
 async function refreshBegins({ children, call }: BackendProcesses, at: number, person: number) {
   const child = children[at]
   if (!child) throw new Error('No such process.')
   const said = nextWord(child)
   const answered = call(at, person).catch(() => 'no answer')
   if ((await said) !== 'sends') throw new Error('It said something else.')
-  // It says so just before.
-  await sleep(500)
   return { child, answered }
 }
 
@@ -51,8 +48,9 @@ for (const kind of ['redis', 'postgres'] as const)
     expect((await Promise.all(stale)).flat().filter((status) => status !== 200)).toEqual([])
     expect(backend.refreshes()).toBe(people)
 
-    backend.service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 2_000 }, times: 2 })
+    backend.service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 5_000 }, times: 2 })
     const [asleep, dead] = await Promise.all([refreshBegins(backend, 0, stopped), refreshBegins(backend, 1, killed)])
+    await expect.poll(() => backend.service.dev.faults()).toEqual([])
     asleep.child.kill('SIGSTOP')
     dead.child.kill('SIGKILL')
     // The others wait until the leases have ended.

@@ -20,6 +20,7 @@ const path = '/api/items'
 
 interface App {
   readonly port: number
+  readonly server: Server
   readonly rig: BackendRig
   readonly person: AppBrowser
   readonly seen: string[]
@@ -44,7 +45,7 @@ async function started(make: (backend: Backend) => Server | Promise<Server>): Pr
   })
   const person = rig.browser()
   await person.logIn()
-  return { port: (server.address() as AddressInfo).port, rig, person, seen }
+  return { port: (server.address() as AddressInfo).port, server, rig, person, seen }
 }
 
 const listener = (backend: Backend): RequestListener =>
@@ -223,7 +224,8 @@ test('C-126 a browser that leaves in the middle of a body is not reported as a b
     const head = { ...guard, host: 'x', cookie, 'content-length': length }
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n{"name":`)
-    setTimeout(() => socket.destroy(), 100)
+    await once(app.server, 'request')
+    socket.destroy()
     await expect.poll(() => app.rig.events.length).toBeGreaterThan(before)
     expect(app.rig.events.at(-1)).not.toMatchObject({ reason: 'body_read' })
   }

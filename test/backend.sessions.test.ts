@@ -321,7 +321,8 @@ describe('logout', () => {
     const { refreshToken } = JSON.parse(record) as { refreshToken: string }
     const started = performance.now()
     expect((await browser.logOut()).status).toBe(200)
-    expect(performance.now() - started).toBeLessThan(3_000)
+    // It waits for the service for 2 s, and not for the 10 s of a token request.
+    expect(performance.now() - started).toBeLessThan(8_000)
     expect(rig.events.at(-1)).toMatchObject({ type: 'logged_out', revocation: outcome })
     expect(asked).toEqual([
       {

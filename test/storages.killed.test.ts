@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createAuthConfig, createSession } from 'agent-auth'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { nextWord, startChild } from './support/children.ts'
@@ -26,7 +25,7 @@ for (const kind of ['redis', 'postgres'] as const)
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 3_000 }, times: 1 })
     child.send('go')
     expect(await nextWord(child)).toBe('sends')
-    await sleep(1_000)
+    await expect.poll(() => service.dev.faults()).toEqual([])
     child.kill('SIGKILL')
 
     const { storage, close } = kind === 'redis' ? onIoRedis(url, task.prefix) : onPostgres(url)

@@ -120,7 +120,7 @@ describe('time', () => {
       const tookMs = performance.now() - startedMs
       expect(error).toMatchObject(late[grant])
       expect(tookMs).toBeGreaterThan(900)
-      expect(tookMs).toBeLessThan(3_000)
+      expect(tookMs).toBeLessThan(15_000)
       expect(wire.requests).toHaveLength(1)
       await socketsClosed(wire)
     }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { processorMs } from '../../test/support/processor-ms.ts'
 import type { Service } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
 import { exchangeBytes, statusOf } from './raw-socket.ts'
@@ -105,12 +106,14 @@ test.each([
   ['20,000 members', `{${Array.from({ length: 20_000 }, (_, n) => `"m${n}":0`).join(',')}}`, 200],
   ['3,000 equal members', `{${Array.from({ length: 3_000 }, () => '"limit":1').join(',')}}`, 200],
 ])('S-068 S-070 S-073 a body of %s (%#)', async (_, body, status) => {
-  const startMs = performance.now()
-  const answer = await postApi({ body })
+  let answer = ''
+  const tookMs = await processorMs(async () => {
+    answer = await postApi({ body })
+  })
   expect(statusOf(answer), answer.slice(0, 400)).toBe(status)
   if (status === 422) expect(answer).toContain('{"detail":[{"loc":["body"')
   // Large or deep costs no more than reading it.
-  expect(performance.now() - startMs).toBeLessThan(3_000)
+  expect(tookMs).toBeLessThan(3_000)
 })
 
 test('S-073 257 KiB without a declared length are 413 as well, and nobody waits for the rest', async () => {
@@ -319,7 +322,7 @@ test('S-082 no other address of this machine is listened on', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     for (const host of addresses) {
       const outcome = await new Promise<string>((resolve) => {
-        const socket = connect({ host, port: Number(new URL(origin).port), timeout: 2_000 })
+        const socket = connect({ host, port: Number(new URL(origin).port), timeout: 10_000 })
         socket.on('connect', () => resolve('connected'))
         socket.on('error', () => resolve('refused'))
         socket.on('timeout', () => resolve('refused'))

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { freePort } from '../../test/support/free-port.ts'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Db, RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
@@ -9,6 +11,7 @@ import type { Service, TokenAnswer } from './login.ts'
 import { authorizeUrl, clientOf, exchange, refresh } from './login.ts'
 import type { ProcessOptions, ServiceProcess } from './processes.ts'
 import { startProcess } from './processes.ts'
+import { createRandom, type Random } from './random.ts'
 
 export interface KillReport {
   kills: number
@@ -44,25 +47,27 @@ export async function killStorm({
   command,
   data,
   kills,
+  seed = randomInt(2 ** 31),
   onKill,
 }: {
   command: string
   data: ProcessOptions['data']
   kills: number
+  /** Of when it is killed. Default: another one each time. */
+  seed?: number
   onKill?: (kill: number) => void
 }): Promise<KillReport> {
   const report: KillReport = { kills: 0, logins: 0, refreshes: 0, unheard: 0, leafless: [], doubled: [], lost: [] }
   let families: Family[] = []
-  const ports: Partial<ProcessOptions> = {}
+  const random = createRandom(seed)
+  const ports = { authPort: await freePort(), basePort: await freePort() }
   // Ours stays open all the time, as another process on the same data would be.
-  let service = await startProcess(command, { data })
-  ports.authPort = Number(new URL(service.authUrl).port)
-  ports.basePort = Number(new URL(service.baseUrl).port)
+  let service = await startProcess(command, { data, ...ports })
   const store = await openStore({ dataFile: undefined, databaseUrl: undefined, ...data })
   try {
     for (let kill = 1; kill <= kills; kill += 1) {
       await autoApprove(service)
-      await loadUntilKilled(service, families, report)
+      await loadUntilKilled({ service, families, report, random })
       service = await startProcess(command, { data, ...ports })
       report.kills = kill
       await checkLeaves(rawDatabase(store.db), report)
@@ -91,14 +96,24 @@ async function autoApprove(service: Service): Promise<void> {
   if (answer.status !== 200) throw new Error(`auto-approve answered ${answer.status}`)
 }
 
-async function loadUntilKilled(service: ServiceProcess, families: Family[], report: KillReport): Promise<void> {
+async function loadUntilKilled({
+  service,
+  families,
+  report,
+  random,
+}: {
+  service: ServiceProcess
+  families: Family[]
+  report: KillReport
+  random: Random
+}): Promise<void> {
   let state: 'running' | 'killed' = 'running'
-  let left = fewestAnswers + Math.floor(Math.random() * (mostAnswers - fewestAnswers))
+  let left = fewestAnswers + random.below(mostAnswers - fewestAnswers)
   let death: Promise<void> | undefined
   const countDown = (): void => {
     left -= 1
     if (left > 0) return
-    death ??= setTimeout(Math.random() * longestWaitMs).then(() => {
+    death ??= setTimeout(random.below(longestWaitMs)).then(() => {
       state = 'killed'
       return service.kill()
     })

@@ -40,6 +40,7 @@ test('issue: a reset comes through whatever is under way, and what it interrupts
     state = 'done'
     await Promise.all(workers)
   }
+  expect([...statuses]).toContain(200)
   expect([...statuses]).not.toContain(500)
   expect((await login(service)).access_token).not.toBe('')
 })

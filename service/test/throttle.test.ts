@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
+import { processorMs } from '../../test/support/processor-ms.ts'
 import type { Throttle, ThrottlePolicy } from '../src/credentials/throttle.ts'
 import { createThrottle } from '../src/credentials/throttle.ts'
 import type { ServiceClock } from '../src/state/clock.ts'
@@ -121,10 +122,11 @@ test('S-021 what is forgotten leaves the memory when that has grown', async () =
 })
 
 test('S-021 a hundred thousand keys within an hour cost no more time each than ten thousand', async () => {
-  const startedMs = performance.now()
-  for (let index = 0; index < 100_000; index += 1) await attempt('failure', `key ${index}`)
+  const tookMs = await processorMs(async () => {
+    for (let index = 0; index < 100_000; index += 1) await attempt('failure', `key ${index}`)
+  })
   // Looking at all of them for each new one takes a minute.
-  expect(performance.now() - startedMs).toBeLessThan(8_000)
+  expect(tookMs).toBeLessThan(8_000)
   expect(throttle.size).toBe(100_000)
 })
 

@@ -24,7 +24,6 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
     const context = await rig.context()
     await context.route('**/app.js', (route) => route.fulfill({ contentType: 'text/javascript', body: script }))
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
     page.on('console', (message) => {
       if (message.type() === 'error') problems.push(message.text())
     })

@@ -76,7 +76,11 @@ export const soaks: readonly Soak[] = [
     'service/test/filters.test.ts',
     'service/test/redirect-uris.test.ts',
   ]),
-  tests('outages', 'P-17 ten minutes of outage, four kinds', 20, ['test/session.refresh.outage.test.ts']),
+  tests('outages', 'P-17 ten minutes of outage, four kinds; a browser that comes online', 20, [
+    'test/session.refresh.outage.test.ts',
+    'test/browser/bad-days.test.ts',
+  ]),
+  tests('slow-clients', 'S-085 200 calls beside 500 slow clients', 20, ['service/test/slow-clients.test.ts']),
   tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/token-endpoint.sockets.test.ts']),
   tests('sign-outs', 'P-19 a sign-out seen in 10 tabs, three storages', 200, ['test/browser/tabs.test.ts']),
   tests('tenants', 'P-20 random operations of five tenants', 100_000, ['service/test/tenants.random.test.ts']),

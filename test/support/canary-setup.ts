@@ -4,17 +4,24 @@ import { noteError, notePrinted, noteRequest, noteText, takeLeaks } from './cana
 
 // Runs before every test file: after each test, whatever the library printed, threw or emitted is searched for secrets.
 
+const slot: unique symbol = Symbol.for('agent-auth.test.witnessed') as never
+
 forgetSecrets()
 takeLeaks()
 
 vi.mock('../../src/errors.ts', async (importOriginal) => {
   const original = await importOriginal<typeof import('../../src/errors.ts')>()
-  class AgentAuthError extends original.AgentAuthError {
-    constructor(...args: ConstructorParameters<typeof original.AgentAuthError>) {
-      super(...args)
-      noteError(this)
-    }
-  }
+  // Files without isolation share the modules of the first: the class stays the one that those were linked with.
+  const AgentAuthError = once(
+    original.AgentAuthError,
+    () =>
+      class AgentAuthError extends original.AgentAuthError {
+        constructor(...args: ConstructorParameters<typeof original.AgentAuthError>) {
+          super(...args)
+          noteError(this)
+        }
+      },
+  )
   return { ...original, AgentAuthError }
 })
 
@@ -49,22 +56,33 @@ vi.mock('../../src/config.ts', async (importOriginal) => {
 })
 
 const { console: printer } = globalThis
-for (const name of ['debug', 'dir', 'error', 'info', 'log', 'table', 'trace', 'warn'] as const) {
-  const print = printer[name]
-  printer[name] = (...args: unknown[]): void => {
-    notePrinted(`console.${name}`, args)
-    Reflect.apply(print, printer, args)
+once(printer, () => {
+  for (const name of ['debug', 'dir', 'error', 'info', 'log', 'table', 'trace', 'warn'] as const) {
+    const print = printer[name]
+    printer[name] = (...args: unknown[]): void => {
+      notePrinted(`console.${name}`, args)
+      Reflect.apply(print, printer, args)
+    }
   }
-}
+})
 
-for (const name of ['stdout', 'stderr'] as const) {
-  const write = process[name].write
-  process[name].write = (...args: unknown[]): boolean => {
-    const [chunk] = args
-    noteText(`process.${name}`, typeof chunk === 'string' ? chunk : Buffer.from(chunk as Uint8Array).toString())
-    return Reflect.apply(write, process[name], args)
-  }
-}
+for (const name of ['stdout', 'stderr'] as const)
+  once(process[name], () => {
+    const write = process[name].write
+    process[name].write = (...args: unknown[]): boolean => {
+      const [chunk] = args
+      noteText(`process.${name}`, typeof chunk === 'string' ? chunk : Buffer.from(chunk as Uint8Array).toString())
+      return Reflect.apply(write, process[name], args)
+    }
+  })
 
 // A failing hook fails its test.
 afterEach(() => report(takeLeaks()))
+
+/** What was made of this in this process, be it before an earlier test file. */
+function once<T>(of: object, make: () => T): T {
+  const slots = of as { [slot]?: { readonly made: T } }
+  const { made } = slots[slot] ?? { made: make() }
+  Object.defineProperty(of, slot, { value: { made }, configurable: true })
+  return made
+}
