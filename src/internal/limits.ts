@@ -50,6 +50,46 @@ export const maxTokenResponseBytes = 262_144
 /** The longest wait that `Retry-After` can ask for, in milliseconds, so that a wrong header does not stop an app for a day. */
 export const maxRetryAfterMs = 300_000
 
+// The session.
+
+/** How long one storage operation of a session may take, and the release of a lock, in milliseconds. */
+export const maxStorageOperationMs = 5_000
+
+/** How long a session waits for the lock, in milliseconds: longer than a refresh and the storage operations around it usually take. */
+export const maxLockWaitMs = 20_000
+
+/** How long an asynchronous storage is not read again while a session has tokens, in milliseconds. */
+export const revalidateAfterMs = 1_000
+
+/** How long a session waits before it repeats a pending write, in milliseconds. A token may be asked for many times a second. */
+export const saveAgainMs = 5_000
+
+/** How long a session waits before it removes an unwanted record again, in milliseconds, for the same reason. */
+export const discardAgainMs = 5_000
+
+/** How long after a refresh a 401 is final, in milliseconds, because another new token would be refused as well. */
+export const finalRefusalMs = 30_000
+
+/** How long an access token is not refreshed after it was granted, in milliseconds. Half its life, if that is shorter. */
+export const minRefreshAgeMs = 5_000
+
+/** The longest margin before the end of an access token in which it is refreshed, in milliseconds. */
+export const maxMarginMs = 60_000
+
+/** How long a refused refresh waits for the tokens of another page or process, in milliseconds, if they share no lock. */
+export const lateWriterMs = 1_000
+
+/** How often one call sends a refresh in all after lost responses. The service accepts the same token for a while only. */
+export const maxLostResponses = 3
+
+/** How often one call sends a required refresh in all while the service is busy. */
+export const maxBusyResponses = 4
+
+/** How many ended sign-ins a session remembers: far more than one record can still come back. */
+export const maxEndedSignIns = 256
+
+/** How many access tokens a session remembers, so that it knows which sign-in a refused one came from. */
+export const maxRememberedTokens = 16
 /** How often a path is decoded in the search for `..`. A path that still has encoded bytes after that gets no token. */
 export const maxPathDecodings = 4
 

@@ -1,31 +1,30 @@
-/** How many sign-ins that ended are remembered: far more than one record can still come back. */
-const maxOver = 256
-const maxTokens = 16
+import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
 
-/** What one realm remembers of earlier sign-ins, oldest forgotten first. */
+/** The earlier sign-ins that one page or process remembers. It forgets the oldest first. */
 export interface RecentSignIns {
-  /** Notes that a sign-in ended; its record may linger where it could not be removed. */
-  end(id: string): void
-  isOver(id: string): boolean
+  /** Notes that a sign-in ended. Its record may still be in the storage if it could not be removed. */
+  markEnded(id: string): void
+  hasEnded(id: string): boolean
+  /** Notes which sign-in an access token belongs to. */
   noteToken(accessToken: string, id: string): void
-  /** The sign-in a recent access token belongs to. */
-  ofToken(accessToken: string | undefined): string | undefined
+  /** Returns the sign-in of a recent access token. */
+  signInOf(accessToken: string): string | undefined
 }
 
-/** Arrays, because most sessions have one token and no sign-in before: a Set and a Map would take more than what they hold. */
+/** Keeps arrays, because most sessions have one token and no earlier sign-in, and an empty Set and Map take more memory. */
 export function recentSignIns(): RecentSignIns {
-  let over: readonly string[] = []
+  let ended: readonly string[] = []
   /** The newest first. */
   let tokens: readonly (readonly [accessToken: string, id: string])[] = []
-  const isOver = (id: string): boolean => over.includes(id)
+  const hasEnded = (id: string): boolean => ended.includes(id)
   return {
-    end(id) {
-      if (!isOver(id)) over = [...over, id].slice(-maxOver)
+    markEnded(id) {
+      if (!hasEnded(id)) ended = [...ended, id].slice(-maxEndedSignIns)
     },
-    isOver,
+    hasEnded,
     noteToken(accessToken, id) {
-      tokens = [[accessToken, id] as const, ...tokens].slice(0, maxTokens)
+      tokens = [[accessToken, id] as const, ...tokens].slice(0, maxRememberedTokens)
     },
-    ofToken: (accessToken) => tokens.find(([token]) => token === accessToken)?.[1],
+    signInOf: (accessToken) => tokens.find(([token]) => token === accessToken)?.[1],
   }
 }

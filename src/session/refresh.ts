@@ -1,115 +1,115 @@
-import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { lateWriterMs, maxTimeoutMs } from '../internal/limits.ts'
 import { attempted, sleep } from '../internal/timeouts.ts'
 import { refreshTokens } from '../refresh.ts'
-import { type ExpectedRecord, expectSaved } from './expected.ts'
-import { freshness, type HeldTokens } from './held-tokens.ts'
+import type { CurrentRecord } from './current.ts'
+import { freshness } from './decide.ts'
+import { endedOrChanged, sessionEnded, storageFailed } from './errors.ts'
+import type { SessionParts } from './parts.ts'
+import { type ExpectedRecord, expectSaved } from './reconcile.ts'
 import type { SessionRecord } from './record.ts'
-import type { SessionHolder } from './state.ts'
-import { storageFailed } from './store.ts'
 
-/** Whether everybody who shares the record also shares the lock. */
+/** Whether every page and process that shares the record also shares the lock. */
 export type Peers = 'locked' | 'unlocked'
 
 /** Whether a write of the new tokens failed, so that only a read can tell whether it took effect. */
 export type Refreshed = 'done' | 'write_failed'
 
-/** What happens under the lock, and nothing else does: look, refresh once, look again, save. */
+export interface RefreshOptions {
+  readonly peers: Peers
+  /** Drops the result, because the session ended or another sign-in replaced it. */
+  readonly signal: AbortSignal
+}
+
+/** Runs one refresh. Must be called under the lock: reads the record, sends the request, reads again, and saves. */
 export async function refreshOnce(
-  holder: SessionHolder,
-  peers: Peers,
-  from: HeldTokens,
-  signal: AbortSignal,
+  parts: SessionParts,
+  from: CurrentRecord,
+  { peers, signal }: RefreshOptions,
 ): Promise<Refreshed> {
-  const { config, store } = holder
-  const problem = await follow(holder)
-  // A record that only others can open is not the one the held tokens were saved in: they may have been used there.
+  const { config, current } = parts
+  const problem = await readAndApply(parts)
+  // If no key here decrypts the record, another process may have saved it and used the refresh token in memory.
   if (problem?.retryable === false) throw problem
-  const { held } = holder
-  if (held?.record.id !== from.record.id || signal.aborted) throw superseded(holder)
-  // Another holder has replaced the token the caller came for.
-  if (held !== from && freshness(held, config.clock.monotonicMs()) !== 'spent') return 'done'
-  const { id, rev, tokens } = held.record
+  const { record } = current
+  if (record?.id !== from.id || signal.aborted) throw endedOrChanged(record)
+  // Another page or process has refreshed the token meanwhile.
+  if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'done'
+  const { id, rev, tokens } = record
   try {
     const fresh = await refreshTokens(config, tokens, { signal })
-    return await commit(holder, held, { id, rev: rev + 1, tokens: fresh }, signal)
+    return await commit(parts, record, { next: { id, rev: rev + 1, tokens: fresh }, signal })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
-    if (await wasReplaced(holder, peers, held, signal)) return 'done'
-    if (holder.held) {
-      holder.end('refused')
-      const removed = holder.expected.kind === 'left_alone' || (await attempted(() => store.remove()))
-      if (!removed) holder.report('remove_failed')
-    }
-    throw new AgentAuthError('session_ended', 'The service ended the session. The person must sign in again.', error)
+    if (await wasReplaced(parts, record, { peers, signal })) return 'done'
+    await endRefused(parts)
+    throw sessionEnded(error)
   }
 }
 
-/** Saves the new tokens unless the record was removed or replaced meanwhile; a store that fails is owed the write. */
+/** Saves the new tokens, unless the record was removed or replaced meanwhile. If the write fails, it stays pending. */
 async function commit(
-  holder: SessionHolder,
-  held: HeldTokens,
-  next: SessionRecord,
-  signal: AbortSignal,
+  parts: SessionParts,
+  record: CurrentRecord,
+  { next, signal }: { next: SessionRecord; signal: AbortSignal },
 ): Promise<Refreshed> {
+  const { store, current, problems } = parts
   const checkCurrent = (): void => {
-    if (signal.aborted || holder.held?.record.id !== next.id) throw superseded(holder)
+    if (signal.aborted || current.record?.id !== next.id) throw endedOrChanged(current.record)
   }
-  await follow(holder)
+  await readAndApply(parts)
   checkCurrent()
-  if (holder.held !== held) return 'done'
-  const isLeftAlone = holder.expected.kind === 'left_alone'
-  const isWritten = !isLeftAlone && (await attempted(() => holder.store.write(next)))
+  if (current.record !== record) return 'done'
+  const isLeftAlone = current.expected.kind === 'left_alone'
+  const isWritten = !isLeftAlone && (await attempted(() => store.write(next)))
   checkCurrent()
-  // The age counts from before the request, which lasted a minute at most.
-  holder.hold(next, isWritten ? expectSaved : unsavedOver(held.record, holder.expected), 60_000)
+  // The age counts from before the request, which took at most a minute.
+  current.set(next, isWritten ? expectSaved : unsavedOver(record, current.expected), maxTimeoutMs)
   if (isWritten || isLeftAlone) return 'done'
-  holder.report('write_failed')
+  problems.report('write_failed')
   return 'write_failed'
 }
 
-/** What the store should show after a failed write: what it showed before. */
+/** The record to expect after a failed write: the one before. */
 function unsavedOver(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
-  // The first save did not have the lock in time, and nothing is known of the record it was to replace.
+  // The first save did not get the lock in time, so nothing is known of the record that it was to replace.
   if (expected.kind === 'replacing') return { kind: 'unknown', over: 'unread', absence: 'removed' }
   return expected
 }
 
-/** Before a refusal counts: whether another holder, the winner of a race, has put newer tokens in the store. */
+/** Returns whether another page or process, the winner of a race, has stored newer tokens, so that a refusal does not count. */
 async function wasReplaced(
-  holder: SessionHolder,
-  peers: Peers,
-  held: HeldTokens,
-  signal: AbortSignal,
+  parts: SessionParts,
+  record: CurrentRecord,
+  { peers, signal }: RefreshOptions,
 ): Promise<boolean> {
-  let problem = await follow(holder)
-  if (peers === 'unlocked' && holder.held === held) {
-    // Nothing kept another tab or process from refreshing too: its tokens may be about to arrive.
-    await sleep(1_000, signal)
-    problem = await follow(holder)
+  const { current } = parts
+  let problem = await readAndApply(parts)
+  if (peers === 'unlocked' && current.record === record) {
+    // Without a common lock another page or process may have refreshed as well, and its write may still be in progress.
+    await sleep(lateWriterMs, signal)
+    problem = await readAndApply(parts)
   }
   if (problem) throw storageFailed()
-  return holder.held !== undefined && holder.held !== held
+  return current.record !== undefined && current.record !== record
 }
 
-/** A store that cannot be read must not stop a session that lives in memory; tells why it was not. */
-async function follow(holder: SessionHolder): Promise<AgentAuthError | undefined> {
+async function endRefused({ store, current, problems }: SessionParts): Promise<void> {
+  if (!current.record) return
+  const isLeftAlone = current.expected.kind === 'left_alone'
+  current.end('refused')
+  if (!isLeftAlone && !(await attempted(() => store.remove()))) problems.report('remove_failed')
+}
+
+/** Reads and applies the record. Returns the error of a failed read, which must not stop a session that has tokens. */
+async function readAndApply({ store, problems, sync }: SessionParts): Promise<AgentAuthError | undefined> {
   try {
-    holder.adopt(await holder.store.read())
+    sync.applyStored(await store.read())
     return undefined
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    holder.report('read_failed')
+    problems.report('read_failed')
     return error
   }
-}
-
-export function superseded({ held }: SessionHolder): AgentAuthError {
-  return held
-    ? new AgentAuthError('session_changed', 'Somebody else signed in meanwhile. Nothing was sent.')
-    : loginRequired()
-}
-
-export function loginRequired(): AgentAuthError {
-  return new AgentAuthError('login_required', 'Nobody is signed in. The person must sign in again.')
 }

@@ -1,91 +1,98 @@
+import { saveAgainMs } from '../internal/limits.ts'
 import { attempted } from '../internal/timeouts.ts'
-import { type ExpectedRecord, expectAbsent, expectSaved, isSameRecord } from './expected.ts'
-import type { HeldTokens } from './held-tokens.ts'
+import type { CurrentRecord } from './current.ts'
+import type { SessionParts } from './parts.ts'
+import { type ExpectedRecord, expectAbsent, expectSaved, isSameRecord } from './reconcile.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
-import type { SessionHolder } from './state.ts'
-import type { SessionStore } from './store.ts'
+import { readOr, type SessionStore } from './store.ts'
 
-const saveAgainMs = 5_000
+/** What a failed save leaves behind. */
+interface FailedSave {
+  /** The record that the storage shows if the write did not take effect. */
+  readonly expected: ExpectedRecord
+  /** Whether a write was sent, which may have taken effect. */
+  readonly write: 'sent' | 'not_sent'
+}
 
 const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'unsaved' }
 
-/** What an attempt to save has left behind. */
-interface Attempt {
-  /** The record to expect, unless `wrote` says that it may be ours by now. */
-  readonly expected: ExpectedRecord
-  /** Whether a write was sent that may have taken effect. */
-  readonly wrote: boolean
-}
-
 /**
- * Saves a new sign-in, which replaces the record that stands there, even one that no key opens. Nothing that the store shows
- * is followed until this has ended.
+ * Saves a new sign-in, which replaces the record that it finds, even one that no key decrypts. Until this has ended, no record
+ * that is read changes the session.
  */
-export async function saveSignIn(holder: SessionHolder): Promise<void> {
-  const { held, store } = holder
-  if (!held) return
-  let attempt: Attempt | undefined = { expected: unread, wrote: false }
+export async function saveSignIn(parts: SessionParts): Promise<void> {
+  const { store, current, problems } = parts
+  const { record } = current
+  if (!record) return
+  let failed: FailedSave | undefined = { expected: unread, write: 'not_sent' }
   const isDone = await attempted(() =>
     store.locked(async () => {
-      attempt = await replace(holder, held)
+      failed = await replace(parts, record)
     }),
   )
-  if (!isDone) holder.report('write_failed')
-  if (attempt && holder.held === held) await confirm(holder, held, attempt)
+  if (!isDone) problems.report('write_failed')
+  if (failed && current.record === record) await confirm(parts, record, failed)
 }
 
-/** Saves the held tokens, unless the store shows a change to follow. A failure is reported and the write stays pending. */
-async function saveAgain(holder: SessionHolder): Promise<void> {
-  const { held, store } = holder
-  if (!held) return
-  let wrote = false
-  const isDone = await attempted(() =>
-    store.locked(async () => {
-      holder.adopt(await store.read())
-      if (holder.held !== held || !isPending(holder.expected)) return
-      wrote = true
-      await store.write(held.record)
-      if (holder.held === held) holder.expect(expectSaved)
-    }),
-  )
-  if (!isDone) holder.report('write_failed')
-  if (wrote && !isDone) await confirmWrite(holder)
-  holder.flush()
-}
-
-/** Repeats a pending write at most every five seconds, whenever a token is asked for. */
-export function owedSaving(holder: SessionHolder): () => void {
+/** Returns a function that repeats a pending write, at most every five seconds. A session calls it for each token. */
+export function pendingSave(parts: SessionParts): () => void {
+  const { config, current, problems } = parts
   // NaN means "never", because every comparison with NaN is false.
   let nextMs = Number.NaN
   return () => {
-    if (!holder.held || !isPending(holder.expected)) return
-    const nowMs = holder.config.clock.monotonicMs()
+    if (!current.record || !isPending(current.expected)) return
+    const nowMs = config.clock.monotonicMs()
     if (nowMs < nextMs) return
     nextMs = nowMs + saveAgainMs
-    saveAgain(holder).catch(() => holder.report('write_failed'))
+    saveAgain(parts, current.record).catch(() => problems.report('write_failed'))
   }
 }
 
-/** Reads whether a write of the held tokens that failed took effect, once the lock is free and no such write can follow. */
-export async function confirmWrite(holder: SessionHolder): Promise<void> {
-  const { held, expected } = holder
-  if (held && isPending(expected)) await confirm(holder, held, { expected, wrote: true })
-  holder.flush()
+/** Saves the current record, unless the storage shows a change. If that fails, the write stays pending. */
+async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<void> {
+  const { store, current, problems, sync } = parts
+  let isSent = false
+  const isDone = await attempted(() =>
+    store.locked(async () => {
+      sync.applyStored(await store.read())
+      if (current.record !== record || !isPending(current.expected)) return
+      isSent = true
+      await store.write(record)
+      if (current.record === record) current.expect(expectSaved)
+    }),
+  )
+  if (!isDone) problems.report('write_failed')
+  if (isSent && !isDone) await confirmWrite(parts)
+  current.notify()
 }
 
-async function confirm(holder: SessionHolder, held: HeldTokens, { expected, wrote }: Attempt): Promise<void> {
-  const stored = await readOr(holder.store, undefined)
-  if (holder.held !== held || !(isPending(holder.expected) || holder.expected.kind === 'replacing')) return
+/**
+ * Reads whether a failed write of the current record took effect. It must be called after the lock is free, when no such write
+ * can follow.
+ */
+export async function confirmWrite(parts: SessionParts): Promise<void> {
+  const { record, expected, notify } = parts.current
+  if (record && isPending(expected)) await confirm(parts, record, { expected, write: 'sent' })
+  notify()
+}
+
+async function confirm(
+  { store, current, problems, sync }: SessionParts,
+  record: CurrentRecord,
+  { expected, write }: FailedSave,
+): Promise<void> {
+  const stored = await readOr(store, undefined)
+  if (current.record !== record || !(isPending(current.expected) || current.expected.kind === 'replacing')) return
   if (stored === undefined) {
-    holder.report('read_failed')
-    holder.expect(wrote ? perhapsWritten(expected) : expected)
+    problems.report('read_failed')
+    current.expect(write === 'sent' ? perhapsWritten(expected) : expected)
   } else {
-    holder.expect(expected.kind === 'unknown' && expected.over === 'unread' ? unsavedOver(stored) : expected)
-    holder.adopt(stored)
+    current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? unsavedOver(stored) : expected)
+    sync.applyStored(stored)
   }
 }
 
-/** A session that another realm may have seen must not outlast a sign-out there. */
+/** A session that another page or process may have seen must not outlast a sign-out there. */
 function perhapsWritten(expected: ExpectedRecord): ExpectedRecord {
   return 'over' in expected ? { kind: 'unknown', over: expected.over, absence: 'removed' } : expected
 }
@@ -95,52 +102,45 @@ function unsavedOver(stored: Stored): ExpectedRecord {
   return isRecord(stored) ? { kind: 'unsaved', over: stored } : expectAbsent
 }
 
-/** Writes over the record that stands there. Returns what is left to confirm, or nothing if the session is settled. */
-async function replace(holder: SessionHolder, held: HeldTokens): Promise<Attempt | undefined> {
-  const { store } = holder
-  const stood = await readOr(store, undefined)
-  if (!stood) holder.report('read_failed')
-  if (holder.held !== held) return undefined
-  if (stood === 'unreadable') holder.report(stood)
-  if (stood === 'newer' || stood === 'foreign') {
-    holder.adopt(stood)
+/** Writes over the record that it finds. Returns what is left to confirm, or undefined if nothing is. */
+async function replace(
+  { store, current, problems, sync }: SessionParts,
+  record: CurrentRecord,
+): Promise<FailedSave | undefined> {
+  const found = await readOr(store, undefined)
+  if (!found) problems.report('read_failed')
+  if (current.record !== record) return undefined
+  if (found === 'unreadable') problems.report(found)
+  if (found === 'newer' || found === 'foreign') {
+    sync.applyStored(found)
     return undefined
   }
-  if (stood && isRecord(stood)) holder.markOver(stood.id)
-  if (await attempted(() => store.write(held.record))) {
-    if (holder.held === held) holder.expect(expectSaved)
+  if (found && isRecord(found)) current.markEnded(found.id)
+  if (await attempted(() => store.write(record))) {
+    if (current.record === record) current.expect(expectSaved)
     return undefined
   }
-  holder.report('write_failed')
-  if (!stood) return { expected: unread, wrote: true }
-  return isRecord(stood) ? removeReplaced(store, stood) : { expected: expectAbsent, wrote: true }
+  problems.report('write_failed')
+  if (!found) return { expected: unread, write: 'sent' }
+  return isRecord(found) ? removeReplaced(store, found) : { expected: expectAbsent, write: 'sent' }
 }
 
 /**
  * Removes the record of an earlier sign-in that could not be written over, because the next start would load it. A full disk
- * still allows that. If another record stands there by now, it is kept.
+ * still allows that. If another record is there by now, it stays.
  */
-async function removeReplaced(store: SessionStore, replaced: SessionRecord): Promise<Attempt> {
-  let attempt: Attempt = { expected: { kind: 'unsaved', over: replaced }, wrote: true }
+async function removeReplaced(store: SessionStore, replaced: SessionRecord): Promise<FailedSave> {
+  let failed: FailedSave = { expected: { kind: 'unsaved', over: replaced }, write: 'sent' }
   await attempted(async () => {
     if (!isSameRecord(await store.read(), replaced)) return
     // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
-    attempt = { expected: { kind: 'unknown', over: replaced, absence: 'unsaved' }, wrote: false }
+    failed = { expected: { kind: 'unknown', over: replaced, absence: 'unsaved' }, write: 'not_sent' }
     await store.remove()
-    attempt = { expected: expectAbsent, wrote: false }
+    failed = { expected: expectAbsent, write: 'not_sent' }
   })
-  return attempt
+  return failed
 }
 
 function isPending({ kind }: ExpectedRecord): boolean {
   return kind === 'unsaved' || kind === 'unknown'
-}
-
-/** What the store shows, or the given value where it cannot be read. */
-export async function readOr<T extends Stored | undefined>(store: SessionStore, otherwise: T): Promise<Stored | T> {
-  try {
-    return await store.read()
-  } catch {
-    return otherwise
-  }
 }

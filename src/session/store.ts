@@ -1,19 +1,18 @@
-import { AgentAuthError, isAgentAuthError } from '../errors.ts'
+import { isAgentAuthError } from '../errors.ts'
+import { maxLockWaitMs, maxStorageOperationMs } from '../internal/limits.ts'
 import { succeeds, withTimeout } from '../internal/timeouts.ts'
 import { withLock } from '../storage/lock.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
+import { lockTimeout, storageFailed } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 
-const operationLimitMs = 5_000
-const lockWaitMs = 20_000
-
-/** The one record of a session in its storage. Every operation is bounded and rejects with `storage_failed` only. */
+/** The one record of a session in its storage. Every operation has a time-out and rejects with `storage_failed` only. */
 export interface SessionStore {
-  /** Answers at once when the storage does. */
+  /** Returns the record at once if the storage does. */
   read(): MaybePromise<Stored>
   write(record: SessionRecord): Promise<void>
   remove(): Promise<void>
-  /** Rejects with `lock_timeout` when the lock was not had within 20 seconds. */
+  /** Runs the task under the lock of the record. Rejects as the task does, or with `lock_timeout` or `storage_failed`. */
   locked<T>(task: () => Promise<T>): Promise<T>
 }
 
@@ -32,12 +31,22 @@ export function sessionStore(storage: TokenStorage, key: string): SessionStore {
         const raw = storage.getItem(key)
         return isPromise(raw) ? bounded(async () => raw).then(decode) : decode(raw)
       } catch (error) {
-        throw failure(error)
+        throw asStorageFailed(error)
       }
     },
     write: (record) => bounded(async () => storage.setItem(key, encodeRecord(key, record))),
     remove: () => bounded(async () => storage.removeItem(key)),
-    locked: (task) => lockWithin(storage, key, task),
+    locked: (task) => runLocked(storage, key, task),
+  }
+}
+
+/** Returns the stored record, or the given value if it cannot be read. */
+export async function readOr<T extends Stored | undefined>(store: SessionStore, otherwise: T): Promise<Stored | T> {
+  try {
+    return await store.read()
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    return otherwise
   }
 }
 
@@ -45,48 +54,64 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === 'function'
 }
 
-function lockWithin<T>(storage: TokenStorage, name: string, task: () => Promise<T>): Promise<T> {
+/**
+ * Runs the task inside the lock's own callback, because a storage with leases knows by that which lock a write belongs to.
+ * A lock that is lost meanwhile does not end the task, which has its own time-outs.
+ */
+async function runLocked<T>(storage: TokenStorage, name: string, task: () => Promise<T>): Promise<T> {
   const waiting = new AbortController()
   const { signal } = waiting
-  return new Promise<T>((resolve, reject) => {
-    let work: Promise<T> | undefined
-    let timer = setTimeout(() => {
-      reject(
-        new AgentAuthError('lock_timeout', 'Another holder kept the session locked. Try again.', { retryable: true }),
-      )
-      waiting.abort()
-    }, lockWaitMs)
-    // A lock lost meanwhile does not end the work: it is bounded, and its result counts.
-    const settle = (): void => {
-      clearTimeout(timer)
-      if (work !== undefined) resolve(work)
-      else reject(storageFailed())
-    }
-    const turn = async (): Promise<void> => {
-      clearTimeout(timer)
-      // A storage that ignores the signal must not start work nobody waits for.
-      if (signal.aborted) return
-      work = task()
-      await succeeds(work)
-      // Nor may a release that never ends keep the result.
-      timer = setTimeout(settle, operationLimitMs)
-    }
-    const lock = async (): Promise<void> => withLock(storage, name, turn, { signal })
-    lock().then(settle, settle)
+  let start: (run: Run<T>) => void = () => {}
+  const started = new Promise<Run<T>>((resolve) => {
+    start = resolve
   })
+  const runTask = async (): Promise<void> => {
+    // A storage that ignores the signal must not run a task after its caller gave up.
+    if (signal.aborted) return
+    const work = task()
+    start({ work })
+    await succeeds(work)
+  }
+  const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
+  const released = lock()
+  const { work } = await acquire(started, released, waiting)
+  await succeeds(work)
+  // The result counts even if the lock is lost, or never released.
+  await succeeds(withTimeout(maxStorageOperationMs, released))
+  return work
 }
 
+/** A task that runs under the lock. A member, because a promise of a promise would wait for the task. */
+interface Run<T> {
+  readonly work: Promise<T>
+}
+
+/** Waits until the task has started. Rejects with `lock_timeout`, or with `storage_failed` if the lock ends before that. */
+async function acquire<T>(
+  started: Promise<Run<T>>,
+  released: Promise<void>,
+  waiting: AbortController,
+): Promise<Run<T>> {
+  const failed = released.then(
+    () => Promise.reject(storageFailed()),
+    () => Promise.reject(storageFailed()),
+  )
+  try {
+    return await withTimeout(maxLockWaitMs, Promise.race([started, failed]))
+  } catch (error) {
+    waiting.abort()
+    throw isAgentAuthError(error) && error.code === 'timeout' ? lockTimeout() : error
+  }
+}
+
+/** Runs one storage operation. Rejects with `storage_failed` if it fails, or takes longer than a storage operation may. */
 export function bounded<T>(operation: () => Promise<T>): Promise<T> {
-  return withTimeout(operationLimitMs, operation()).catch((error) => {
-    throw failure(error)
+  return withTimeout(maxStorageOperationMs, operation()).catch((error) => {
+    throw asStorageFailed(error)
   })
 }
 
-/** A storage of this library knows better what to do; any other error is dropped, since it may quote the record. */
-function failure(error: unknown): AgentAuthError {
+/** Keeps the error of a storage of this library, which says more. Any other error is dropped, because it may quote the record. */
+function asStorageFailed(error: unknown): Error {
   return isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
-}
-
-export function storageFailed(): AgentAuthError {
-  return new AgentAuthError('storage_failed', 'The storage failed. Try again.', { retryable: true })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compareStored, type ExpectedRecord, type StoredChange } from '../src/session/expected.ts'
+import { type ExpectedRecord, reconcile, type StoredChange } from '../src/session/reconcile.ts'
 import type { SessionRecord, Stored } from '../src/session/record.ts'
 
 const record = (id: string, rev: number, obtainedAtMs = 1_000): SessionRecord => ({
@@ -103,11 +103,11 @@ describe('what a stored record changes in a session that has tokens', () => {
   )
 
   test.each(cases)('C-065 C-074 $name, the store shows $shown: $change.change', ({ stored, expected, change }) => {
-    expect(compareStored(stored, { current, expected, isEnded: (id) => id === 'ended' })).toEqual(change)
+    expect(reconcile(stored, { current, expected, hasEnded: (id) => id === 'ended' })).toEqual(change)
   })
 
   test('I5 two refreshes that both became revision 2 are told apart', () => {
     const other: SessionRecord = { ...current, tokens: { ...current.tokens, accessToken: 'other' } }
-    expect(compareStored(other, { current, expected: saved, isEnded: () => false })).toEqual(take(other))
+    expect(reconcile(other, { current, expected: saved, hasEnded: () => false })).toEqual(take(other))
   })
 })

@@ -33,14 +33,14 @@ export type StoredChange =
 export const expectSaved: ExpectedRecord = { kind: 'saved' }
 export const expectAbsent: ExpectedRecord = { kind: 'unsaved', over: 'absent' }
 
-/** Decides, for a session with tokens, what a record that was read changes. */
-export function compareStored(
+/** Decides, for a session with tokens, what a stored record changes. */
+export function reconcile(
   stored: Stored,
   {
     current,
     expected,
-    isEnded,
-  }: { current: SessionRecord; expected: ExpectedRecord; isEnded(signInId: string): boolean },
+    hasEnded,
+  }: { current: SessionRecord; expected: ExpectedRecord; hasEnded(signInId: string): boolean },
 ): StoredChange {
   if (stored === 'newer' || stored === 'foreign') return expect({ kind: 'left_alone', stored })
   // A write that was reported as failed took effect if the record is there.
@@ -49,7 +49,7 @@ export function compareStored(
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
   if (isReplaced(stored, expected)) return { change: 'none' }
-  const isOlder = stored.id === current.id ? stored.rev < current.rev : isEnded(stored.id)
+  const isOlder = stored.id === current.id ? stored.rev < current.rev : hasEnded(stored.id)
   return isOlder || isReplacedUnread(stored, current, expected)
     ? expect({ kind: 'unsaved', over: stored })
     : { change: 'take', record: stored }

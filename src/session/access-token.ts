@@ -1,0 +1,65 @@
+import { isAgentAuthError } from '../errors.ts'
+import { aborted } from '../internal/timeouts.ts'
+import type { CurrentRecord, CurrentSession } from './current.ts'
+import { decide, freshness, type Wanted } from './decide.ts'
+import { endedOrChanged, loginRequired, sessionChanged } from './errors.ts'
+import type { SessionParts } from './parts.ts'
+import type { RefreshSchedule, Urgency } from './schedule.ts'
+
+/** The options of `getAccessToken`. */
+export interface GetAccessTokenOptions {
+  /** An access token the API refused with 401. */
+  readonly rejected?: string | undefined
+  /** Asks for a token that is valid for this long, as far as the service grants it. Milliseconds, default 0. */
+  readonly minValidMs?: number | undefined
+  /** Refreshes the token even if it seems valid. Default `false`. */
+  readonly forceRefresh?: boolean | undefined
+  /** Ends only this caller's wait; the refresh goes on. */
+  readonly signal?: AbortSignal | null | undefined
+}
+
+/** Carries out what `decide` says: returns the current token, refreshes it first, or rejects. */
+export async function accessToken(
+  parts: SessionParts,
+  schedule: RefreshSchedule,
+  { rejected, minValidMs = 0, forceRefresh = false, signal }: GetAccessTokenOptions,
+): Promise<string> {
+  const { config, current } = parts
+  const { clock } = config
+  if (signal?.aborted) throw aborted()
+  const { record } = current
+  const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }
+  const decision = decide(record, now, { rejected: whose(current, rejected), minValidMs, forceRefresh })
+  if (decision === 'session_changed') throw sessionChanged()
+  if (decision === 'expire') {
+    current.end('expired')
+    current.notify()
+  }
+  if (!record || decision === 'login_required' || decision === 'expire') throw loginRequired()
+  if (decision === 'use') return record.tokens.accessToken
+  const urgency = decision === 'refresh_required' ? 'required' : 'proactive'
+  return refreshedToken(parts, record, { refresh: () => schedule.refresh(record, urgency, signal), urgency })
+}
+
+async function refreshedToken(
+  { config, current }: SessionParts,
+  record: CurrentRecord,
+  { refresh, urgency }: { refresh(): Promise<void>; urgency: Urgency },
+): Promise<string> {
+  try {
+    await refresh()
+  } catch (error) {
+    const isUsable = current.record === record && freshness(record, config.clock.monotonicMs()) !== 'expired'
+    const isOfRefresh = isAgentAuthError(error) && error.code !== 'aborted'
+    if (urgency === 'proactive' && isUsable && isOfRefresh) return record.tokens.accessToken
+    throw error
+  }
+  if (current.record?.id !== record.id) throw endedOrChanged(current.record)
+  return current.record.tokens.accessToken
+}
+
+function whose(current: CurrentSession, rejected: string | undefined): Wanted['rejected'] {
+  if (!rejected) return 'none'
+  if (current.isFromAnotherSignIn(rejected)) return 'another_sign_in'
+  return rejected === current.record?.tokens.accessToken ? 'current' : 'none'
+}

@@ -1,0 +1,65 @@
+import { finalRefusalMs, minRefreshAgeMs } from '../internal/limits.ts'
+import type { CurrentRecord } from './current.ts'
+
+/** Both clocks, read at the same moment. */
+export interface Now {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+/** What a call asks for. */
+export interface Wanted {
+  /** Which access token an API has refused. An older one of the same sign-in counts as `none`, because it was replaced. */
+  readonly rejected: 'none' | 'current' | 'another_sign_in'
+  /** How long the token should be valid, in milliseconds. */
+  readonly minValidMs: number
+  readonly forceRefresh: boolean
+}
+
+/** What a call gets: the token, a refresh first, or an error. `expire` also ends the session. */
+export type Decision =
+  | 'login_required'
+  | 'session_changed'
+  | 'use'
+  | 'expire'
+  | 'refresh_required'
+  | 'refresh_proactively'
+
+/** Decides whether a call uses the token, refreshes it or is refused. docs/sessions.md has the same steps in this order. */
+export function decide(record: CurrentRecord | undefined, now: Now, wanted: Wanted): Decision {
+  const { rejected, minValidMs, forceRefresh } = wanted
+  if (!record) return 'login_required'
+  if (rejected === 'another_sign_in') return 'session_changed'
+  const left = freshness(record, now.monotonicMs, minValidMs)
+  if (rejected === 'current' && left !== 'expired' && isJustRefreshed(record, now)) return 'use'
+  const isRequired = left === 'expired' || rejected === 'current' || forceRefresh
+  if (left === 'fresh' && !isRequired) return 'use'
+  if (record.tokens.refreshToken) return isRequired ? 'refresh_required' : 'refresh_proactively'
+  if (left === 'expired') return 'expire'
+  return isRequired ? 'login_required' : 'use'
+}
+
+/** How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. */
+export type Freshness = 'fresh' | 'expiring' | 'expired'
+
+export function freshness(
+  { bornMs, lifeMs, marginMs }: Pick<CurrentRecord, 'bornMs' | 'lifeMs' | 'marginMs'>,
+  nowMs: number,
+  minValidMs = 0,
+): Freshness {
+  if (lifeMs === undefined) return 'fresh'
+  const ageMs = nowMs - bornMs
+  if (ageMs >= lifeMs) return 'expired'
+  // A token this young is never refreshed, because a service with very short lives would be asked at every call.
+  const isYoung = ageMs < Math.min(minRefreshAgeMs, lifeMs / 2)
+  return !isYoung && lifeMs - ageMs <= Math.max(marginMs, minValidMs) ? 'expiring' : 'fresh'
+}
+
+/**
+ * Whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may stand still while the
+ * machine sleeps. A timestamp far in the future means that the wall clock was put back, so the age is unknown.
+ */
+function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, { monotonicMs, wallMs }: Now): boolean {
+  const ageMs = Math.max(monotonicMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))
+  return rev > 1 && ageMs < finalRefusalMs
+}

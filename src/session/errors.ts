@@ -1,0 +1,47 @@
+import { AgentAuthError } from '../errors.ts'
+import { maxLockWaitMs } from '../internal/limits.ts'
+
+export function loginRequired(): AgentAuthError {
+  return new AgentAuthError('login_required', 'No user is signed in. Start a login.')
+}
+
+export function sessionChanged(): AgentAuthError {
+  return new AgentAuthError(
+    'session_changed',
+    'Another sign-in replaced this session during the call. Load the data of the current user, then repeat the call if it still applies.',
+  )
+}
+
+/** Makes the error of a call whose session ended, or was replaced by that of another sign-in, while it waited. */
+export function endedOrChanged(record: object | undefined): AgentAuthError {
+  return record ? sessionChanged() : loginRequired()
+}
+
+/** Makes the error of a refused refresh token. `refusal` is the error of the token request. */
+export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
+  return new AgentAuthError('session_ended', 'The authorization server ended the session. Start a login.', refusal)
+}
+
+export function storageFailed(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The session storage failed or did not respond in time. Check the storage, then try again.',
+    { retryable: true },
+  )
+}
+
+export function recordNotRemoved(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The user is signed out here, but the stored record could not be removed. Call signOut again.',
+    { retryable: true },
+  )
+}
+
+export function lockTimeout(): AgentAuthError {
+  return new AgentAuthError(
+    'lock_timeout',
+    `Could not lock the session within ${maxLockWaitMs / 1_000} s because another tab or process holds the lock. Try again.`,
+    { retryable: true },
+  )
+}

@@ -1,0 +1,16 @@
+import type { AuthConfig } from '../config.ts'
+import { currentSession } from './current.ts'
+import { storageProblems } from './problems.ts'
+import type { SessionStore } from './store.ts'
+import { type StorageSync, type SyncedParts, storageSync } from './sync.ts'
+
+/** The parts of one session, which all of its steps share. */
+export interface SessionParts extends SyncedParts {
+  readonly sync: StorageSync
+}
+
+export function sessionParts(config: AuthConfig, store: SessionStore): SessionParts {
+  const problems = storageProblems(config.emit)
+  const synced: SyncedParts = { config, store, problems, current: currentSession(config, problems) }
+  return { ...synced, sync: storageSync(synced) }
+}

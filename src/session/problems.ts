@@ -1,0 +1,23 @@
+import type { AuthEvent, StorageProblem } from '../events.ts'
+
+/** The storage problems of one session, each reported once until it is cleared. */
+export interface StorageProblems {
+  /** Emits `storage_degraded`, unless this problem was reported before and not cleared since. */
+  report(problem: StorageProblem): void
+  /** Notes that these problems are gone, so that they are reported when they return. */
+  clear(...problems: StorageProblem[]): void
+}
+
+export function storageProblems(emit: (event: AuthEvent) => void): StorageProblems {
+  let reported: readonly StorageProblem[] = []
+  return {
+    report(problem) {
+      if (reported.includes(problem)) return
+      reported = [...reported, problem]
+      emit({ type: 'storage_degraded', reason: problem })
+    },
+    clear(...problems) {
+      reported = reported.filter((problem) => !problems.includes(problem))
+    },
+  }
+}

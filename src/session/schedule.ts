@@ -1,0 +1,118 @@
+import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
+import { backoffMs } from '../internal/backoff.ts'
+import { maxBusyResponses, maxLostResponses } from '../internal/limits.ts'
+import { abortable, sleep } from '../internal/timeouts.ts'
+import type { CurrentRecord } from './current.ts'
+import { endedOrChanged } from './errors.ts'
+import type { SessionParts } from './parts.ts'
+import { type Peers, refreshOnce } from './refresh.ts'
+import { confirmWrite } from './save.ts'
+
+/** A required refresh is repeated while the service is busy. A proactive one is repeated only after a lost response. */
+export type Urgency = 'required' | 'proactive'
+
+/** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
+export interface RefreshSchedule {
+  /** Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. */
+  refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
+  /** Drops the refresh in progress, and frees its lock at once. */
+  cancel(): void
+  /** Forgets earlier failures, so that the next call may send at once. */
+  reset(): void
+}
+
+interface InFlight {
+  readonly done: Promise<void>
+  readonly cancel: AbortController
+}
+
+/** The errors that say nothing about the token endpoint or the storage, so that the next call may try again at once. */
+const unscheduled: readonly AgentAuthErrorCode[] = [
+  'lock_timeout',
+  'login_required',
+  'session_changed',
+  'session_ended',
+]
+
+export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSchedule {
+  const { config, store, current, problems, sync } = parts
+  const { clock, emit, timeoutMs } = config
+  let inFlight: InFlight | undefined
+  let failures = 0
+  let failure: AgentAuthError | undefined
+  let retryAtMs = 0
+
+  function startRefresh(from: CurrentRecord): Promise<void> {
+    const cancel = new AbortController()
+    const done = runRefresh(from, cancel.signal).finally(() => {
+      if (inFlight?.cancel === cancel) inFlight = undefined
+      current.notify()
+    })
+    inFlight = { done, cancel }
+    return done
+  }
+
+  async function runRefresh(from: CurrentRecord, signal: AbortSignal): Promise<void> {
+    try {
+      const refreshed = await abortable(
+        store.locked(() => refreshOnce(parts, from, { peers, signal })),
+        signal,
+      )
+      reset()
+      if (refreshed === 'write_failed') confirmWrite(parts).catch(() => problems.report('read_failed'))
+    } catch (error) {
+      // An error of the program is never reported as the end of a session.
+      if (!isAgentAuthError(error)) throw error
+      if (signal.aborted) throw endedOrChanged(current.record)
+      // The lock owner may have refreshed meanwhile.
+      if (error.code === 'lock_timeout') await sync.revalidate()
+      if (error.code === 'lock_timeout' && current.record !== from) return
+      if (!unscheduled.includes(error.code)) recordFailure(error)
+      throw error
+    }
+  }
+
+  function reset(): void {
+    failures = 0
+    failure = undefined
+  }
+
+  function recordFailure(error: AgentAuthError): void {
+    const waitMs = error.details?.retryAfterMs || backoffMs(++failures)
+    failure = error
+    retryAtMs = clock.monotonicMs() + waitMs
+    emit({ type: 'refresh_failed', code: error.code, waitMs })
+  }
+
+  return {
+    async refresh(from, urgency, signal) {
+      const startedMs = clock.monotonicMs()
+      if (failure && startedMs < retryAtMs) throw failure
+      for (let attempts = 1; ; attempts++) {
+        try {
+          return await abortable(inFlight?.done ?? startRefresh(from), signal)
+        } catch (error) {
+          const isLate = retryAtMs - startedMs > timeoutMs
+          if (!failure || error !== failure || isLate || attempts >= maxAttempts(failure, urgency)) throw error
+          await sleep(retryAtMs - clock.monotonicMs(), signal)
+          if (current.record !== from) return
+        }
+      }
+    },
+    cancel() {
+      inFlight?.cancel.abort()
+      inFlight = undefined
+      reset()
+    },
+    reset,
+  }
+}
+
+/** How often one call may send in all. If the service was not reached, or refuses the client, it is not asked again. */
+function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
+  const outcome = details?.outcome
+  // Without an outcome it was the storage that failed, and its time-out has passed.
+  if (!retryable || outcome === undefined || outcome === 'not_sent') return 1
+  if (outcome === 'ambiguous') return maxLostResponses
+  return urgency === 'required' ? maxBusyResponses : 1
+}
