@@ -94,6 +94,7 @@ const edges: Record<string, string[]> = {
 /** The order of the backend, as in the core: every file may import the files before it, none after it. */
 const backendOrder = [
   'error-cause',
+  'statuses',
   'events',
   'responses',
   'fetch-metadata',

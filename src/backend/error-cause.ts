@@ -1,5 +1,6 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
+import { maxCausePlaces, maxWrappedCauses } from '../internal/limits.ts'
 import { present } from '../internal/present.ts'
 
 /**
@@ -18,10 +19,6 @@ export interface ErrorCause {
   /** What caused this error. */
   readonly cause?: ErrorCause
 }
-
-/** How many places of a stack and how many wrapped errors a cause has at most. */
-const maxFrames = 5
-const maxDepth = 2
 
 /** Returns the cause of an error. Never throws, even if members of the error do. */
 export function causeOf(error: unknown): ErrorCause {
@@ -52,7 +49,7 @@ function described(error: unknown, depth: number): ErrorCause {
     code: typeof code === 'string' && /^[A-Z\d_]{3,40}$/.test(code) ? code : undefined,
     stack: framesOf(error),
     // undici and database clients wrap the error of the connection.
-    cause: cause === undefined || depth >= maxDepth ? undefined : described(cause, depth + 1),
+    cause: cause === undefined || depth >= maxWrappedCauses ? undefined : described(cause, depth + 1),
   })
 }
 
@@ -64,5 +61,5 @@ function framesOf({ message, stack = '' }: Error): readonly string[] | undefined
   return lines
     .map((line) => line.trim())
     .filter((line) => /^at [^?#]{1,200}:\d+:\d+\)?$/.test(line))
-    .slice(0, maxFrames)
+    .slice(0, maxCausePlaces)
 }

@@ -1,5 +1,6 @@
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { hasNoTokenResponse } from './error-cause.ts'
+import { statusOf } from './statuses.ts'
 
 export interface ResponseOptions {
   readonly status?: number
@@ -62,11 +63,4 @@ export function errorResponseOf(error: AgentAuthError, cookies: readonly string[
 export function publicMessage(error: AgentAuthError): string {
   if (!hasNoTokenResponse(error)) return error.message
   return `The authorization server did not respond. ${error.retryable ? 'Try again.' : 'Start the login again.'}`
-}
-
-/** 401: the user must sign in again. 503: the same request may succeed later. 502: the configuration must be corrected. */
-export function statusOf(code: AgentAuthErrorCode): number {
-  if (/^(login_required|session_ended)$/.test(code)) return 401
-  if (/^(storage_failed|temporarily_unavailable|timeout|lock_timeout|session_changed|aborted)$/.test(code)) return 503
-  return 502
 }

@@ -234,6 +234,12 @@ export const maxApiSilenceMs = 30_000
 /** How long a browser may take to read one chunk of a response, in milliseconds. */
 export const maxBrowserSilenceMs = 120_000
 
+/** How many places in the code the cause of an event has: enough to find a defect, and still one line of a log each. */
+export const maxCausePlaces = 5
+
+/** How many wrapped errors the cause of an event has, because a chain may be endless. */
+export const maxWrappedCauses = 2
+
 /** How much of a refused body is read, and for how long in milliseconds. More would cost more than a new connection. */
 export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const
 

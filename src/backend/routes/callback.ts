@@ -15,7 +15,8 @@ import { findSession, sessionKey } from '../cookies/session-cookie.ts'
 import { tokenEndpointCause } from '../error-cause.ts'
 import type { LoginFailedEvent } from '../events.ts'
 import { isPrefetch } from '../fetch-metadata.ts'
-import { createResponse, publicMessage, statusOf } from '../responses.ts'
+import { createResponse, publicMessage } from '../responses.ts'
+import { pageStatusOf } from '../statuses.ts'
 import { continuePage, errorPage } from './callback-page.ts'
 import { prefetchRefused } from './login.ts'
 import { isCodeUnsent, type LoginAttempts } from './login-attempts.ts'
@@ -110,7 +111,7 @@ function failedLogin(
     return createResponse(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
   const returnTo = details?.returnTo ?? login?.pending.returnTo ?? '/'
   const loginUrl = `${context.basePath}/login?return_to=${encodeURIComponent(returnTo)}`
-  return errorPage(messageOf(context, error), code, loginUrl, { status: statusOfLogin(code), cookies })
+  return errorPage(messageOf(context, error), code, loginUrl, { status: pageStatusOf(code), cookies })
 }
 
 /** Adds what a developer should check, because the token endpoint does not say of which kind a client is. */
@@ -120,10 +121,4 @@ function messageOf({ config }: BackendContext, error: AgentAuthError): string {
   return config.clientKind === 'confidential'
     ? `${message} If clientId names a public client, remove clientSecret: a public client has no secret.`
     : `${message} If clientId names a confidential client, set clientSecret.`
-}
-
-function statusOfLogin(code: AgentAuthError['code']): number {
-  if (code === 'login_denied') return 403
-  if (code === 'exchange_interrupted') return 503
-  return /^(flow_|state_|issuer_|callback_|login_|grant_|already_)/.test(code) ? 400 : statusOf(code)
 }

@@ -1,4 +1,4 @@
-import { isAgentAuthError } from '../../errors.ts'
+import { type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { maxRememberedFailures } from '../../internal/limits.ts'
 
 /** Finishes each login of this process once, by the state of the login. */
@@ -41,8 +41,11 @@ export function loginAttempts(): LoginAttempts {
   }
 }
 
+/** The retryable codes that a callback gets before it sends the code. */
+const beforeExchange: ReadonlySet<AgentAuthErrorCode> = new Set(['storage_failed', 'lock_timeout'])
+
 /** Returns whether a login failed before its code was sent, so that loading the callback again may succeed. */
 export function isCodeUnsent(error: unknown): boolean {
   if (!isAgentAuthError(error) || !error.retryable) return false
-  return /^(storage_failed|lock_timeout)$/.test(error.code) || error.details?.outcome === 'not_sent'
+  return beforeExchange.has(error.code) || error.details?.outcome === 'not_sent'
 }
