@@ -41,103 +41,131 @@ export interface LoginFinisher {
   close(): void
 }
 
-/** The logins that a page finishes, by name. Another instance of the app in the page waits for them. */
-const inProgress = new WeakMap<Document, Map<string, Promise<void>>>()
-
 /** For a user who is signed in these are no failure: the callback was reloaded, opened twice, or not started here. */
 const harmless: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found']
 
+/** A callback of this page. The grant is kept, because its pending login is gone from the storage once it was read. */
+interface Callback {
+  readonly address: string
+  grant?: Grant
+}
+
 export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
-  const { config, name, session, loginStorage, navigate, handOver } = options
-  const logins = pendingLogins(loginStorage, config)
-  let callback: string | undefined
-  let grant: Grant | undefined
+  const { config, name, session, handOver } = options
+  const inPage = loginInProgress(name)
+  let pending: Callback | undefined
   let result: Promise<void> | undefined
   let returnTo: string | undefined
   let discarding = new AbortController()
   const mode = (address = globalThis.location?.href) => address && callbackMode(config.redirectUri, address)
 
-  async function signIn(checked: Grant, signal: AbortSignal): Promise<void> {
-    await session.signIn(await exchangeCode(config, checked, { signal }))
-  }
-
-  async function exchange(address: string, signal: AbortSignal): Promise<void> {
-    grant ??= readCallback(await logins.take(address), address, { nowMs: config.clock.wallMs() })
-    if (signal.aborted) return
-    await signIn(grant, signal)
-    await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
-    // After a sign-out the app may already show another page.
-    if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
-  }
-
-  async function run(address: string): Promise<void> {
+  async function run(callback: Callback): Promise<void> {
+    const { address } = callback
     const { signal } = discarding
     try {
-      await abortable(handOver && mode(address) === 'popup' ? handOver(address) : exchange(address, signal), signal)
+      const isPopup = handOver && mode(address) === 'popup'
+      await abortable(isPopup ? handOver(address) : finishLogin(options, callback, signal), signal)
     } catch (error) {
       const { code, retryable, details } = error as AgentAuthError
-      returnTo = grant?.returnTo ?? details?.returnTo
+      returnTo = callback.grant?.returnTo ?? details?.returnTo
       if (signal.aborted || (harmless.includes(code) && (await session.ready()).status === 'signed-in')) return
-      // A pending login that was taken is gone from the storage, so that only its grant can be tried again.
-      if (retryable && (grant || code === 'storage_failed')) {
-        callback = address
+      if (retryable && (callback.grant || code === 'storage_failed')) {
+        pending = callback
         result = undefined
       }
       throw error
     }
   }
 
-  async function runShared(address: string): Promise<void> {
-    const shared = inProgress.get(document) ?? new Map<string, Promise<void>>()
-    const running = run(address)
-    inProgress.set(document, shared.set(name, running))
-    await succeeds(running)
-    shared.delete(name)
-    return running
-  }
-
-  const shared = (): Promise<void> | undefined => globalThis.document && inProgress.get(document)?.get(name)
-
   function finish(): Promise<void> | undefined {
     if (mode()) {
       const shown = untilShown()
       if (shown !== undefined) return shown.then(finish)
-      callback = location.href
-      grant = undefined
+      pending = { address: location.href }
       hideCallback()
     }
-    if (callback) result = runShared(callback)
-    callback = undefined
-    return result ?? shared()
+    if (pending) result = inPage.share(run(pending))
+    pending = undefined
+    return result ?? inPage.current()
   }
 
-  function remind(): void {
+  return {
+    finish,
+    redeem(grant) {
+      const { signal } = discarding
+      return abortable(signIn(options, grant, signal), signal)
+    },
+    discard() {
+      discarding.abort()
+      discarding = new AbortController()
+      pending = result = undefined
+      if (mode()) hideCallback()
+    },
+    get isPending() {
+      return !!mode() || inPage.current() !== undefined
+    },
+    get returnTo() {
+      return location.pathname === new URL(config.redirectUri).pathname ? returnTo : undefined
+    },
+    close: remindOfCallback(config, mode),
+  }
+}
+
+async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {
+  await session.signIn(await exchangeCode(config, grant, { signal }))
+}
+
+async function finishLogin(options: LoginFinisherOptions, callback: Callback, signal: AbortSignal): Promise<void> {
+  const { config, loginStorage, navigate } = options
+  const { address } = callback
+  callback.grant ??= readCallback(await pendingLogins(loginStorage, config).take(address), address, {
+    nowMs: config.clock.wallMs(),
+  })
+  const { grant } = callback
+  if (signal.aborted) return
+  await signIn(options, grant, signal)
+  await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
+  // After a sign-out the app may already show another page.
+  if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
+}
+
+const loginsKey: unique symbol = Symbol.for('agent-auth.logins') as never
+
+/** The logins that a page finishes, by name, are kept with the page: another instance of the app in it waits for them. */
+type Page = Document & { [loginsKey]?: Map<string, Promise<void>> }
+
+interface LoginInProgress {
+  current(): Promise<void> | undefined
+  /** Makes a login the current one until it ends, and settles as it does. */
+  share(running: Promise<void>): Promise<void>
+}
+
+function loginInProgress(name: string): LoginInProgress {
+  const page: Page | undefined = globalThis.document
+  return {
+    current: () => page?.[loginsKey]?.get(name),
+    async share(running) {
+      const logins = page?.[loginsKey] ?? new Map<string, Promise<void>>()
+      Object.assign(page as Page, { [loginsKey]: logins.set(name, running) })
+      await succeeds(running)
+      logins.delete(name)
+      return running
+    },
+  }
+}
+
+/**
+ * Reports a callback that stays in the address because the app did not call `ready()`: once as an event, and on localhost on
+ * the console too, because nothing else fails. Returns a function that cancels the report.
+ */
+function remindOfCallback(config: AuthConfig, mode: () => unknown): () => void {
+  if (!mode()) return () => {}
+  const timer = setTimeout(() => {
     if (!mode()) return
     config.emit({ type: 'callback_unfinished' })
     if (!isLoopback(location.hostname)) return
     // biome-ignore lint/suspicious/noConsole: a developer looks there if a login does not end, and no call could throw this.
     console.warn('agent-auth: call ready() to finish the login of this callback page.')
-  }
-  const reminder = mode() && setTimeout(remind, callbackReminderMs)
-
-  return {
-    finish,
-    redeem(checked) {
-      const { signal } = discarding
-      return abortable(signIn(checked, signal), signal)
-    },
-    discard() {
-      discarding.abort()
-      discarding = new AbortController()
-      callback = result = undefined
-      if (mode()) hideCallback()
-    },
-    get isPending() {
-      return !!mode() || shared() !== undefined
-    },
-    get returnTo() {
-      return location.pathname === new URL(config.redirectUri).pathname ? returnTo : undefined
-    },
-    close: () => clearTimeout(reminder || undefined),
-  }
+  }, callbackReminderMs)
+  return () => clearTimeout(timer)
 }

@@ -7,7 +7,7 @@ import type { Grant } from '../grant.ts'
 import { attempt } from '../internal/attempt.ts'
 import { randomText } from '../internal/base64url.ts'
 import { defaultPopupMs, maxHandOverMs, popupCheckMs, popupCloseMs } from '../internal/limits.ts'
-import { sleep, withDeadline } from '../internal/timeouts.ts'
+import { abortable, sleep, withDeadline, withTimeout } from '../internal/timeouts.ts'
 import { markedState } from './callback-url.ts'
 
 /** The options of `popupLogin`. */
@@ -61,48 +61,47 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         )
       latest?.abort()
       const login = new AbortController()
+      const { signal: ended } = login
       latest = login
       const abort = (): void => login.abort()
       if (signal?.aborted) abort()
-      signal?.addEventListener('abort', abort)
+      signal?.addEventListener('abort', abort, { signal: ended })
       try {
         const state = markedState('popup', randomText())
-        const { url, pending } = await startLogin(config, { params, state })
-        const open = (ended: AbortSignal): Promise<string> => {
-          // No page in the window may navigate the page that opened it.
-          popup.opener = null
-          popup.location.href = url.href
-          return Promise.race([
-            receiveCallback(openChannel(name, ended), state, config.redirectUri),
-            untilClosed(popup, ended),
-          ])
-        }
-        const callback = await withDeadline(timeoutMs, open, login.signal)
+        const { url, pending } = await abortable(startLogin(config, { params, state }), ended)
+        // No page in the window may navigate the page that opened it.
+        popup.opener = null
+        popup.location.href = url.href
+        const received = receiveCallback(openChannel(name, ended), state, config.redirectUri)
+        const first = Promise.race([received, untilClosed(popup, ended)])
+        const callback = await abortable(withTimeout(timeoutMs, first), ended)
         await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }))
       } finally {
-        signal?.removeEventListener('abort', abort)
+        login.abort()
         popup.close()
       }
     },
-    async handOver(name, address) {
-      const parameters = [...new URL(address).searchParams].filter(([key]) => protocolParameter.test(key))
-      const state = new URLSearchParams(parameters).get('state')
-      const deliver = (ended: AbortSignal): Promise<void> =>
-        new Promise((resolve) => {
-          const channel = openChannel(name, ended)
-          channel.onmessage = ({ data }) => {
-            if (data?.type === 'received' && data.state === state) resolve()
-          }
-          channel.postMessage({ type: 'callback', parameters })
-        })
-      await withDeadline(maxHandOverMs, deliver).catch(() => {
-        throw new AgentAuthError('flow_not_found', 'The page that opened this window is gone. Start the login again.')
-      })
-      window.close()
-      // The app does not render in the moment before the browser closes the window.
-      await sleep(popupCloseMs)
-    },
+    handOver,
   }
+}
+
+async function handOver(name: string, address: string): Promise<void> {
+  const parameters = [...new URL(address).searchParams].filter(([key]) => protocolParameter.test(key))
+  const state = new URLSearchParams(parameters).get('state')
+  const deliver = (ended: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const channel = openChannel(name, ended)
+      channel.onmessage = ({ data }) => {
+        if (data?.type === 'received' && data.state === state) resolve()
+      }
+      channel.postMessage({ type: 'callback', parameters })
+    })
+  await withDeadline(maxHandOverMs, deliver).catch(() => {
+    throw new AgentAuthError('flow_not_found', 'The page that opened this window is gone. Start the login again.')
+  })
+  window.close()
+  // The app does not render in the moment before the browser closes the window.
+  await sleep(popupCloseMs)
 }
 
 /** Resolves with the callback of the login with this state, and ignores every other message. */

@@ -2,6 +2,7 @@ import type { AuthConfig } from '../../config.ts'
 import { abortable } from '../../internal/timeouts.ts'
 import { createSession, type Session } from '../../session.ts'
 import { memoryStorage } from '../../storage/memory.ts'
+import type { TokenStorage } from '../../storage/token-storage.ts'
 import { untilShown } from '../prerendering.ts'
 import type { BrowserStorage } from '../storage/browser-storage.ts'
 import { fallbackStorage, unreadRecord } from '../storage/fallback.ts'
@@ -22,21 +23,18 @@ export function createTabSession(
   config: AuthConfig,
   { storage = { ...memoryStorage(), reach: 'tab' }, key, name, signedOut }: TabSessionOptions,
 ): { session: Session; close(): void } {
-  let isShared = storage.reach !== 'tab'
-  let isDegraded = false
-  let sessionRef: string | undefined
   const mark = signOutMark(name)
   const revalidate = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
   const followSignOut = (): void => {
     // Otherwise this tab would take the same sign-out for a later one when it returns.
     mark.wasSet()
     signedOut()
-    if (isShared) revalidate('sign-out')
+    if (storage.reach !== 'tab' && !record.isDegraded()) revalidate('sign-out')
     else signOut().catch(() => {})
   }
   const { send, close } = joinTabs(name, {
     received(type) {
-      unread.retry('now')
+      record.retryRemoval()
       if (type === 'changed') revalidate('change')
       else followSignOut()
     },
@@ -46,46 +44,20 @@ export function createTabSession(
       revalidate('change')
     },
   })
-  const changed = (): void => send('changed')
-  const unread = unreadRecord(storage, name, { clock: config.clock, removed: changed })
-  const record = fallbackStorage(storage, {
-    changed,
-    degraded() {
-      isShared = false
-      isDegraded = true
-      config.emit({ type: 'storage_degraded', reason: 'read_failed' })
-    },
-  })
-  const session = createSession(config, {
-    key,
-    storage: {
-      ...record,
-      getItem(item) {
-        unread.retry()
-        return record.getItem(item)
-      },
-    },
-  })
-  const { signOut, ready, resume, getAccessToken } = session
-  const whenShown =
-    <A extends readonly unknown[], R>(method: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      const shown = untilShown()
-      if (shown !== undefined) await abortable(shown, (given[0] as { signal?: AbortSignal } | undefined)?.signal)
-      return method(...given)
-    }
-  session.ready = whenShown(ready)
-  session.resume = whenShown(resume)
-  session.getAccessToken = whenShown(getAccessToken)
+  const record = tabStorage(storage, { name, config, changed: () => send('changed') })
+  const session = createSession(config, { storage: record.storage, key })
+  const { signOut } = session
+  waitUntilShown(session)
   // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
   session.signOut = () => {
     signedOut()
     const done = signOut()
     mark.set()
     send('signed-out')
-    if (isDegraded) unread.remove()
+    record.removeUnread()
     return done
   }
+  let sessionRef: string | undefined
   session.subscribe(() => {
     const before = sessionRef
     sessionRef = session.state.sessionRef
@@ -93,7 +65,59 @@ export function createTabSession(
     // A sign-out before this sign-in does not concern it.
     mark.wasSet()
     // After a reload the storage may be readable, and the record in it is that of an earlier sign-in.
-    if (isDegraded && sessionRef) unread.remove()
+    if (sessionRef) record.removeUnread()
   })
   return { session, close }
+}
+
+interface TabStorageOptions {
+  readonly config: AuthConfig
+  readonly name: string
+  readonly changed: () => void
+}
+
+interface TabStorage {
+  readonly storage: TokenStorage
+  isDegraded(): boolean
+  /** Removes the record that this tab could not read, if records live in memory. */
+  removeUnread(): void
+  /** Tries a removal that failed again. */
+  retryRemoval(): void
+}
+
+/** Reports each change of the record. If the storage cannot be used, records live in memory. */
+function tabStorage(inner: TokenStorage, { config, name, changed }: TabStorageOptions): TabStorage {
+  let isDegraded = false
+  const unread = unreadRecord(inner, name, { clock: config.clock, removed: changed })
+  const storage = fallbackStorage(inner, {
+    changed,
+    degraded() {
+      isDegraded = true
+      config.emit({ type: 'storage_degraded', reason: 'read_failed' })
+    },
+  })
+  const getItem: TokenStorage['getItem'] = (key) => {
+    unread.retry()
+    return storage.getItem(key)
+  }
+  return {
+    storage: { ...storage, getItem },
+    isDegraded: () => isDegraded,
+    removeUnread: () => isDegraded && unread.remove(),
+    retryRemoval: () => unread.retry('now'),
+  }
+}
+
+/** Makes a session of a prerendered page wait until the browser shows the page. */
+function waitUntilShown(session: Session): void {
+  const whenShown =
+    <A extends readonly unknown[], R>(method: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      const shown = untilShown()
+      if (shown !== undefined) await abortable(shown, (given[0] as { signal?: AbortSignal } | undefined)?.signal)
+      return method(...given)
+    }
+  session.ready = whenShown(session.ready)
+  session.resume = whenShown(session.resume)
+  session.getAccessToken = whenShown(session.getAccessToken)
 }
