@@ -99,7 +99,7 @@ describe('options in plain JavaScript', () => {
   it.each([undefined, { mode: 'popup' }])('signIn outside of a page says so, with %j', async (given) => {
     expect(await failure(signIn(given))).toMatchObject({
       code: 'config_invalid',
-      message: 'Configuration: signIn() needs a page. Call it in a browser, not on a server or in a worker.',
+      message: 'Configuration: signIn() needs a page. Call it in a browser, not on a server.',
     })
   })
 })

@@ -8,27 +8,27 @@ import type { BrowserStorage } from './storage/browser-storage.ts'
 
 /** The options of `createBrowserAuth`: those of `createAuthConfig` for a public client, and these. */
 export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding'> {
-  /** Where the session's record is kept: `indexedDbStorage()` for many tabs and reloads. Default: memory of this page. */
+  /** Stores the session's record: `indexedDbStorage()` for several tabs and reloads. Default: the memory of this page. */
   readonly storage?: BrowserStorage | undefined
-  /** Tells sessions over one storage apart. Default `default`. */
+  /** Identifies a session if several share one storage. Default: `default`. */
   readonly key?: string | undefined
-  /** `popupLogin()`, for `signIn({ mode: 'popup' })`. */
+  /** Allows `signIn({ mode: 'popup' })`. Pass `popupLogin()`. */
   readonly popup?: PopupLogin | undefined
-  /** Where a login waits for its callback. Default: sessionStorage, which belongs to one tab. */
+  /** Stores pending logins until their callback. Default: sessionStorage, which belongs to one tab. */
   readonly loginStorage?: TokenStorage | undefined
-  /** Shows the page the person came from, after the login. Default: `history.replaceState`, before a router starts. */
+  /** Shows the return URL after the login. Default: `history.replaceState`, for a router that starts after `ready()`. */
   readonly navigate?: ((path: string) => void) | undefined
 }
 
 /** The options of `signIn`. */
 export interface SignInOptions {
-  /** Default `redirect`. `popup` needs the option `popup`. */
+  /** Sets how the user gets to the authorization server. Default: `redirect`. `popup` needs the option `popup`. */
   readonly mode?: LoginMode | undefined
-  /** Where the person goes afterwards, on this origin. Default: where they are, or wanted to go when the last login failed. */
+  /** Sets the return URL, on this origin. Default: this page, or the return URL of the login that failed on it. */
   readonly returnTo?: string | undefined
   /** Adds authorize parameters, for example `{ prompt: 'login' }`. A server ignores those that it does not know. */
   readonly params?: Readonly<Record<string, string>> | undefined
-  /** Ends the wait for a popup. */
+  /** Ends the wait for a popup, and closes it. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -50,16 +50,16 @@ const signInKinds: OptionKinds<SignInOptions> = {
   signal: { methods: ['aborted', 'addEventListener'] },
 }
 
-/** Throws `config_invalid` for options of `createBrowserAuth` that are unknown or of another kind. */
+/** Checks the options of `createBrowserAuth`. Throws `config_invalid` for a name that is unknown and for a wrong type. */
 export function checkAuthOptions(options: BrowserAuthOptions): void {
   checkOptions('createBrowserAuth', options, authKinds)
 }
 
-/** The options of `signIn`, checked. Throws `config_invalid`, also where there is no page. */
+/** Returns the options of `signIn`, checked. Throws `config_invalid`, also if there is no page. */
 export function signInOptions(given: SignInOptions): SignInOptions {
-  // As a click handler, signIn is called with the event.
+  // A click handler passes its event.
   const options = typeof Object(given).preventDefault === 'function' ? {} : given
   checkOptions('signIn', options, signInKinds)
-  if (!globalThis.document) invalid('signIn() needs a page. Call it in a browser, not on a server or in a worker')
+  if (!globalThis.document) invalid('signIn() needs a page. Call it in a browser, not on a server')
   return options
 }

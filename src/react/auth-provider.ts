@@ -15,19 +15,19 @@ import { checkArgument, checkOptions, type OptionKinds } from '../config/options
 import { AgentAuthError } from '../errors.ts'
 import type { SessionState } from '../session/state.ts'
 
-/** What `useAuth` returns: the same object until the state or the error changes. */
+/** The return value of `useAuth`. It is the same object until the state or the error changes. */
 export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {
-  /** `loading` until it is known who is signed in; with an `error`, the storage could not be read. */
+  /** The status is `loading` until the session was read. If the storage cannot be read, it stays `loading` and `error` is set. */
   readonly state: SessionState
-  /** Why the login that this page was opened with failed; undefined once somebody is signed in. */
+  /** The error of the login that this page finished, or of the storage. Undefined as soon as a user is signed in. */
   readonly error: unknown
 }
 
 /** The props of `AuthProvider`. */
 export interface AuthProviderProps {
-  /** From `createBrowserAuth`, made once, outside of components. */
+  /** The result of `createBrowserAuth`. Create it once, outside of components. */
   readonly auth: BrowserAuth
-  /** What may call `useAuth`. */
+  /** The components that call `useAuth`. */
   readonly children?: ReactNode
 }
 
@@ -36,18 +36,21 @@ const propKinds: OptionKinds<Omit<AuthProviderProps, 'children'>> = {
 }
 
 const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | undefined>(undefined)
-const notLooked: SessionState = { status: 'loading' }
+const loading: SessionState = { status: 'loading' }
 
-/** Finishes a login when the page is its callback, and gives `useAuth` to what is inside. Rendered on a server it is `loading`. */
+/**
+ * Finishes the login if the page is its callback, and provides `useAuth` to its children. On a server the status is `loading`.
+ * Throws `config_invalid`.
+ */
 export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
   checkOptions('AuthProvider', props, propKinds)
   const { auth } = props
   checkArgument('auth', auth, propKinds.auth)
   const { session, signIn, signOut, fetch } = auth
-  const known = useSyncExternalStore(
+  const current = useSyncExternalStore(
     session.subscribe,
     () => session.state,
-    () => notLooked,
+    () => loading,
   )
   const [start, setStart] = useState<{ readonly error?: unknown }>()
   useEffect(() => {
@@ -58,9 +61,9 @@ export function AuthProvider({ children, ...props }: AuthProviderProps): ReactEl
       isMounted = false
     }
   }, [auth])
-  // Whoever signs in by itself when nobody is signed in must know by then whether a login has just failed.
-  const state = !start && known.status === 'signed-out' ? notLooked : known
-  if (start?.error !== undefined && known.status === 'signed-in') setStart({})
+  // A component that signs in a signed-out user by itself must first learn whether a login has just failed.
+  const state = !start && current.status === 'signed-out' ? loading : current
+  if (start?.error !== undefined && current.status === 'signed-in') setStart({})
   const value = useMemo(
     () => ({ state, error: start?.error, signIn, signOut, fetch }),
     [state, start, signIn, signOut, fetch],
@@ -68,9 +71,13 @@ export function AuthProvider({ children, ...props }: AuthProviderProps): ReactEl
   return createElement(AuthContext.Provider, { value }, children)
 }
 
-/** State, sign-in, sign-out and the bearer fetch of the nearest `AuthProvider`. Throws `config_invalid` outside of one. */
+/** Returns state, sign-in, sign-out and the bearer fetch of the nearest `AuthProvider`. Throws `config_invalid` outside of one. */
 export function useAuth(): ReactAuth {
   const auth = useContext(AuthContext)
-  if (!auth) throw new AgentAuthError('config_invalid', 'useAuth was called outside of an AuthProvider.')
+  if (!auth)
+    throw new AgentAuthError(
+      'config_invalid',
+      'useAuth was called outside of an AuthProvider. Render AuthProvider around the component.',
+    )
   return auth
 }

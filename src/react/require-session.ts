@@ -3,26 +3,26 @@ import { invalid } from '../config/invalid.ts'
 import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
 import { useAuth } from './auth-provider.ts'
 
-/** What `RequireSession` passes to its `fallback`. */
+/** The props that `RequireSession` passes to its `fallback`. */
 export interface SessionFallbackProps {
   /**
    * `loading`: it is not known yet whether the user is signed in, or the page leaves for the login. `signed-out`: the session
    * ended on this page, or the user came back from the login. `failed`: see `error`.
    */
   readonly status: 'loading' | 'signed-out' | 'failed'
-  /** Why the login could not start or finish, or the storage could not be read; otherwise undefined. */
+  /** The error of a login that could not start or finish, or of a storage that could not be read. Otherwise undefined. */
   readonly error: unknown
   /** Starts a login. For a click handler. */
   readonly signIn: () => void
 }
 
-/** What `RequireSession` takes. */
+/** The props of `RequireSession`. */
 export interface RequireSessionProps {
   /** Shown if the user is signed in. */
   readonly children?: ReactNode
   /** The component that is shown otherwise. */
   readonly fallback: ComponentType<SessionFallbackProps>
-  /** Where the user goes after the login. Default: this page, or the one the user asked for when the last login failed. */
+  /** Sets the return URL. Default: this page, or the return URL of the login that failed on it. */
   readonly returnTo?: string | undefined
 }
 
@@ -35,7 +35,7 @@ const propKinds: OptionKinds<Omit<RequireSessionProps, 'children'>> = { fallback
 export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {
   checkOptions('RequireSession', props, propKinds)
   const { fallback, returnTo } = props
-  if (!fallback) invalid('RequireSession needs a component as fallback')
+  if (!fallback) invalid('RequireSession needs the property fallback. Pass a component')
   const { state, error } = useAuth()
   const { attempt, signIn } = useLogin(returnTo)
   const isLeaving = attempt.phase === 'leaving'
@@ -60,7 +60,7 @@ interface Attempt {
 function useLogin(returnTo: string | undefined): { attempt: Attempt; signIn: () => void } {
   const { state, signIn: redirect } = useAuth()
   const [attempt, setAttempt] = useState<Attempt>({ phase: 'none' })
-  // Beside the state, because in development React runs an effect twice before it shows the state that the first run set.
+  // A ref, because StrictMode runs an effect twice before it shows the state that the first run set.
   const isLeaving = useRef(false)
   const show = useCallback((next: Attempt): void => {
     isLeaving.current = next.phase === 'leaving'
@@ -76,7 +76,7 @@ function useLogin(returnTo: string | undefined): { attempt: Attempt; signIn: () 
     if (isSignedIn) show({ phase: 'none' })
   }, [isSignedIn, show])
   useEffect(() => {
-    // The user went back from the login to a page that the browser had kept. To leave at once would shut them out of it.
+    // The user went back from the login to a page of the back/forward cache. A second redirect would shut the user out of it.
     const onReturn = ({ persisted }: PageTransitionEvent): void => {
       if (persisted && isLeaving.current) show({ phase: 'stopped' })
     }

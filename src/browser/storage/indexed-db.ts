@@ -5,8 +5,8 @@ import { webLock } from './web-lock.ts'
 
 const store = 'records'
 
-/** A record with a key of its own, which script may use but never read. */
-interface Sealed {
+/** An encrypted record and its own key, which scripts can use but not read. */
+interface EncryptedRecord {
   readonly key: CryptoKey
   readonly iv: Uint8Array<ArrayBuffer>
   readonly text: ArrayBuffer
@@ -14,15 +14,16 @@ interface Sealed {
 
 /** The options of `indexedDbStorage`. */
 export interface IndexedDbStorageOptions {
-  /** The name of the database. Default `agent-auth`. */
+  /** Sets the name of the database. Default: `agent-auth`. */
   readonly database?: string | undefined
 }
 
 const optionKinds: OptionKinds<IndexedDbStorageOptions> = { database: 'string' }
 
 /**
- * Keeps records in IndexedDB for all tabs of this origin, each sealed with AES-256-GCM by a key that cannot be exported.
- * Survives reloads; writes have ended when they are on disk. Every script of the page can still have records opened. Throws `config_invalid`.
+ * Keeps records in IndexedDB for all tabs of this origin and over reloads. Each record is encrypted with AES-256-GCM and its own
+ * key, which cannot be exported. A write ends when it is on disk. This does not stop XSS: a script of the page can let the
+ * browser decrypt a record. Throws `config_invalid`.
  */
 export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
   checkOptions('indexedDbStorage', options, optionKinds)
@@ -39,12 +40,12 @@ export function indexedDbStorage(options: IndexedDbStorageOptions = {}): Browser
   return {
     reach: 'browser',
     async getItem(key) {
-      const sealed = await run<Sealed | undefined>('readonly', (records) => records.get(key))
-      return sealed && unseal(key, sealed)
+      const record = await run<EncryptedRecord | undefined>('readonly', (records) => records.get(key))
+      return record && decrypt(key, record)
     },
     async setItem(key, value) {
-      const sealed = await seal(key, value)
-      await run('readwrite', (records) => records.put(sealed, key))
+      const record = await encrypt(key, value)
+      await run('readwrite', (records) => records.put(record, key))
     },
     async removeItem(key) {
       await run('readwrite', (records) => records.delete(key))
@@ -59,7 +60,7 @@ interface Connection {
   reopen(failed: IDBDatabase): Promise<IDBDatabase>
 }
 
-/** One connection, opened when first needed and again after the browser or another tab closed it. */
+/** Returns one connection, opened at its first use and again after the browser or another tab closed it. */
 function connection(name: string): Connection {
   let opening: Promise<IDBDatabase> | undefined
   const forget = (): void => {
@@ -92,7 +93,7 @@ function connection(name: string): Connection {
   }
 }
 
-/** Resolves with the request when what ends it has ended well. */
+/** Resolves with the request when `ending`, which is the request or its transaction, succeeds. */
 function settled<T>(request: IDBRequest<T>, ending: IDBRequest | IDBTransaction): Promise<IDBRequest<T>> {
   return new Promise((resolve, reject) => {
     const fail = (): void => reject(ending.error)
@@ -106,14 +107,14 @@ function settled<T>(request: IDBRequest<T>, ending: IDBRequest | IDBTransaction)
   })
 }
 
-async function seal(name: string, value: string): Promise<Sealed> {
+async function encrypt(name: string, value: string): Promise<EncryptedRecord> {
   const key = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
   const iv = crypto.getRandomValues(new Uint8Array(12))
   return { key, iv, text: await crypto.subtle.encrypt(algorithm(name, iv), key, encode(value)) }
 }
 
-/** What does not open is lost for good, since its key lies beside it: the session removes it as unreadable. */
-async function unseal(name: string, { key, iv, text }: Sealed): Promise<string> {
+/** Returns an empty text if the record cannot be decrypted. The session then removes it, because its key is stored with it. */
+async function decrypt(name: string, { key, iv, text }: EncryptedRecord): Promise<string> {
   try {
     return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm(name, iv), key, text))
   } catch {
