@@ -47,14 +47,14 @@ describe('callback addresses', () => {
     [`/callback#code=x&state=${state}`, undefined],
     [`https://evil.example/callback?code=x&state=${state}`, undefined],
     ['https://', undefined],
-  ])('F013 F015 F017 %s is %s', (address, mode) => {
+  ])('%s is %s: F013 F015 F017', (address, mode) => {
     expect(callbackMode(options.redirectUri, address)).toBe(mode)
     expect(createBrowserAuth(options).isCallbackUrl(address)).toBe(mode !== undefined)
   })
 })
 
-describe('a popup that hands its callback over', () => {
-  it('F102 waits for the page that began its login, and takes no answer to another login for its own', async () => {
+describe('a popup that hands over its callback', () => {
+  it('waits for the page that began its login, and takes no answer to another login for its own: F102', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const close = vi.fn()
     vi.stubGlobal('window', { close })
@@ -80,7 +80,7 @@ describe('a popup that hands its callback over', () => {
 })
 
 describe('without a page', () => {
-  it('C-112 F075 a server can create it, ask for the state and render; nothing is shared between two of them', async () => {
+  it('a server can create it, ask for the state and render; nothing is shared between two of them: C-112 F075', async () => {
     const [one, two] = [createBrowserAuth(options), createBrowserAuth({ ...options, popup: popupLogin() })]
     expect(await one.ready()).toEqual({ status: 'signed-out' })
     await one.session.signIn({ accessToken: 'only-of-one', obtainedAtMs: Date.now() })
@@ -90,7 +90,7 @@ describe('without a page', () => {
     two.close()
   })
 
-  it('C-112 storages can be made where there is no browser, and then keep the login in memory', async () => {
+  it('storages can be made where there is no browser, and then keep the login in memory: C-112', async () => {
     for (const storage of [indexedDbStorage(), webStorage(() => localStorage), webStorage(() => sessionStorage)]) {
       const events: string[] = []
       const auth = createBrowserAuth({ ...options, storage, onEvent: ({ type }) => events.push(type) })
@@ -101,7 +101,7 @@ describe('without a page', () => {
     }
   })
 
-  it('C-111 options changed after creation have no effect', async () => {
+  it('options changed after creation have no effect: C-111', async () => {
     const asked: string[] = []
     const answer = (name: string) => async () => {
       asked.push(name)
@@ -121,24 +121,24 @@ describe('without a page', () => {
   })
 })
 
-describe('a shared record', () => {
+describe('the fallback storage', () => {
   const broken = (error: Error): TokenStorage => ({
     getItem: () => Promise.reject(error),
     setItem: () => Promise.reject(error),
     removeItem: () => Promise.reject(error),
   })
 
-  it('F070 turns to memory once, for readings that fail together too', async () => {
-    const told: string[] = []
-    const listeners = { changed: () => told.push('changed'), degraded: () => told.push('degraded') }
+  it('falls back to memory once, also for reads that fail together: F070', async () => {
+    const reported: string[] = []
+    const listeners = { changed: () => reported.push('changed'), degraded: () => reported.push('degraded') }
     const storage = fallbackStorage(broken(new Error('no')), { ...listeners })
     expect(await Promise.all([storage.getItem('a'), storage.getItem('a')])).toEqual([undefined, undefined])
     await storage.setItem('a', '1')
     expect(await storage.getItem('a')).toBe('1')
-    expect(told).toEqual(['degraded', 'changed'])
+    expect(reported).toEqual(['degraded', 'changed'])
   })
 
-  it('F070 turns to memory when the first reading does not end', async () => {
+  it('falls back to memory if the first read does not end: F070', async () => {
     vi.useFakeTimers({ now: 0 })
     const events: string[] = []
     const storage: TokenStorage = { ...memoryStorage(), getItem: never }
@@ -151,7 +151,7 @@ describe('a shared record', () => {
     expect(events).toEqual(['storage_degraded'])
   })
 
-  it('F-21 does not turn to memory when the storage was readable before, or says itself what is wrong', async () => {
+  it('does not fall back if the storage was readable before or rejects with an error of this library: F-21', async () => {
     const inner = memoryStorage()
     let error: Error | undefined
     const listeners = { changed: () => {}, degraded: () => expect.unreachable() }
@@ -164,7 +164,7 @@ describe('a shared record', () => {
     await expect(fallbackStorage(broken(sealed), listeners).getItem('a')).rejects.toBe(sealed)
   })
 
-  it('tells of no change when a write fails', async () => {
+  it('reports no change if a write fails', async () => {
     const full: TokenStorage = { ...memoryStorage(), setItem: () => Promise.reject(new Error('full')) }
     const storage = fallbackStorage(full, { changed: () => expect.unreachable(), degraded: () => expect.unreachable() })
     await expect(storage.setItem('a', '1')).rejects.toThrow('full')
@@ -326,10 +326,10 @@ describe('the record of an earlier sign-in that could not be read', () => {
   })
 })
 
-describe('the count of logins nobody clicked for', () => {
+describe('the count of logins without a click', () => {
   const hanging: TokenStorage = { getItem: never, setItem: never, removeItem: never }
 
-  it('C-015 does not wait for ever for a storage that hangs', async () => {
+  it('does not wait for ever for a storage that hangs: C-015', async () => {
     vi.useFakeTimers()
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const counted = failure(countAutomatic(hanging, { nowMs: 0, page: 1 }))
@@ -339,7 +339,7 @@ describe('the count of logins nobody clicked for', () => {
     expect((await forgotten).code).toBe('storage_failed')
   })
 
-  it('C-015 F008 begins anew after a success that lasted, and not after one that was gone at once', async () => {
+  it('starts again after a success that lasted, and not after a login that was lost at once: C-015 F008', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     const loginAt = async (nowMs: number): Promise<void> => {
@@ -352,13 +352,13 @@ describe('the count of logins nobody clicked for', () => {
     await loginAt(29_999)
   })
 
-  it('C-015 F095 is not kept up by a clock that was set back', async () => {
+  it('is not kept up by a clock that was set back: C-015 F095', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     for (const nowMs of [300_000, 300_001, 0]) await countAutomatic(storage, { nowMs, page: nowMs })
   })
 
-  it('C-015 F008 counts once what one page starts within five seconds, and a page that goes on and on as several', async () => {
+  it('counts once what one page starts within five seconds, and a page that goes on and on as several: C-015 F008', async () => {
     vi.stubGlobal('navigator', { userActivation: { isActive: false } })
     const storage = memoryStorage()
     const countAt = (nowMs: number, page: number): Promise<void> => countAutomatic(storage, { nowMs, page })

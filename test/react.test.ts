@@ -27,7 +27,7 @@ describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
     expect(reactVersion).toMatch(new RegExp(`^${major}\\.`))
   })
 
-  test('C-112 says loading, whoever is signed in, and needs no browser', async () => {
+  test('says loading for any user and needs no browser: C-112', async () => {
     const auth = authFor('ada')
     expect(render(auth)).toBe('<p>loading</p>')
     await auth.session.signIn(testTokens('ada'))
@@ -35,7 +35,7 @@ describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
     expect(render(auth)).toBe('<p>loading</p>')
   })
 
-  test('C-112 two people at once: neither sees the other’s session', async () => {
+  test('two people at once: neither sees the other’s session: C-112', async () => {
     const [ada, ben] = [authFor('ada'), authFor('ben')]
     await Promise.all([ada.session.signIn(testTokens('ada')), ben.session.signIn(testTokens('ben'))])
     for (let round = 0; round < 1_000; round++) {

@@ -15,7 +15,7 @@ const ahead = (page: Page, by: { wallMs?: number; monotonicMs?: number }): Promi
   }, by)
 
 it(
-  'F-28 P-17 offline when the token ends: calls fail at once, and soon after coming online they succeed again',
+  'offline when the token ends: calls fail at once, and soon after coming online they succeed again: P-17 F-28',
   runs(1, 20).options,
   async () => {
     const context = await rig.context()
@@ -45,7 +45,7 @@ it(
   },
 )
 
-it('F-01 F041 C-083 ten minutes of 500 from the token endpoint end nothing: old token while it lasts, then errors, then recovery', async () => {
+it('ten minutes of 500 from the token endpoint end nothing: old token while it lasts, then errors, then recovery: F-01 F041 C-083', async () => {
   const page = await rig.signedIn(await rig.context(), 'indexed')
   // A pause longer than a call waits, so that the test need not wait either.
   rig.service.dev.addFault({ match: tokenPath, effect: { status: 500, headers: { 'Retry-After': '60' } } })
@@ -64,7 +64,7 @@ it('F-01 F041 C-083 ten minutes of 500 from the token endpoint end nothing: old 
 })
 
 it.each([3_600_000, -3_600_000])(
-  'C-084 F-15 F095 a wall clock that jumps by %s ms, also over a reload, ends nothing',
+  'a wall clock that jumps by %s ms, also over a reload, ends nothing: C-084 F-15 F095',
   async (wallMs) => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
@@ -84,7 +84,7 @@ it.each([3_600_000, -3_600_000])(
   },
 )
 
-it('F-16 F094 after eight hours of sleep one refresh serves all calls', async () => {
+it('after eight hours of sleep one refresh serves all calls: F-16 F094', async () => {
   const page = await rig.signedIn(await rig.context(), 'indexed')
   await rig.service.dev.expireAccessTokens()
   await ahead(page, { wallMs: 8 * 3_600_000, monotonicMs: 8 * 3_600_000 })
@@ -96,7 +96,7 @@ it('F-16 F094 after eight hours of sleep one refresh serves all calls', async ()
   expect(rig.tokenRequests('refresh_token')).toBe(1)
 })
 
-it('F-37 a session the service has ended is told once in each tab, and a new login works', async () => {
+it('a session that the service ended is reported once in each tab, and a new login works: F-37', async () => {
   const context = await rig.context()
   const page = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')

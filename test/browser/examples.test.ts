@@ -38,7 +38,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await example?.stop()
   })
 
-  test('C-103 signs in by redirect, comes back to where it was, survives a reload, signs out in two tabs', async () => {
+  test('signs in by redirect, comes back to where it was, survives a reload, signs out in two tabs: C-103', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()
     await page.goto(`${example.origin}/?view=all#list`)
@@ -56,7 +56,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await context.close()
   })
 
-  test('F023 a tab that slept while another person signed in shows nothing of the first', async () => {
+  test('a tab that slept while another user signed in shows nothing of the first one: F023', async () => {
     const context = await watchedContext(browser, problems)
     const [slept, other] = [await context.newPage(), await context.newPage()]
     // It hears nothing of the sign-out in between.
@@ -82,7 +82,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await context.close()
   })
 
-  test('C-104 signs in in a window, searches and creates', async () => {
+  test('signs in in a window, searches and creates: C-104', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()
     await page.goto(example.origin)
@@ -102,7 +102,7 @@ describe.each(['spa', 'react'])('npm run example:%s', (name) => {
     await context.close()
   })
 
-  test('C-018 a person who declines reads so and can try again', async () => {
+  test('a user who declines reads that and can try again: C-018', async () => {
     const context = await watchedContext(browser, problems)
     const page = await context.newPage()
     await page.goto(example.origin)

@@ -37,7 +37,7 @@ async function goto(page: Page, url: string): Promise<string> {
 }
 
 describe('login', () => {
-  it('C-103 C-106 C-109 F009 a person signs in on the forms, calls the API, and comes back to where they were', async () => {
+  it('a user signs in on the forms, returns to the page of before, and calls the API: C-103 C-106 C-109 F009', async () => {
     rig.service.dev.autoApprove(undefined)
     const page = await rig.open(await rig.context(), '/memory/deep?tab=2#/part?x=1')
     expect(await call(page)).toBe('login_required')
@@ -56,7 +56,7 @@ describe('login', () => {
     expect(await call(page)).toBe('login_required')
   })
 
-  it('F009 a denied login says so to every call, keeps where the person wanted to go, and a new one succeeds', async () => {
+  it('a denied login fails each ready() with login_denied and keeps the return URL for the next login: F009', async () => {
     rig.service.dev.autoApprove(undefined)
     const page = await rig.open(await rig.context(), '/memory/wanted?a=1')
     await page.click('#redirect')
@@ -77,7 +77,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/wanted?a=1`)
   })
 
-  it('C-014 F022 a target off this origin becomes the front page', async () => {
+  it('a target off this origin becomes the front page: C-014 F022', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     for (const hostile of ['/..//evil.example', '//evil.example', '/\\evil.example', 'https://evil.example/']) {
       await signIn(page, hostile)
@@ -85,7 +85,7 @@ describe('login', () => {
     }
   })
 
-  it('C-013 F004 logins of two tabs succeed, finished in reverse order', async () => {
+  it('logins of two tabs succeed, finished in reverse order: C-013 F004', async () => {
     const context = await rig.context()
     const [first, second] = [await rig.open(context, '/memory/1'), await rig.open(context, '/memory/2')]
     const [one, two] = [await interrupted(first), await interrupted(second)]
@@ -94,7 +94,7 @@ describe('login', () => {
     expect([first.url(), second.url()]).toEqual([`${rig.origin}/memory/1`, `${rig.origin}/memory/2`])
   })
 
-  it('F004 F007 of two logins of one tab, the first one left, either can be finished', async () => {
+  it('of two logins of one tab, the first one left, either can be finished: F004 F007', async () => {
     const page = await rig.open(await rig.context(), '/memory/1')
     const one = await interrupted(page)
     await goto(page, `${rig.origin}/memory/2`)
@@ -103,7 +103,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/1`)
   })
 
-  it('C-015 F008 an app that signs in by itself is stopped at its third try in five minutes', async () => {
+  it('an app that signs in by itself is stopped at its third try in five minutes: C-015 F008', async () => {
     const context = await rig.context()
     let stopped = (_: string): void => {}
     const outcome = new Promise<string>((resolve) => {
@@ -151,7 +151,7 @@ describe('login', () => {
     expect(callbacks.filter((url) => url.includes('error='))).toHaveLength(2)
   })
 
-  it('C-015 F008 an app that loses each login by leaving its page at once is stopped as well', async () => {
+  it('an app that loses each login by leaving its page at once is stopped as well: C-015 F008', async () => {
     const context = await rig.context()
     const outcome = new Promise<string>(
       (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
@@ -165,7 +165,7 @@ describe('login', () => {
     expect(rig.tokenRequests('authorization_code')).toBe(2)
   })
 
-  it('C-011 F070 without a place for the login nobody is sent away', async () => {
+  it('without a storage for the pending login the page stays: C-011 F070', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       const blocked = {
@@ -185,7 +185,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })
 
-  it('C-011 F070 nor is an app that signs in by itself, which gets the same code', async () => {
+  it('an app that signs in by itself stays too, with the same code: C-011 F070', async () => {
     const context = await rig.context()
     const outcome = new Promise<string>(
       (resolve) => void context.exposeBinding('guardStopped', (_, code) => resolve(code)),
@@ -201,7 +201,7 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })
 
-  it('C-003 F001 a page over plain http is refused before anything is stored or opened', async () => {
+  it('a page over plain http is refused before anything is stored or opened: C-003 F001', async () => {
     const context = await rig.context()
     const served = await (await fetch(`${rig.origin}/memory/home`)).text()
     await context.route('http://app.example/**', async (route) => {
@@ -224,7 +224,7 @@ describe('login', () => {
 })
 
 describe('callback', () => {
-  it('F014 C-109 parameters leave the address before the network is awaited; query, hash and history state stay', async () => {
+  it('parameters leave the address before the network is awaited; query, hash and history state stay: F014 C-109', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -249,14 +249,14 @@ describe('callback', () => {
     ['the redirect URI, a foreign state', '/memory/callback?code=1&state=foreign'],
     ['the redirect URI, no state', '/memory/callback?code=1'],
     ['the redirect URI, an error without state', '/memory/callback?error=access_denied'],
-  ])('F013 C-022 %s: a code or error of somebody else is left alone', async (_, path) => {
+  ])('%s: a code or error of another origin stays in the address: F013 C-022', async (_, path) => {
     const page = await rig.open(await rig.context(), path)
     expect(await started(page)).toBe('signed-out')
     expect(page.url()).toBe(rig.origin + path)
     expect(rig.tokenRequests('authorization_code')).toBe(0)
   })
 
-  it('C-022 C-027 a callback nobody started here ends neither a pending login nor a session', async () => {
+  it('a callback that was not started here ends neither a pending login nor a session: C-022 C-027', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/indexed/home')
     const forged = `${rig.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
@@ -270,7 +270,7 @@ describe('callback', () => {
     expect(rig.tokenRequests('authorization_code')).toBe(1)
   })
 
-  it('C-020 C-021 F011 F012 F-41 reloaded, gone back to, opened again and in another tab: one exchange, no error', async () => {
+  it('reloaded, gone back to, opened again and in another tab: one exchange, no error: C-020 C-021 F011 F012 F-41', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/indexed/home')
     const callback = await interrupted(page)
@@ -288,7 +288,7 @@ describe('callback', () => {
     expect(rig.tokenRequests('authorization_code')).toBe(1)
   })
 
-  it('C-021 without a session a spent callback says what it is, and the next login succeeds', async () => {
+  it('without a session a spent callback says what it is, and the next login succeeds: C-021', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     const callback = await interrupted(page)
     expect(await goto(page, callback)).toBe('signed-in')
@@ -297,7 +297,7 @@ describe('callback', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('C-029 an exchange whose answer is lost is not repeated, and the next login brings the person where they wanted to go', async () => {
+  it('an exchange whose response is lost is not repeated, and the next login leads to the return URL: C-029', async () => {
     const page = await rig.open(await rig.context(), '/memory/wanted')
     rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: 'drop-after-commit', times: 1 })
     await page.evaluate(() => window.app.auth.signIn())
@@ -324,7 +324,7 @@ describe('callback', () => {
     )
   })
 
-  it('C-022 F020 F021 an error with our state ends its login, is told to every call, and the next login succeeds', async () => {
+  it('an error with our state ends its login, is told to every call, and the next login succeeds: C-022 F020 F021', async () => {
     const page = await rig.open(await rig.context(), '/memory/home')
     const callback = await interrupted(page)
     expect(await goto(page, callback.replace(/code=[^&]*/, 'error=server_error'))).toBe('login_failed')
@@ -337,7 +337,7 @@ describe('callback', () => {
     ['an error', (callback: string) => callback.replace(/code=[^&]*/, 'error=access_denied'), 'login_denied'],
     ['a refused code', (callback: string) => callback.replace(/code=[^&]*/, 'code=unknown'), 'grant_rejected'],
   ])(
-    'C-022 F020 a login that ends in %s leaves the stored session as it was, and is told all the same',
+    'a login that ends in %s leaves the stored session as it was, and is told all the same: C-022 F020',
     async (_, spoil, code) => {
       const page = await rig.signedIn(await rig.context(), 'indexed')
       const callback = await interrupted(page)
@@ -350,7 +350,7 @@ describe('callback', () => {
     },
   )
 
-  it('C-029 a code is posted once where the browser says that it is offline, and the service got it all the same', async () => {
+  it('a code is posted once where the browser says that it is offline, and the service got it all the same: C-029', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -372,7 +372,7 @@ describe('callback', () => {
       return page.evaluate(() => window.app.twinStarted)
     }
 
-    it('C-020 F008 its ready() waits for the login that the first one finishes, and shares it', async () => {
+    it('its ready() waits for the login that the first one finishes, and shares it: C-020 F008', async () => {
       const context = await rig.context()
       await startTwice(context)
       const page = await rig.open(context, '/indexed/home')
@@ -387,7 +387,7 @@ describe('callback', () => {
       expect(rig.tokenRequests('authorization_code')).toBe(1)
     })
 
-    it('C-022 F008 its ready() rejects as the first one does', async () => {
+    it('its ready() rejects as the first one does: C-022 F008', async () => {
       const context = await rig.context()
       await startTwice(context)
       const page = await rig.open(context, '/indexed/home')
@@ -571,7 +571,7 @@ describe('callback', () => {
     expect(events).toEqual([])
   })
 
-  it('F053 a prerendered page finishes no login, starts none and reads nothing until it is shown', async () => {
+  it('a prerendered page finishes no login, starts none and reads nothing until it is shown: F053', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -618,7 +618,7 @@ describe('callback', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('C-102 F068 a call whose signal fires meanwhile ends at once, with the signal’s own reason', async () => {
+  it('a call whose signal fires meanwhile ends at once, with the signal’s own reason: C-102 F068', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
@@ -631,7 +631,7 @@ describe('callback', () => {
     await untilStatus(page, 'signed-in')
   })
 
-  it('F008 a guard that signs in while the callback is being finished starts no second login', async () => {
+  it('a guard that signs in while the callback is being finished starts no second login: F008', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)

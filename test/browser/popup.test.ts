@@ -37,7 +37,7 @@ async function outcome(page: Page): Promise<string> {
 }
 
 it.each(['alone', 'isolated by COOP'])(
-  'C-104 C-105 C-106 a person signs in in a window, %s, which then closes',
+  'a user signs in in a window, %s, which then closes: C-104 C-105 C-106',
   async (how) => {
     rig.service.dev.autoApprove(undefined)
     const context = await rig.context()
@@ -56,7 +56,7 @@ it.each(['alone', 'isolated by COOP'])(
   },
 )
 
-it('C-105 no page in the window can reach the page that opened it', async () => {
+it('no page in the window can reach the page that opened it: C-105', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   const page = await rig.open(context, '/memory/home')
@@ -66,7 +66,7 @@ it('C-105 no page in the window can reach the page that opened it', async () => 
   expect(await outcome(page)).toBe('resolved')
 })
 
-it('C-104 F-42 a denied login in a window is told as such', async () => {
+it('a denied login in a window is told as such: C-104 F-42', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/memory/home')
   const popup = await openPopup(page)
@@ -75,7 +75,7 @@ it('C-104 F-42 a denied login in a window is told as such', async () => {
   expect(await statusOf(page)).toBe('signed-out')
 })
 
-it('F101 a blocked window is told at once, and nothing is left behind', async () => {
+it('a blocked window is told at once, and nothing is left behind: F101', async () => {
   const context = await rig.context()
   await context.addInitScript(() => {
     window.open = () => null
@@ -86,7 +86,7 @@ it('F101 a blocked window is told at once, and nothing is left behind', async ()
   expect(await page.evaluate(() => ({ ...sessionStorage, ...localStorage }))).toEqual({})
 })
 
-it('F101 F102 a browser without BroadcastChannel, which no window could answer by, opens none and says so at once', async () => {
+it('a browser without BroadcastChannel, which no window could answer by, opens none and says so at once: F101 F102', async () => {
   const context = await rig.context()
   await context.addInitScript(() => Object.assign(window, { BroadcastChannel: undefined }))
   const page = await rig.open(context, '/memory/home')
@@ -95,7 +95,7 @@ it('F101 F102 a browser without BroadcastChannel, which no window could answer b
   expect(context.pages()).toEqual([page])
 })
 
-it('F101 the window is opened before anything is awaited', async () => {
+it('the window is opened before anything is awaited: F101', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const opened = await page.evaluate(() => {
     let isOpen = false
@@ -134,7 +134,7 @@ it('a window that the user closes ends the login with popup_closed: F102 F-42', 
   expect(await outcome(await openAndClose(await rig.context()))).toBe('popup_closed')
 })
 
-it('C-104 F102 an isolated window the person closes ends in a time-out', async () => {
+it('an isolated window that the user closes ends in a time-out: C-104 F102', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   await isolate(context)
@@ -147,7 +147,7 @@ it('C-104 F102 an isolated window the person closes ends in a time-out', async (
   expect(await outcome(page)).toBe('timeout')
 })
 
-it('F102 the caller can end the wait, and a second login takes the first one’s place', async () => {
+it('the caller can end the wait, and a second login takes the first one’s place: F102', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   const page = await rig.open(context, '/memory/home')
@@ -169,7 +169,7 @@ it('F102 the caller can end the wait, and a second login takes the first one’s
   expect(await statusOf(page)).toBe('signed-in')
 })
 
-it('F102 the second of two logins of one moment takes the first one’s place too', async () => {
+it('the second of two logins of one moment takes the first one’s place too: F102', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const outcomes = await page.evaluate(() =>
     Promise.all([0, 1].map(() => window.app.codeOf(window.app.auth.signIn({ mode: 'popup' })))),
@@ -235,7 +235,7 @@ it('a sign-out right after the user closed the window leaves the user signed out
   expect(rig.tokenRequests('authorization_code')).toBe(0)
 })
 
-it('C-105 forged hand-overs are passed over, and the true one counts', async () => {
+it('forged hand-overs are passed over, and the true one counts: C-105', async () => {
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   const page = await rig.open(context, '/indexed/home')

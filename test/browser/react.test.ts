@@ -31,7 +31,7 @@ describe.each(reactMajors)('React %i', (major) => {
     script = await buildScript('react-app.ts', reactAlias(major))
   })
 
-  it('F008 a component that signs in when nobody is sees a failed login before it sees that nobody is', async () => {
+  it('a component that signs in a signed-out user by itself first learns that a login has failed: F008', async () => {
     const context = await reactContext()
     await decline(context)
     const page = await context.newPage()

@@ -47,7 +47,7 @@ const kept = (page: Page): Promise<{ url: string; rest: string }[]> =>
 const leaksOf = (entries: { url: string; rest: string }[]): unknown[] =>
   entries.flatMap(({ url, rest }) => [...leaks(url, 'address'), ...leaks(rest, 'entry')])
 
-it('C-110 a service worker that keeps everything, but for what the documents say, keeps no code, callback or token', async () => {
+it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token: C-110', async () => {
   const page = await controlledPage('what the documents say', await rig.context())
   await signIn(page)
   expect(await call(page)).toBe(200)
@@ -66,7 +66,7 @@ it('C-110 a service worker that keeps everything, but for what the documents say
   expect(rig.tokenRequests('refresh_token')).toBe(1)
 })
 
-it('C-110 a worker that leaves nothing alone keeps the callback and the tokens', async () => {
+it('a worker that leaves nothing alone keeps the callback and the tokens: C-110', async () => {
   // Not watched: what the watch looks for is what this worker does.
   const page = await controlledPage('nothing', await rig.browser.newContext())
   await signIn(page)

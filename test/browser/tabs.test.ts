@@ -36,7 +36,7 @@ const wake = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
 
 describe('refresh', () => {
-  it('C-070 F-30 F048 P-02 six tabs with ten calls each find the token refused: one refresh, every call succeeds', async () => {
+  it('six tabs with ten calls each find the token refused: one refresh, every call succeeds: C-070 F-30 F048 P-02', async () => {
     const context = await rig.context()
     const pages = [await rig.signedIn(context, 'indexed')]
     for (let more = 0; more < 5; more++) pages.push(await rig.open(context, '/indexed/home'))
@@ -54,7 +54,7 @@ describe('refresh', () => {
     }
   })
 
-  it('C-070 F048 tabs that are opened with an expired token refresh it once', async () => {
+  it('tabs that are opened with an expired token refresh it once: C-070 F048', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'indexed')
     await first.close()
@@ -69,7 +69,7 @@ describe('refresh', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(1)
   })
 
-  it('C-074 F-31 a sign-out in one tab during a refresh in another leaves everybody signed out', async () => {
+  it('a sign-out in one tab during a refresh in another leaves everybody signed out: C-074 F-31', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'indexed')
     const there = await rig.open(context, '/indexed/home')
@@ -86,7 +86,7 @@ describe('refresh', () => {
     expect(await started(here)).toBe('signed-out')
   })
 
-  it('F-25 F-27 F054 a tab closed in the middle of a refresh keeps no lock: another goes on with the session', async () => {
+  it('a tab closed in the middle of a refresh keeps no lock: another goes on with the session: F-25 F-27 F054', async () => {
     const context = await rig.context()
     const closing = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
@@ -101,7 +101,7 @@ describe('refresh', () => {
     await expect.poll(() => rig.tokenRequests('refresh_token')).toBe(2)
   })
 
-  it('F048 F050 without Web Locks and channels two tabs stay signed in', async () => {
+  it('without Web Locks and channels two tabs stay signed in: F048 F050', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })
@@ -117,7 +117,7 @@ describe('refresh', () => {
 })
 
 describe('lock', () => {
-  it('C-072 F-26 F050 a tab stuck while it holds the lock: nobody hangs, and the session goes on when it lets go', async () => {
+  it('a tab that hangs while it has the lock blocks no other tab, and the session continues when it releases it: C-072 F-26 F050', async () => {
     const context = await rig.context()
     const holder = await rig.signedIn(context, 'indexed')
     const waiting = await context.newPage()
@@ -155,7 +155,7 @@ describe('sign-in and sign-out', () => {
   const tabs = soakShare() > 0 ? 10 : 5
 
   it.each(['indexed', 'memory', 'session'] as const)(
-    'P-19 C-108 F057 %s: a sign-out is seen in every tab at once',
+    '%s: a sign-out is seen in every tab at once: P-19 C-108 F057',
     runs(1, 200).options,
     async (kind) => {
       const context = await rig.context()
@@ -176,7 +176,7 @@ describe('sign-in and sign-out', () => {
     },
   )
 
-  it('C-108 a sign-in is seen in a tab that was signed out', async () => {
+  it('a sign-in is seen in a tab that was signed out: C-108', async () => {
     const context = await rig.context()
     const waiting = await rig.open(context, '/indexed/home')
     await rig.signedIn(context, 'indexed')
@@ -184,7 +184,7 @@ describe('sign-in and sign-out', () => {
     expect(await call(waiting)).toBe(200)
   })
 
-  it('F-32 F023 another person signs in elsewhere: this tab tells of a new session and calls for that person', async () => {
+  it('another user signs in elsewhere: this tab reports a new session and calls for that user: F-32 F023', async () => {
     const context = await rig.context()
     const watching = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
@@ -221,7 +221,7 @@ describe('sign-in and sign-out', () => {
     expect(await statusOf(here)).toBe('signed-in')
   })
 
-  it('C-108 F057 memory: a sign-out in a tab where nobody is signed in reaches those where somebody is', async () => {
+  it('memory: a sign-out in a signed-out tab reaches the signed-in ones: C-108 F057', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'memory')
     const there = await rig.open(context, '/memory/home')
@@ -269,7 +269,7 @@ describe('sign-in and sign-out', () => {
     ])
   })
 
-  it('C-105 whatever else comes over the channel changes nothing', async () => {
+  it('any other message on the channel changes nothing: C-105', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'memory')
     const other = await rig.open(context, '/memory/home')
@@ -296,7 +296,7 @@ describe('sign-in and sign-out', () => {
 
 describe('tabs that were away', () => {
   it.each(['indexed', 'memory'] as const)(
-    'C-108 F094 %s: a frozen tab is signed out before its first call',
+    '%s: a frozen tab is signed out before its first call: C-108 F094',
     async (kind) => {
       const context = await rig.context()
       const frozen = await rig.signedIn(context, kind)
@@ -310,7 +310,7 @@ describe('tabs that were away', () => {
     },
   )
 
-  it('F053 a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session', async () => {
+  it('a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session: F053', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'session')
     const opened = context.waitForEvent('page')
@@ -325,7 +325,7 @@ describe('tabs that were away', () => {
   })
 
   it.each(['without the app', 'that starts the app later'])(
-    'F053 session: a frame that runs first in a copied tab, in a page %s, drops the copy too',
+    'session: a frame that runs first in a copied tab, in a page %s, drops the copy too: F053',
     async (holder) => {
       const context = await rig.context()
       await context.route(`${rig.origin}/session/holder`, async (route) => {
