@@ -1,6 +1,6 @@
 /**
- * Every time-out, size and count of the API, the store, the options, the dev controls and the command, with its unit and
- * its reason. A message that names one is built from it. ASSUMPTIONS.md states the same figures.
+ * Every time-out, size and count of the service, with its unit and its reason. A message that names one is built from it.
+ * ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttles.ts.
  */
 
 /** What one caller may use. `agent-service --help` and the README name the same figures. */
@@ -90,7 +90,64 @@ export const storeLimits = {
   registryChanges: 100,
 } as const
 
-/** How long a login and a sign-in may take. */
+/** Connections and requests of both hosts. */
+export const serverLimits = {
+  /** Until the headers are complete, and until the body is; how often that is checked; 16 KiB of headers (A-47). */
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkMs: 2_000,
+  headerBytes: 16_384,
+  /** For responses in progress at a stop (A-66). Retry-After of a start, and of a database that is away (A-13, A-41). */
+  drainMs: 8_000,
+  retryAfterMs: 1_000,
+  /** How long a browser may keep the response to a CORS preflight. The pause between two purges of expired data. */
+  preflightMs: 600_000,
+  purgePauseMs: 60_000,
+  /** Entries of the journal and characters of a path (A-65). It drops entries in blocks, so that each costs the same. */
+  journalEntries: 10_000,
+  journalPathCharacters: 200,
+  journalBlock: 1_000,
+} as const
+
+/** Authorization requests, forms of pages, the client registry and the token endpoint. */
+export const requestLimits = {
+  /** 16 KiB; 32 KiB for a form with an authorization request, or with ten redirect URIs (A-54). */
+  formBytes: 16_384,
+  longFormBytes: 32_768,
+  /** 16 KiB and levels of JSON of a token request, which is one object (A-54). */
+  tokenBytes: 16_384,
+  tokenDepth: 8,
+  /** Bytes of `state`, which pages and callbacks carry (A-55). Redirect URIs of a client, and their characters (A-56). */
+  stateBytes: 2_048,
+  redirectUris: 10,
+  redirectUriCharacters: 2_048,
+  shownRedirectUriCharacters: 200,
+  /** Code points of a client's name. Its secrets: one in use and one that replaces it (A-57). Tries of a code (A-58). */
+  clientNameCharacters: 100,
+  clientSecrets: 2,
+  codeAttempts: 5,
+} as const
+
+/** Passwords, and attempts to sign in. */
+export const credentialLimits = {
+  /** Characters of a password (A-64). */
+  passwordCharacters: 1_024,
+  leastPasswordCharacters: 8,
+  /** Slow hashes that run at once: they leave half of the four threads of Node's pool to other work (A-70). */
+  hashesAtOnce: 2,
+  /** Attempts that wait in each lane, about six seconds of hashing, and those of one account among them (A-70). */
+  hashesWaiting: 32,
+  hashesWaitingPerAccount: 4,
+  hashRetryMs: 5_000,
+  /** Keys that failed. From `sweptKeys` on, expired ones are searched for (A-71). */
+  failedKeys: 100_000,
+  sweptKeys: 10_000,
+  /** Attempts at one key that wait, each with a connection (A-71). Accounts that one browser is known for (A-73). */
+  attemptsWaiting: 100,
+  deviceAccounts: 5,
+} as const
+
+/** How long logins, sign-ins and tokens live. */
 export const lifetimes = {
   /** Ten minutes: an authorization request that is not finished is dropped (A-05). */
   authorizationRequestMs: 600_000,
@@ -99,6 +156,12 @@ export const lifetimes = {
   signInMs: 43_200_000,
   /** Twelve hours, for a user session token, which only the dev controls issue (A-21). */
   sessionTokenMs: 43_200_000,
+  /** Refresh tokens of public clients: a day in all, eight hours unused. Of confidential ones: 30 days (S-051, A-26). */
+  publicRefreshTokenMs: 86_400_000,
+  publicRefreshTokenIdleMs: 28_800_000,
+  confidentialRefreshTokenMs: 2_592_000_000,
+  /** 400 days, the longest life of a cookie that browsers allow (A-73). */
+  deviceCookieMs: 34_560_000_000,
 } as const
 
 /** The dev controls, the clock and the command. */

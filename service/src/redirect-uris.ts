@@ -1,11 +1,10 @@
+import { requestLimits } from './limits.ts'
+
 const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?([/?].*)?$/
-// A-56.
-const longestUri = 2_048
-const mostUris = 10
 
 /**
- * Compares raw text: URL parsing would turn other spellings into the registered one. Only the port of a public
- * client's loopback literal is free, because a native app cannot choose it in advance (S-001, RFC 8252 §7.3).
+ * Compares redirect URIs as text, because URL parsing would turn other spellings into the registered one. Only the port
+ * of a public client's loopback literal is free, because a native app cannot choose it in advance (S-001, RFC 8252 §7.3).
  */
 export function matchesRegistered(sent: string, registered: string, kind: 'public' | 'confidential'): boolean {
   if (sent === registered) return true
@@ -16,7 +15,7 @@ export function matchesRegistered(sent: string, registered: string, kind: 'publi
   return left[1] === right[1] && (left[3] ?? '') === (right[3] ?? '')
 }
 
-/** Whether a page of this origin may be where a matching redirect URI leads: such a page has to finish its login (S-045). */
+/** Whether a matching redirect URI can lead to a page of this origin, which then has to finish the login (S-045). */
 export function matchesOrigin(origin: string, registered: string, kind: 'public' | 'confidential'): boolean {
   const url = new URL(registered)
   if (origin === url.origin) return true
@@ -29,24 +28,31 @@ function isPort(text: string | undefined): boolean {
   return text === undefined || Number(text.slice(1)) <= 65_535
 }
 
-/** Why these redirect URIs cannot be registered, or undefined when they can (S-002; loopback for both kinds: A-12). */
+/** Returns why redirect URIs cannot be registered, or undefined if they can (S-002; loopback for both kinds: A-12). */
 export function refuseRegistration(redirectUris: readonly string[]): string | undefined {
-  if (redirectUris.length < 1 || redirectUris.length > mostUris) return `register 1 to ${mostUris} redirect URIs`
+  if (redirectUris.length < 1 || redirectUris.length > requestLimits.redirectUris)
+    return `register 1 to ${requestLimits.redirectUris} redirect URIs`
   return redirectUris.map(refuseRedirectUri).find((problem) => problem !== undefined)
 }
 
-/** The same for one of them. */
+/** Returns the same for one of them. */
 export function refuseRedirectUri(uri: string): string | undefined {
   if (isRegistrable(uri)) return undefined
-  // A name resolves to whatever the machine says; the literals cannot be turned elsewhere (RFC 8252 §8.3).
+  // A name may resolve to another address; the literals cannot (RFC 8252 §8.3).
   const why = /^http:\/\/localhost(?=[:/?]|$)/i.test(uri)
     ? 'write 127.0.0.1 instead of localhost, here and where the application is opened'
     : 'use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard'
-  return `${JSON.stringify(uri.slice(0, 200))} cannot be a redirect URI: ${why}`
+  return `${JSON.stringify(uri.slice(0, requestLimits.shownRedirectUriCharacters))} cannot be a redirect URI: ${why}`
 }
 
 function isRegistrable(uri: string): boolean {
-  if (uri.length > longestUri || !/^[\x21-\x7e]+$/.test(uri) || /[#*\\]/.test(uri) || !URL.canParse(uri)) return false
+  if (
+    uri.length > requestLimits.redirectUriCharacters ||
+    !/^[\x21-\x7e]+$/.test(uri) ||
+    /[#*\\]/.test(uri) ||
+    !URL.canParse(uri)
+  )
+    return false
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '' || uri.includes('@')) return false
   return /^https:\/\/[^/]/.test(uri) || (loopbackLiteral.test(uri) && isPort(loopbackLiteral.exec(uri)?.[2]))

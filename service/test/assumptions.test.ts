@@ -40,9 +40,10 @@ test('every assumption is cited by the code it names, and the code cites no othe
 
 /** What no caller can see, and numbers that are not ours. */
 const internal = [
-  'credentials/failure-records.ts sweepFromSize',
-  'server/purge.ts pauseMs',
-  'state/journal.ts block',
+  'limits.ts serverLimits.preflightMs',
+  'limits.ts serverLimits.purgePauseMs',
+  'limits.ts serverLimits.journalBlock',
+  'limits.ts credentialLimits.sweptKeys',
   'store/engine/failures.ts busySnapshot',
   'store/migrations/006-names-as-sent.ts mostAtOnce',
   'store/engine/postgres.ts int8',
@@ -90,7 +91,15 @@ function numberOf(expression: string): number {
 
 /** How a row may write a number: as it is, or in a unit that makes it smaller. */
 function writings(value: number): string[] {
-  const units = { KiB: 1_024, MiB: 1_024 * 1_024, s: 1_000, seconds: 1_000, minutes: 60_000, hours: 3_600_000 }
+  const units = {
+    KiB: 1_024,
+    MiB: 1_024 * 1_024,
+    s: 1_000,
+    seconds: 1_000,
+    minutes: 60_000,
+    hours: 3_600_000,
+    days: 86_400_000,
+  }
   const inUnits = Object.entries(units).map(([unit, size]) => `${value / size} ${unit}`)
   return [
     value.toLocaleString('en-US'),

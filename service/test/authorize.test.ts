@@ -62,15 +62,15 @@ async function problem(parameters: Record<string, string>, suffix = '', name = '
   return [...said.matchAll(/<p[^>]*>([^<]*)/g)].map(([, text = '']) => text)
 }
 
-const isNotRegistered = 'is not registered for this application (redirect_uri).'
+const isNotRegistered = 'is not registered for this application.'
 const useAnother = {
-  public: 'The client id that was sent is public: it is for pages and apps, and a backend uses a confidential one.',
+  public: 'The client_id is of a public client, which is for pages and apps. A backend uses a confidential client.',
   confidential:
-    'The client id that was sent is confidential: it is for a backend, and a page or app uses a public one.',
+    'The client_id is of a confidential client, which is for a backend. A page or app uses a public client.',
 }
 const register = (uri: string, kind: keyof typeof useAnother) => [
   `To register it, start agent-service with --redirect-uri ${uri}`,
-  `If the data are kept, register a client of your own at ${service.authUrl}/auth/v1/clients instead.`,
+  `If the service keeps its data, register a client at ${service.authUrl}/auth/v1/clients instead.`,
   useAnother[kind],
 ]
 
@@ -82,7 +82,7 @@ test.each([
     'Use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard, and register that.',
   ],
 ])('S-003 %s is shown as text, with the way out', async (redirect_uri, fix) => {
-  expect(await problem({ redirect_uri })).toEqual([`The return address ${redirect_uri} ${isNotRegistered}`, fix])
+  expect(await problem({ redirect_uri })).toEqual([`The redirect_uri ${redirect_uri} ${isNotRegistered}`, fix])
 })
 
 test.each([
@@ -93,7 +93,7 @@ test.each([
   'S-003 %s of the %s client is told --redirect-uri and what kind of client it has',
   async (uri, name, kind) => {
     const said = await problem({ redirect_uri: uri }, '', name)
-    expect(said).toEqual([`The return address ${uri} ${isNotRegistered}`, ...register(uri, kind)])
+    expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(uri, kind)])
   },
 )
 
@@ -108,7 +108,7 @@ test.each([
   ['a public client id in a backend', 'http://127.0.0.1:3000/auth/callback', 'Demo public', 'confidential', 'public'],
 ] as const)('S-003 %s is named', async (_, redirect_uri, name, owner, kind) => {
   expect(await problem({ redirect_uri }, '', name)).toEqual([
-    `The return address ${redirect_uri} ${isNotRegistered}`,
+    `The redirect_uri ${redirect_uri} ${isNotRegistered}`,
     `It is registered for a ${owner} client of the same tenant.`,
     useAnother[kind],
   ])
@@ -118,12 +118,12 @@ test('S-003 markup in a return address is text', async () => {
   const redirect_uri = 'https://localhost:5173/"><b>&'
   const escaped = 'https://localhost:5173/&quot;&gt;&lt;b&gt;&amp;'
   expect(await problem({ redirect_uri })).toEqual([
-    `The return address ${escaped} ${isNotRegistered}`,
+    `The redirect_uri ${escaped} ${isNotRegistered}`,
     ...register(escaped, 'public'),
   ])
 })
 
-const unshown = [`The return address ${isNotRegistered}`, 'Send one redirect_uri, exactly as it is registered.']
+const unshown = [`The redirect_uri ${isNotRegistered}`, 'Send one redirect_uri, exactly as it is registered.']
 test.each([
   'javascript:alert(1)',
   'http://ada:hidden@localhost:5173/',
@@ -144,13 +144,13 @@ test('S-003 200 characters are shown, and of two return addresses none', async (
 })
 
 test('S-003 an unknown client is told of new ids where the service is a developer’s', async () => {
-  const unknown = 'The application that sent you here is not known (client_id).'
+  const unknown = 'Unknown client_id. The application that sent you here is not registered.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown])
   await service.close()
   assembly = await assemble({ dev: 'on' })
   service = assembly.service
   browser = new Browser(service.fetch)
-  const hint = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
+  const hint = 'After a restart without --data, client ids change. Copy the new .env block into your application.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown, hint])
 })
 

@@ -155,7 +155,7 @@ test('S-085 a connection that sends more requests than may wait is closed', asyn
   expect(rig.begun.length).toBeLessThanOrEqual(1)
 })
 
-const few = { ...quick, stalledAnswerMs: 20_000, mostConnections: 8, mostConnectionsPerAddress: 4 }
+const few = { ...quick, stalledAnswerMs: 20_000, maxConnections: 8, maxConnectionsPerAddress: 4 }
 
 test('S-085 silent connections of one address give way to new ones of it, and leave room for other addresses', async () => {
   const rig = await serve(few)
@@ -169,7 +169,7 @@ test('S-085 silent connections of one address give way to new ones of it, and le
 })
 
 test('S-085 when all connections are taken the oldest silent one gives way, whatever its address', async () => {
-  const rig = await serve({ ...few, mostConnectionsPerAddress: 3 })
+  const rig = await serve({ ...few, maxConnectionsPerAddress: 3 })
   const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'].flatMap((address) => [address, address, address])
   const silent: Socket[] = []
   for (const address of addresses.slice(0, 8)) {

@@ -2,15 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { helpText } from '../src/cli/texts.ts'
-import { maxFailureRecords } from '../src/credentials/failure-records.ts'
-import {
-  hashRetryMs,
-  maxHashesAtOnce,
-  maxHashesWaiting,
-  maxHashesWaitingPerAccount,
-} from '../src/credentials/hash-line.ts'
 import { throttlePolicies } from '../src/credentials/throttles.ts'
-import { maxDeviceAccounts } from '../src/sign-in/device.ts'
+import { credentialLimits } from '../src/limits.ts'
 
 const minuteMs = 60_000
 
@@ -20,7 +13,8 @@ async function assumption(id: string): Promise<string> {
 }
 
 test('S-021 the limits of hashing are those that ASSUMPTIONS.md and --help name', async () => {
-  expect([maxHashesAtOnce, maxHashesWaiting, maxHashesWaitingPerAccount, hashRetryMs]).toEqual([2, 32, 4, 5_000])
+  const { hashesAtOnce, hashesWaiting, hashesWaitingPerAccount, hashRetryMs } = credentialLimits
+  expect([hashesAtOnce, hashesWaiting, hashesWaitingPerAccount, hashRetryMs]).toEqual([2, 32, 4, 5_000])
   const row = await assumption('A-70')
   for (const text of ['2 slow hashes run at once', '32 attempts', '`Retry-After: 5`']) expect(row).toContain(text)
   expect(helpText).toContain('2 passwords are hashed at once and 32 attempts wait; the next gets 503')
@@ -34,7 +28,7 @@ test('S-021 S-044 the limits of failures are those that ASSUMPTIONS.md and --hel
   expect(account).toMatchObject({ freeFailures: 100, firstDelayMs: minuteMs, rememberMs: dayMs })
   expect([signInAddress, client, clientAddress].map(({ freeFailures }) => freeFailures)).toEqual([100, 10, 100])
   for (const policy of Object.values(throttlePolicies)) expect(policy.longestDelayMs).toBe(15 * minuteMs)
-  expect([maxFailureRecords, maxDeviceAccounts]).toEqual([100_000, 5])
+  expect([credentialLimits.failedKeys, credentialLimits.deviceAccounts]).toEqual([100_000, 5])
   const row = await assumption('A-71')
   for (const text of [
     '5 failures without a delay',

@@ -201,7 +201,7 @@ test('S-012 no page breaks its own policy, and another site cannot frame it', as
     'Your client secret',
     'Framed',
     'Dev controls',
-    'That did not work',
+    'Request failed',
     'API description',
   ])
   await page.goto(application.redirectUri.replace('callback', 'home'))

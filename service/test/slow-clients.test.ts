@@ -160,7 +160,7 @@ test('S-085 who does not end the body in time is cut off', async () => {
 })
 
 test('S-085 connections whose body is incomplete give way, oldest first, so that they never close the host for others', async () => {
-  const rig = await echo({ ...usualLimits, mostConnectionsPerAddress: 20 })
+  const rig = await echo({ ...usualLimits, maxConnectionsPerAddress: 20 })
   const head = `POST / HTTP/1.1\r\nHost: ${new URL(rig.url).host}\r\nContent-Length: 100000\r\n\r\n`
   const kept = trickle(rig.url, '', 60_000)
   kept.socket.write(`GET / HTTP/1.1\r\nHost: ${new URL(rig.url).host}\r\n\r\n`)
@@ -214,10 +214,10 @@ test('S-085 the limits of a started service are those of the requirement, and it
     headersTimeoutMs: 10_000,
     requestTimeoutMs: 30_000,
     checkMs: 2_000,
-    mostHeaderBytes: 16 * 1_024,
-    mostConnections: 2_000,
-    mostConnectionsPerAddress: 1_000,
-    mostPipelined: 16,
+    maxHeaderBytes: 16 * 1_024,
+    maxConnections: 2_000,
+    maxConnectionsPerAddress: 1_000,
+    maxPipelined: 16,
     stalledAnswerMs: 20_000,
     answerMs: 120_000,
   })

@@ -108,7 +108,7 @@ test('S-085 A-46 a page over 8 MiB is 422 at limit, and a smaller page of the sa
   const whole = await search(ada, { filters, limit: 40 })
   expect([whole.status, whole.body.detail]).toEqual([
     422,
-    [{ loc: ['body', 'limit'], msg: 'the answer is over 8 MiB; ask for fewer rows', type: 'less_than_equal' }],
+    [{ loc: ['body', 'limit'], msg: 'the response is over 8 MiB; ask for fewer rows', type: 'less_than_equal' }],
   ])
   const part = await search(ada, { filters, limit: 20 })
   expect([part.status, part.body.data.items.length, part.body.data.count]).toEqual([200, 20, 40])

@@ -1,9 +1,10 @@
 import type { Query } from '../http/query.ts'
+import { requestLimits } from '../limits.ts'
 import { matchesRegistered } from '../redirect-uris.ts'
 import type { Approval, ClientRecord, RegisteredClient } from '../store/tables/clients.ts'
 import { unapprovedText } from '../token/oauth-error.ts'
 
-/** What a verified client asked for. `refusal` is the error that goes back to its redirect URI (S-004, A-28). */
+/** The parameters of a request of a known client. `refusal` is the error for its redirect URI (S-004, A-28). */
 export interface AuthorizationRequest {
   redirectUri: string
   scope: string
@@ -14,11 +15,9 @@ export interface AuthorizationRequest {
 
 export type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
 
-// A-55.
-const longestStateBytes = 2_048
 const singleParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
 
-/** The redirect URI, only when it is sent once and registered for this client; nothing may be sent anywhere else (S-003). */
+/** Returns the redirect URI if it is sent once and registered for this client. Any other would be an open redirect (S-003). */
 export function verifiedRedirectUri(query: Query, client: RegisteredClient): string | undefined {
   const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
   if (sent === undefined) return undefined
@@ -35,13 +34,13 @@ export function readAuthorizationRequest(
     redirectUri,
     scope: 'api.access',
     state: state?.encoded ?? null,
-    // A refused one may hold anything, and is never asked for.
+    // The challenge of a refused request is not checked and not used.
     codeChallenge: refusal === null ? (query.get('code_challenge')?.text ?? null) : null,
     refusal,
   }
 }
 
-/** Returns what goes back to the client: what was wrong with its request, or why it may not act for this person (A-28). */
+/** Returns the error parameters of the callback: the fault of the request, or why the client may not act for this user (A-28). */
 export function refusalFields(refusal: string | null, approval: Approval): Record<string, string> | undefined {
   if (refusal !== null) return { error: refusal }
   return approval === 'approved'
@@ -51,7 +50,7 @@ export function refusalFields(refusal: string | null, approval: Approval): Recor
 
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
   if (singleParameters.some((name) => query.count(name) > 1)) return 'invalid_request'
-  if ((query.get('state')?.bytes ?? 0) > longestStateBytes) return 'invalid_request'
+  if ((query.get('state')?.bytes ?? 0) > requestLimits.stateBytes) return 'invalid_request'
   const responseType = query.get('response_type')?.text
   if (responseType === undefined) return 'invalid_request'
   if (responseType !== 'code') return 'unsupported_response_type'
@@ -59,7 +58,7 @@ function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
   return refuseChallenge(query, client.kind)
 }
 
-/** S256 or nothing; a public client has no choice (S-007). */
+/** Accepts S256 alone (RFC 7636 §4.2). Only a confidential client may do without PKCE (S-007). */
 function refuseChallenge(query: Query, kind: ClientRecord['kind']): Refusal | undefined {
   const challenge = query.get('code_challenge')?.text
   const method = query.get('code_challenge_method')?.text

@@ -17,14 +17,15 @@ import { encryptRequest, rowOf } from './carried-request.ts'
 import { askConsent } from './consent.ts'
 import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
 
-const unknownClient = 'The application that sent you here is not known (client_id).'
-const newIds = 'Was agent-service started again? Each start without --data makes new ids: paste its new .env.'
+const unknownClient = 'Unknown client_id. The application that sent you here is not registered.'
+const newIds = 'After a restart without --data, client ids change. Copy the new .env block into your application.'
+const prefetch = 'Prefetch of this page is not allowed. Open it in the browser.'
 
-/** GET /auth/v1/authorize: checks the request, keeps it on our side, and asks for sign-in or consent. */
+/** GET /auth/v1/authorize (RFC 6749 §4.1.1): checks the request, then shows the sign-in page or the consent page. */
 export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
-  // HEAD reaches this handler too; a prefetch is nobody's wish yet (S-011).
-  if (c.req.raw.method !== 'GET') return notAllowed(c)
-  if (c.req.header('sec-purpose')?.includes('prefetch')) return showError(c, 403, 'This page is not prefetched.')
+  // HEAD reaches this handler too, and a prefetch is not a user action (S-011).
+  if (c.req.raw.method !== 'GET') return methodNotAllowed(c)
+  if (c.req.header('sec-purpose')?.includes('prefetch')) return showError(c, 403, prefetch)
   const { store, config } = c.get('service')
   const query = parseQuery(c.req.raw.url)
   const clientId = query.count('client_id') === 1 ? query.get('client_id')?.text : undefined
@@ -66,7 +67,7 @@ function carriedRequest(c: Context<HttpEnvironment>, clientId: string, asked: Au
   }
 }
 
-export function notAllowed(c: Context<HttpEnvironment>): Promise<Response> {
+export function methodNotAllowed(c: Context<HttpEnvironment>): Promise<Response> {
   c.header('Allow', 'GET')
-  return showError(c, 405, 'This address answers GET only.')
+  return showError(c, 405, 'This URL accepts GET only.')
 }

@@ -9,7 +9,7 @@ import type { AuthorizationRequest } from './authorization-request.ts'
 import { refusalFields } from './authorization-request.ts'
 import { callbackUrl, sendBack } from './send-back.ts'
 
-/** The person of `dev.autoApprove`, if it is set and that person may sign in. */
+/** Returns the user of `dev.autoApprove`, if it is set and the account may sign in. */
 export async function findAutomaticPerson(c: Context<HttpEnvironment>): Promise<PersonRecord | undefined> {
   const { autoApproval, store } = c.get('service')
   const email = autoApproval.email()
@@ -17,7 +17,7 @@ export async function findAutomaticPerson(c: Context<HttpEnvironment>): Promise<
   return person?.active ? person : undefined
 }
 
-/** Straight back to the client: every rule of the request and of approval holds, only the two pages are left out. */
+/** Redirects to the client at once. Only the two pages are left out; the rules of the request and of approval apply. */
 export async function approveAtOnce(
   c: Context<HttpEnvironment>,
   { clientId, asked, person }: { clientId: string; asked: AuthorizationRequest; person: PersonRecord },

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { hashToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { requestLimits } from '../limits.ts'
 import { readCookie } from '../sign-in/cookies.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
 import { readInteractionForm } from '../sign-in/interaction-form.ts'
@@ -21,9 +22,6 @@ export interface RequestForm {
   get: FormField
 }
 
-/** The longest request, encrypted, beside the longest password. */
-const maxBytes = 32 * 1_024
-
 /**
  * Reads a form of a page that this service showed. It counts only with a request that began in the same browser: a page
  * of another site can neither know nor make up one, which is the protection from CSRF (S-024). Everything else that the
@@ -31,7 +29,7 @@ const maxBytes = 32 * 1_024
  */
 export async function readRequestForm(c: Context<HttpEnvironment>): Promise<RequestForm | Response> {
   const { store, clock } = c.get('service')
-  const get = await readInteractionForm(c, maxBytes)
+  const get = await readInteractionForm(c, requestLimits.longFormBytes)
   if (get instanceof Response) return get
   const requestField = get('request') ?? ''
   const browserHash = hashToken(readCookie(c, 'browser') ?? '')

@@ -2,8 +2,8 @@ import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 
 /**
- * Redirects to the application: 302 from a page load, 303 from a form (S-010). The URL holds a code, so no cache keeps it
- * and no page learns where the browser came from.
+ * Redirects to the application: 302 from a page load, 303 from a form (S-010). The URL has a code, so no cache may store
+ * it and no referrer is sent.
  */
 export function sendBack(c: Context<HttpEnvironment>, url: string): Response {
   c.header('Cache-Control', 'no-store')
@@ -11,7 +11,7 @@ export function sendBack(c: Context<HttpEnvironment>, url: string): Response {
   return c.redirect(url, c.req.raw.method === 'POST' ? 303 : 302)
 }
 
-/** Adds parameters without touching a byte of the registered text. `state` is already percent-encoded. */
+/** Adds parameters without changing a byte of the registered text. `state` is percent-encoded already. */
 export function callbackUrl(redirectUri: string, parameters: Record<string, string>, state: string | null): string {
   const query = new URLSearchParams(parameters).toString() + (state === null ? '' : `&state=${state}`)
   if (!redirectUri.includes('?')) return `${redirectUri}?${query}`

@@ -12,7 +12,7 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   const form = await readRequestForm(c)
   if (form instanceof Response) return form
   const attempt = await attemptSignIn(c, { email: form.get('email') ?? '', password: form.get('password') ?? '' })
-  if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long.')
+  if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
   if (attempt.kind !== 'person') return showSignIn(c, { request: form.requestField, ...refusalOf(c, attempt) })
   return askConsent(c, { ...form, signedIn: await startSignedIn(c, attempt.person), from: 'sign-in form' })
 }

@@ -1,9 +1,7 @@
 import { commandName } from '../command-name.ts'
+import { requestLimits } from '../limits.ts'
 import { matchesRegistered, refuseRedirectUri } from '../redirect-uris.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
-
-// A-56.
-const longestShown = 200
 
 interface Unregistered {
   /** The redirect URI, if one was sent. */
@@ -15,18 +13,18 @@ interface Unregistered {
 }
 
 const kindTexts = {
-  public: 'The client id that was sent is public: it is for pages and apps, and a backend uses a confidential one.',
+  public: 'The client_id is of a public client, which is for pages and apps. A backend uses a confidential client.',
   confidential:
-    'The client id that was sent is confidential: it is for a backend, and a page or app uses a public one.',
+    'The client_id is of a confidential client, which is for a backend. A page or app uses a public client.',
 } as const
 
-/** What the page says of a return address that is not registered. It is text there and never a link (S-003). */
+/** Returns the text about a redirect URI that is not registered. The page never links to it (open redirect, S-003). */
 export function unregisteredText(sent: string | undefined): string {
   const shown = showable(sent) === undefined ? '' : `${sent} `
-  return `The return address ${shown}is not registered for this application (redirect_uri).`
+  return `The redirect_uri ${shown}is not registered for this application.`
 }
 
-/** What to do about it, one sentence each: spell it otherwise, use another client id, or register it. */
+/** Returns what to do, one sentence each: correct it, use another client id, or register it. */
 export function unregisteredFix({ sent, client, clients, authUrl }: Unregistered): string[] {
   const url = showable(sent)
   if (sent === undefined || url === undefined) return ['Send one redirect_uri, exactly as it is registered.']
@@ -45,14 +43,14 @@ export function unregisteredFix({ sent, client, clients, authUrl }: Unregistered
   }
   return [
     `To register it, start ${commandName()} with --redirect-uri ${sent}`,
-    `If the data are kept, register a client of your own at ${authUrl}/auth/v1/clients instead.`,
+    `If the service keeps its data, register a client at ${authUrl}/auth/v1/clients instead.`,
     kindTexts[client.kind],
   ]
 }
 
-/** Printable ASCII alone, so that what is shown reads as it was sent; a password is not shown. */
+/** Only printable ASCII is shown, because other characters can look like something else. A password is not shown. */
 function showable(sent: string | undefined): URL | undefined {
-  if (sent === undefined || sent.length > longestShown) return undefined
+  if (sent === undefined || sent.length > requestLimits.shownRedirectUriCharacters) return undefined
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(sent) || !URL.canParse(sent)) return undefined
   const url = new URL(sent)
   return url.username === '' && url.password === '' ? url : undefined

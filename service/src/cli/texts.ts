@@ -1,9 +1,7 @@
 import type { ServiceOptions } from '../config.ts'
-import { maxFailureRecords } from '../credentials/failure-records.ts'
-import { maxHashesAtOnce, maxHashesWaiting } from '../credentials/hash-line.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttles.ts'
-import { defaultPorts, inMebibytes, limits } from '../limits.ts'
+import { credentialLimits, defaultPorts, inMebibytes, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
@@ -41,8 +39,8 @@ Limits of failed attempts; beyond them the answer is 429 with Retry-After
   address, where proxies are trusted
                          ${limitText(throttlePolicies.signInAddress)}
   client and address     ${limitText(throttlePolicies.client)}; a right secret passes
-  Each kind remembers the last ${maxFailureRecords} keys.
-  ${maxHashesAtOnce} passwords are hashed at once and ${maxHashesWaiting} attempts wait; the next gets 503 with Retry-After.
+  Each kind remembers the last ${credentialLimits.failedKeys} keys.
+  ${credentialLimits.hashesAtOnce} passwords are hashed at once and ${credentialLimits.hashesWaiting} attempts wait; the next gets 503 with Retry-After.
 
 Other limits
   agents of a tenant     ${limits.agentsPerTenant}; the next one is 409

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { keyedHash, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { requestLimits } from '../limits.ts'
 import { clientAdminPermission } from '../permissions.ts'
 import { ensureBrowser, readCookie } from '../sign-in/cookies.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
@@ -16,10 +17,7 @@ export interface Admin extends SignedIn {
   token: string
 }
 
-// Ten redirect URIs of 2,048 characters fit (A-54).
-const mostBytes = 32 * 1_024
-
-/** Whoever may manage clients; anybody else gets the sign-in page or a refusal (S-060). */
+/** Returns the signed-in admin. Without one it returns the sign-in page, with a refusal for any other user (S-060). */
 export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Response> {
   const signedIn = await readSignedIn(c)
   if (signedIn === undefined) return showClientsSignIn(c, { token: signInToken(c), status: 200 })
@@ -29,20 +27,20 @@ export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Re
     return { ...signedIn, token: keyedHash(keys.hashKey, `clients form ${sessionHash}`) }
   }
   journal.event('access_forbidden', { personId: person.id, tenant: person.tenantId })
-  const problem = 'This account may not manage API clients. Sign in with another.'
+  const problem = 'This account may not manage API clients. Sign in with another account.'
   return showClientsSignIn(c, { token: signInToken(c), status: 403, problem })
 }
 
-/** A form of this admin's own session; without its token it could come from anywhere (S-060). */
+/** Reads a form with the token of the admin's session (CSRF protection, S-060). */
 export async function readAdminForm(c: Context<HttpEnvironment>): Promise<{ admin: Admin; get: FormField } | Response> {
-  const get = await readInteractionForm(c, mostBytes)
+  const get = await readInteractionForm(c, requestLimits.longFormBytes)
   if (get instanceof Response) return get
   const admin = await readAdmin(c)
   if (admin instanceof Response) return admin
-  return sameText(get('token') ?? '', admin.token) ? { admin, get } : foreignForm(c)
+  return sameText(get('token') ?? '', admin.token) ? { admin, get } : showForeignForm(c)
 }
 
-/** Signing in has no session yet: the token belongs to the browser (S-024). */
+/** Returns the token of the sign-in form. It belongs to the browser, because there is no session yet (CSRF protection, S-024). */
 export function signInToken(c: Context<HttpEnvironment>): string {
   return keyedHash(c.get('service').keys.hashKey, `clients sign-in ${ensureBrowser(c)}`)
 }
@@ -51,7 +49,7 @@ export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormF
   const get = await readInteractionForm(c)
   if (get instanceof Response) return get
   const isKnown = readCookie(c, 'browser') !== undefined && sameText(get('token') ?? '', signInToken(c))
-  return isKnown ? get : foreignForm(c)
+  return isKnown ? get : showForeignForm(c)
 }
 
 export function registryContext(c: Context<HttpEnvironment>, { person }: Admin): RegistryContext {
@@ -60,6 +58,6 @@ export function registryContext(c: Context<HttpEnvironment>, { person }: Admin):
   return { tenant, hashKey: keys.hashKey, nowMs: clock.nowMs(), actor: person.id }
 }
 
-function foreignForm(c: Context<HttpEnvironment>): Promise<Response> {
-  return showError(c, 403, 'This form is not from your session. Open the page again.')
+function showForeignForm(c: Context<HttpEnvironment>): Promise<Response> {
+  return showError(c, 403, 'Your session has changed since this form was opened. Open the page again.')
 }

@@ -13,7 +13,7 @@ import { showNewClient } from './views/new-client.tsx'
 
 export const clientsPath = '/auth/v1/clients'
 
-/** The registry's pages, for an admin of a tenant. */
+/** Serves the pages of the client registry, for an admin of a tenant. */
 export function createClientsApp(): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   app.get('/', listClients)
@@ -46,7 +46,7 @@ async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {
   const get = await readSignInForm(c)
   if (get instanceof Response) return get
   const attempt = await attemptSignIn(c, { email: get('email') ?? '', password: get('password') ?? '' })
-  if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long.')
+  if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
   if (attempt.kind !== 'person') return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
   await startSignedIn(c, attempt.person)
   return c.redirect(clientsPath, 303)

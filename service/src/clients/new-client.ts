@@ -1,4 +1,5 @@
 import { hasInvisible, isStorable } from '../api/characters.ts'
+import { requestLimits } from '../limits.ts'
 import { refuseRegistration } from '../redirect-uris.ts'
 
 export interface ClientForm {
@@ -7,10 +8,7 @@ export interface ClientForm {
   redirectUris: string[]
 }
 
-// A-57.
-const longestName = 100
-
-/** A client as an admin asks for it, or why it cannot be. There is no way to ask for an id (S-059). */
+/** Reads the form of a new client, or returns why it is refused. Nothing lets an admin choose an id (S-059). */
 export function readClientForm(asked: {
   name: string
   kind: string
@@ -20,17 +18,18 @@ export function readClientForm(asked: {
   const problem = refuseName(name) ?? refuseRegistration(asked.redirectUris)
   if (problem !== undefined) return { kind: 'refused', problem }
   if (asked.kind !== 'public' && asked.kind !== 'confidential') {
-    return { kind: 'refused', problem: 'the kind is public or confidential' }
+    return { kind: 'refused', problem: 'the kind must be public or confidential' }
   }
   if (new Set(asked.redirectUris).size < asked.redirectUris.length) {
-    return { kind: 'refused', problem: 'a redirect URI is given twice' }
+    return { kind: 'refused', problem: 'a redirect URI is repeated; list each one once' }
   }
   return { kind: 'form', form: { name, kind: asked.kind, redirectUris: asked.redirectUris } }
 }
 
 function refuseName(name: string): string | undefined {
-  if (name.trim() === '' || [...name].length > longestName) return `the name has 1 to ${longestName} characters`
+  if (name.trim() === '' || [...name].length > requestLimits.clientNameCharacters)
+    return `the name must have 1 to ${requestLimits.clientNameCharacters} characters`
   return hasInvisible(name) || !isStorable(name)
-    ? 'the name may not hold control, bidi or zero-width characters'
+    ? 'the name must not have control, bidi or zero-width characters'
     : undefined
 }

@@ -28,7 +28,7 @@ export async function changeActivity(c: Context<HttpEnvironment>): Promise<Respo
   return changed(c, post.admin, activity === 'active' ? 'client_activated' : 'client_deactivated')
 }
 
-/** POST …/secrets: a second secret, shown once, for the admin's password. */
+/** POST …/secrets: makes a second secret and shows it once, for the admin's password. */
 export async function createSecret(c: Context<HttpEnvironment>): Promise<Response> {
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
@@ -57,11 +57,11 @@ interface Refusal {
   problem?: string
 }
 
-/** Another tenant's client is as unknown as one that never was (S-065). */
+/** Shows a client. One of another tenant is as unknown as one that does not exist (S-065). */
 async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Refusal = {}): Promise<Response> {
   const { store, clock } = c.get('service')
   const client = await findClient(c, admin)
-  if (client === undefined) return showError(c, 404, 'There is no such client in your tenant.')
+  if (client === undefined) return showError(c, 404, 'Your tenant has no client with this id.')
   const { clients, registryChanges } = store.forTenant(admin.person.tenantId)
   const secrets = await clients.activeSecrets(client.id, clock.nowMs())
   const changes = await registryChanges.list(client.id)

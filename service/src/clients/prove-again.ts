@@ -6,11 +6,12 @@ import type { Admin } from './admin.ts'
 
 export type Proof = { kind: 'proved' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
 
-/** The admin's password once more, before a secret is made: an unattended browser is not enough (S-060). */
+/** Asks for the admin's password again before a secret is made, because the browser may be unattended (S-060). */
 export async function proveAgain(c: Context<HttpEnvironment>, { person }: Admin, get: FormField): Promise<Proof> {
   const attempt = await attemptSignIn(c, { email: person.email, password: get('password') ?? '' })
   if (attempt.kind === 'person') return { kind: 'proved' }
-  if (attempt.kind === 'too_long') return { kind: 'refused', status: 422, problem: 'The password is too long.' }
+  if (attempt.kind === 'too_long')
+    return { kind: 'refused', status: 422, problem: 'The password is too long. Enter a shorter one.' }
   const { status, problem } = refusalOf(c, attempt)
-  return { kind: 'refused', status, problem: status === 403 ? 'The password is not right.' : problem }
+  return { kind: 'refused', status, problem: status === 403 ? 'The password is wrong. Try again.' : problem }
 }

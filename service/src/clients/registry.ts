@@ -1,10 +1,11 @@
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
+import { requestLimits } from '../limits.ts'
 import type { RegistryEvent } from '../state/journal.ts'
 import type { ClientRegistry } from '../store/tables/client-registry.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import type { ClientForm } from './new-client.ts'
 
-/** What the pages and the command both work with. */
+/** The tenant, the actor and the time of a change, which the pages and the command give. */
 export interface RegistryContext {
   tenant: TenantStore
   hashKey: Uint8Array
@@ -13,17 +14,14 @@ export interface RegistryContext {
   actor: string
 }
 
-/** A refusal says why; everything else has happened and is committed. */
+/** `done` is committed. `refused` changed nothing and says why. */
 export type Outcome<Value> = { kind: 'done'; value: Value } | { kind: 'refused'; problem: string }
 
-/** The one moment a secret can be read. */
+/** The client id and its secret, which can be read only now. */
 export interface Credentials {
   clientId: string
   clientSecret: string | undefined
 }
-
-// A-57.
-const mostSecrets = 2
 
 export async function createClient(context: RegistryContext, form: ClientForm): Promise<Credentials> {
   const clientId = randomId('app')
@@ -35,7 +33,7 @@ export async function createClient(context: RegistryContext, form: ClientForm): 
   })
 }
 
-/** A second secret beside the first, so that a running application can change over; then the first is retired. */
+/** Adds a second secret, so that a running application can change to it before the first one is retired. */
 export async function rotateSecret(context: RegistryContext, clientId: string): Promise<Outcome<Credentials>> {
   return inTransaction(context, async (registry, record) => {
     await registry.lock(clientId)
@@ -43,7 +41,8 @@ export async function rotateSecret(context: RegistryContext, clientId: string): 
     if (client === undefined) return refused('there is no such client')
     if (client.kind === 'public') return refused('a public client has no secret')
     const secrets = await registry.activeSecrets(clientId, context.nowMs)
-    if (secrets.length >= mostSecrets) return refused('two secrets are active; retire one first')
+    if (secrets.length >= requestLimits.clientSecrets)
+      return refused(`${requestLimits.clientSecrets} secrets are active; retire one first`)
     await record('client_secret_created', clientId)
     return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, clientId) } }
   })
@@ -89,7 +88,7 @@ async function addSecret(context: RegistryContext, registry: ClientRegistry, cli
 
 type Recorder = (event: RegistryEvent, clientId: string) => Promise<void>
 
-/** A change and its record, both or neither. */
+/** Makes a change and records it in one transaction. */
 function inTransaction<Value>(
   { tenant, nowMs, actor }: RegistryContext,
   run: (registry: ClientRegistry, record: Recorder) => Promise<Value>,

@@ -1,3 +1,4 @@
+import { credentialLimits } from '../limits.ts'
 import type { ServiceClock } from '../state/clock.ts'
 import { hashToken } from './secrets.ts'
 
@@ -22,21 +23,19 @@ export interface FailureRecords {
   readonly size: number
 }
 
-const sweepFromSize = 10_000
-/** The key that failed longest ago makes room for the next. */
-export const maxFailureRecords = 100_000
+const { failedKeys: maxFailedKeys, sweptKeys } = credentialLimits
 
 export function createFailureRecords(clock: ServiceClock, rememberMs: number): FailureRecords {
   // In the order of their last failures.
   const failed = new Map<string, FailureRecord>()
   // Keys cost a stranger nothing, so only a failure, which costs a hash, may push out another key.
   const untried = new Map<string, FailureRecord>()
-  let sweepAtSize = sweepFromSize
+  let sweepAtSize: number = sweptKeys
 
   function sweep(nowMs: number): void {
     for (const [id, record] of failed) if (isOver(record, nowMs)) failed.delete(id)
     // If few are over, a sweep at each new key would take longer and longer.
-    sweepAtSize = Math.max(sweepFromSize, 2 * failed.size)
+    sweepAtSize = Math.max(sweptKeys, 2 * failed.size)
   }
   function find(id: string): FailureRecord | undefined {
     const record = failed.get(id) ?? untried.get(id)
@@ -63,7 +62,7 @@ export function createFailureRecords(clock: ServiceClock, rememberMs: number): F
       const id = idOf(key)
       if (!remove(id, record)) return
       if (failed.size >= sweepAtSize) sweep(clock.nowMs())
-      if (failed.size >= maxFailureRecords) failed.delete(oldestIdle(failed) ?? '')
+      if (failed.size >= maxFailedKeys) failed.delete(oldestIdle(failed) ?? '')
       failed.set(id, record)
     },
     forget: (key, record) => void remove(idOf(key), record),

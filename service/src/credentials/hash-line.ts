@@ -1,3 +1,5 @@
+import { credentialLimits } from '../limits.ts'
+
 /**
  * The lane of a slow hash. `own` is a hash that the service stores; it is never refused. `device` is an attempt of a browser
  * that signed in to the account before; it goes before one of a `stranger`, unless another `device` attempt runs (A-70).
@@ -24,15 +26,6 @@ interface Turn {
   drop(): void
 }
 
-/** Hashes that run at the same time. They leave half of the four threads of Node's pool to other work (A-70). */
-export const maxHashesAtOnce = 2
-/** Attempts that wait in each lane: about six seconds of hashing. Each one holds a connection (A-70). */
-export const maxHashesWaiting = 32
-export const hashRetryMs = 5_000
-
-/** Attempts of one account that wait in a lane: with the one that runs, as many as are free of a delay (A-70). */
-export const maxHashesWaitingPerAccount = 4
-
 /**
  * Runs slow hashes, a few at a time, because each takes a third of a second of a processor (A-70). An account has only a
  * part of the line: otherwise one user's password, sent again and again, would keep all other users out.
@@ -43,7 +36,7 @@ export function createHashLine(): HashLine {
   let isDropped = false
 
   function fill(): void {
-    while (running.size < maxHashesAtOnce) {
+    while (running.size < credentialLimits.hashesAtOnce) {
       const next = takeNext()
       if (next === undefined) return
       running.add(next)
@@ -93,5 +86,5 @@ function isSameAccount(one: Turn, other: Turn): boolean {
 
 function isFull(lane: Turn[], account: string): boolean {
   const sameAccount = lane.filter((turn) => turn.account === account)
-  return lane.length >= maxHashesWaiting || sameAccount.length >= maxHashesWaitingPerAccount
+  return lane.length >= credentialLimits.hashesWaiting || sameAccount.length >= credentialLimits.hashesWaitingPerAccount
 }

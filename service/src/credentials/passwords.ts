@@ -1,4 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto'
+import { credentialLimits } from '../limits.ts'
 import type { AttemptPlace } from './hash-line.ts'
 import { createHashLine } from './hash-line.ts'
 import { keyedHash, randomSecret, sameText } from './secrets.ts'
@@ -26,9 +27,6 @@ const scryptPrefix = `scrypt$${cost.N}$${cost.r}$${cost.p}$`
 const keyedPrefix = 'hmac-sha256$'
 /** The form of `randomSecret`, which no user chooses by chance. */
 const generated = /^[A-Za-z0-9_-]{43}$/
-// A-64.
-const maxCharacters = 1_024
-const minCharacters = 8
 
 export interface PasswordOptions {
   scheme: PasswordScheme
@@ -62,10 +60,12 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
       return `${scryptPrefix}${salt}$${await line.run({ lane: 'own' }, () => derive(password, salt, cost))}`
     },
     async verify(password, stored, place) {
-      if (password.length > maxCharacters) return 'mismatch'
+      if (password.length > credentialLimits.passwordCharacters) return 'mismatch'
       const isMatch = await matches(password, stored ?? dummy, place)
       if (isMatch === 'busy') return 'busy'
-      return isMatch && stored !== undefined && password.length >= minCharacters ? 'match' : 'mismatch'
+      return isMatch && stored !== undefined && password.length >= credentialLimits.leastPasswordCharacters
+        ? 'match'
+        : 'mismatch'
     },
     isCurrent: (stored) => stored.startsWith(scryptPrefix) || (scheme === 'keyed' && stored.startsWith(keyedPrefix)),
     dropWaiting: () => line.drop(),

@@ -1,3 +1,4 @@
+import { credentialLimits } from '../limits.ts'
 import type { ServiceClock } from '../state/clock.ts'
 import type { FailureRecord } from './failure-records.ts'
 import { createFailureRecords } from './failure-records.ts'
@@ -40,9 +41,6 @@ export interface Throttle {
   readonly size: number
 }
 
-/** Attempts at one key that wait for others. Each one holds a connection. */
-const maxWaiting = 100
-
 /** Delays attempts at a key after failures. A success or enough time ends the delays. */
 export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Throttle {
   const records = createFailureRecords(clock, policy.rememberMs)
@@ -79,7 +77,8 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
           record.inProgress += 1
           return { kind: 'go', settle: (result) => leave(key, record, result) }
         }
-        if (record.waiting.length >= maxWaiting) return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
+        if (record.waiting.length >= credentialLimits.attemptsWaiting)
+          return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
         await new Promise<void>((resolve) => record.waiting.push(resolve))
       }
     },

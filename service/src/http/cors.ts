@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import { serverLimits } from '../limits.ts'
 import { matchesOrigin } from '../redirect-uris.ts'
 import type { RegisteredUri } from '../store/tables/clients.ts'
 import { findEveryRedirectUri, findRedirectUrisOf } from '../store/tables/clients.ts'
@@ -29,7 +30,7 @@ async function preflight(c: Context<HttpEnvironment>, methods: string): Promise<
     headers.set('Access-Control-Allow-Origin', origin)
     headers.set('Access-Control-Allow-Methods', methods)
     headers.set('Access-Control-Allow-Headers', 'authorization, content-type')
-    headers.set('Access-Control-Max-Age', '600')
+    headers.set('Access-Control-Max-Age', String(serverLimits.preflightMs / 1_000))
   }
   return new Response(null, { status: 204, headers })
 }

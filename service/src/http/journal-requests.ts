@@ -1,9 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
+import { serverLimits } from '../limits.ts'
 import type { RequestEntry } from '../state/journal.ts'
 import type { HttpEnvironment } from './environment.ts'
-
-// A-65.
-const maxPathCharacters = 200
 
 /** Writes one line per request, without query, body or credentials (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {
@@ -30,7 +28,7 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
 
 /** Returns one line of printable characters, so that a path cannot add lines to a log (log injection, S-086). */
 function readable(path: string): string {
-  return path.slice(0, maxPathCharacters).replace(/[^\x21-\x7e]/g, '?')
+  return path.slice(0, serverLimits.journalPathCharacters).replace(/[^\x21-\x7e]/g, '?')
 }
 
 /** Returns the media type, or `other` for text that is none. */

@@ -19,7 +19,7 @@ import { unexpected } from '../http/unexpected.ts'
 import { inMebibytes, limits } from '../limits.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
 
-/** The API host, {base_url}. Success is 200 (A-24); areas whose endpoints are not shown are 404 (A-25). */
+/** Creates the API host, {base_url}. Success is 200 (A-24). Areas whose endpoints are not shown are 404 (A-25). */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   const turns = createTenantTurns()
@@ -43,7 +43,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   return app
 }
 
-/** Authentication, approval, method, permission, then the endpoint validates and looks up (S-063). */
+/** Checks token, approval, method and permission, in this order, before the endpoint reads the request (S-063). */
 function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {
   return async (c) => {
     const bearer = await authenticate(c)
@@ -52,12 +52,12 @@ function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnviron
     const billing = service.endpointBilling.of(endpoint.operation.id) ?? endpoint.billing
     checkPermission(bearer, { ...endpoint, billing })
     const text = JSON.stringify(await endpoint.respond(c, service.store.forTenant(bearer.tenantId)))
-    holdUntilSent(c, bearer.tenantId, answerBytes(text))
+    holdUntilSent(c, bearer.tenantId, checkedBytes(text))
     return jsonTextResponse(c, text)
   }
 }
 
-/** A caller that may not use the API does not learn what it has (A-52). */
+/** Authenticates first: a caller that may not use the API does not learn which endpoints exist (A-52). */
 async function noEndpoint(c: Context<HttpEnvironment>): Promise<never> {
   const { authUrl, dev } = c.get('service').config
   if (dev === 'on' && /\/auth\/v1\/(authorize|token)$/.test(c.req.path)) {
@@ -72,27 +72,27 @@ function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
   return refuse(c, new ApiError({ status: 421, type: 'misdirected_request', message: problem }))
 }
 
-/** A page of rows can be made smaller; no other answer comes near the limit (A-46). */
-function answerBytes(text: string): number {
+/** Returns the size of a response. Only a page of rows can exceed the limit, and the client can ask for fewer (A-46). */
+function checkedBytes(text: string): number {
   const bytes = Buffer.byteLength(text)
   if (bytes <= limits.answerBytes) return bytes
-  const msg = `the answer is over ${inMebibytes(limits.answerBytes)}; ask for fewer rows`
+  const msg = `the response is over ${inMebibytes(limits.answerBytes)}; ask for fewer rows`
   throw new ValidationError([{ loc: ['body', 'limit'], msg, type: 'less_than_equal' }])
 }
 
-/** An answer stays in memory until its client has taken it. */
+/** Counts a response for its tenant until the client has received it, because until then it is in memory. */
 function holdUntilSent(c: Context<HttpEnvironment>, tenant: string, bytes: number): void {
   const { outgoing } = c.env
   if (outgoing !== undefined && !outgoing.destroyed) outgoing.once('close', c.get('turns').holdBytes(tenant, bytes))
 }
 
-/** What a page sends from an origin that is registered nowhere is not acted on (S-083, A-60). */
+/** Refuses what a page sends from an origin that no client has registered (CSRF protection, S-083, A-60). */
 async function refuseForeignOrigin(c: Context<HttpEnvironment>, next: Next): Promise<void> {
   const origin = c.req.header('origin')
   const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(c.req.raw.method)
   const isOwn = origin === undefined || ownOrigins(c.get('service').config.baseUrl).has(origin)
   if (isRead || isOwn || (await isKnownOrigin(c, origin))) return next()
-  throw new ApiError({ status: 403, type: 'permission_error', message: 'this origin is not registered' })
+  throw new ApiError({ status: 403, type: 'permission_error', message: 'no client has a redirect URI of this origin' })
 }
 
 function fail(c: Context<HttpEnvironment>, error: Error): Response {

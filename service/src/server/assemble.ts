@@ -22,7 +22,7 @@ import { createInProcessFetch } from './in-process-fetch.ts'
 import type { ServedApp } from './served-app.ts'
 import { onFirstRequest } from './served-app.ts'
 
-/** A service and the parts that a server listens with and tests look into. */
+/** A service, and its parts for the listeners and for tests. */
 export interface Assembly {
   service: Service
   context: ServiceContext
@@ -30,7 +30,7 @@ export interface Assembly {
   apiApp: ServedApp
 }
 
-/** The whole service in process, without a port. */
+/** Creates the service in this process, without a port. */
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
   return (await assemble(options)).service
 }
@@ -39,14 +39,14 @@ export async function assemble(options: ServiceOptions): Promise<Assembly> {
   const config = createServiceConfig(options)
   const context = await createContext(config)
   try {
-    return await furnish(context)
+    return await addParts(context)
   } catch (error) {
     await context.store.close()
     throw error
   }
 }
 
-async function furnish(context: ServiceContext): Promise<Assembly> {
+async function addParts(context: ServiceContext): Promise<Assembly> {
   const { config, store } = context
   const isFirstStart = !(await isSeeded(store.db))
   let world = isFirstStart ? makeDemoWorld(config.redirectUris) : undefined
@@ -69,7 +69,7 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
     },
     autoApprove(email: string | undefined) {
       const wanted = email?.toLowerCase()
-      if (wanted !== undefined && !roster.people.some((person) => person.email === wanted)) throw nobody()
+      if (wanted !== undefined && !roster.people.some((person) => person.email === wanted)) throw unknownEmail()
       context.autoApproval.set(wanted)
     },
   }
@@ -98,8 +98,8 @@ async function furnish(context: ServiceContext): Promise<Assembly> {
   return { service, context, authApp, apiApp }
 }
 
-function nobody(): Error {
-  return new Error('nobody has this email address')
+function unknownEmail(): Error {
+  return new Error('no account has this email address')
 }
 
 async function createContext(config: ServiceConfig): Promise<ServiceContext> {

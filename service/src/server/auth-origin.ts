@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { authorize, notAllowed } from '../authorize/authorize.ts'
+import { authorize, methodNotAllowed } from '../authorize/authorize.ts'
 import { consent } from '../authorize/consent.ts'
 import { signIn, signOut } from '../authorize/sign-in.ts'
 import { clientsPath, createClientsApp } from '../clients/clients-app.ts'
@@ -19,7 +19,7 @@ import { purgeNowAndThen } from './purge.ts'
 
 const tokenPath = '/auth/v1/token'
 
-/** The authorization host, {auth_url}. */
+/** Creates the authorization host, {auth_url}. */
 export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   app.use(async (c, next) => {
@@ -30,22 +30,22 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(strictTransport(service.config.authUrl))
   app.use(hostGuard(service.config.authUrl, refuseHost))
   app.use(purgeNowAndThen(service))
-  // Pages get no CORS headers: no other origin has a reason to read them (S-011).
+  // Pages get no CORS headers, because no other origin may read them (S-011).
   app.use(tokenPath, cors('POST'))
   app.use(injectFaults('auth'))
   app.get('/auth/v1/authorize', authorize)
-  app.all('/auth/v1/authorize', notAllowed)
+  app.all('/auth/v1/authorize', methodNotAllowed)
   app.post('/auth/v1/sign-in', signIn)
   app.post('/auth/v1/sign-out', signOut)
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())
-  app.notFound((c) => showError(c, 404, 'There is nothing at this address.', addressFixes(c.req.path, service.config)))
+  app.notFound((c) => showError(c, 404, 'There is no page at this URL.', addressFixes(c.req.path, service.config)))
   app.onError((error, c) => fail(c, error))
   return app
 }
 
-/** Says which of the two addresses of the configuration is wrong, where the path shows it. */
+/** Says which of the two origins in the client's configuration is wrong, if the path shows it. */
 function addressFixes(path: string, { authUrl, baseUrl, dev }: ServiceContext['config']): readonly string[] {
   if (dev === 'off') return []
   if (/.\/auth\/v1\/(authorize|token)$/.test(path)) return [`Set authUrl to ${authUrl}, without a path.`]
@@ -63,10 +63,10 @@ function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Res
   if (found.kind === 'broken-off') return new Response(null, { status: found.status })
   const isToken = c.req.path === tokenPath
   if (found.kind === 'unavailable') {
-    if (!isToken) return showError(c, 503, 'The service cannot reach its data right now. Try again in a moment.')
-    const description = 'the database is not available; nothing has changed'
+    if (!isToken) return showError(c, 503, 'The service cannot reach its database. Try again in a moment.')
+    const description = 'the database is not available; nothing was changed, try again'
     return jsonResponse(c, { error: 'temporarily_unavailable', error_description: description }, 503)
   }
-  if (!isToken) return showError(c, 500, `Something unexpected happened. Error id: ${found.id}`)
+  if (!isToken) return showError(c, 500, `Unexpected error. Try again, or report this id: ${found.id}`)
   return jsonResponse(c, { error: 'server_error', error_description: `unexpected error ${found.id}` }, 500)
 }

@@ -2,7 +2,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { loseInProcess } from '../http/lost-response.ts'
 import type { ServedApp } from './served-app.ts'
 
-/** A fetch without sockets: the origin chooses the app, an unknown one fails as an unreachable host does. */
+/** Returns a fetch without sockets. The origin chooses the app; an unknown one rejects as an unreachable host does. */
 export function createInProcessFetch(apps: Record<string, ServedApp>): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
@@ -11,20 +11,20 @@ export function createInProcessFetch(apps: Record<string, ServedApp>): typeof fe
     request.signal.throwIfAborted()
     const env: HttpEnvironment['Bindings'] = {}
     return withAbort(request.signal, async () => {
-      const answer = await app.fetch(request, env)
-      return env.loss === undefined ? answer : loseInProcess(answer, env.loss)
+      const response = await app.fetch(request, env)
+      return env.loss === undefined ? response : loseInProcess(response, env.loss)
     })
   }
 }
 
-async function withAbort(signal: AbortSignal, answer: () => Promise<Response>): Promise<Response> {
+async function withAbort(signal: AbortSignal, respond: () => Promise<Response>): Promise<Response> {
   let stop = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason)
     signal.addEventListener('abort', stop)
   })
   try {
-    return await Promise.race([answer(), aborted])
+    return await Promise.race([respond(), aborted])
   } finally {
     signal.removeEventListener('abort', stop)
   }

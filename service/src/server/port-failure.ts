@@ -1,4 +1,4 @@
-/** Why a port could not be listened on and what to do, or undefined when something else went wrong. */
+/** Returns why a port cannot be used and what to do, or undefined for any other error. */
 export function portFailureText(error: unknown, options: string): string | undefined {
   const { code, port } = error as { code?: unknown; port?: unknown }
   if (code === 'EADDRINUSE') {

@@ -1,18 +1,17 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { serverLimits } from '../limits.ts'
 import { databaseFailureOf } from '../store/engine/failures.ts'
 import { purge } from '../store/tables/purge.ts'
 
-const pauseMs = 60_000
-
-/** Cleans up at most once a minute of the service's clock, on somebody's request: no timer keeps a process alive. */
+/** Purges expired data on a request, after a pause by the service's clock. A timer would keep a process alive. */
 export function purgeNowAndThen({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {
-  let nextMs = clock.nowMs() + pauseMs
+  let nextMs = clock.nowMs() + serverLimits.purgePauseMs
   return async (_c, next) => {
     if (clock.nowMs() >= nextMs) {
-      nextMs = clock.nowMs() + pauseMs
-      // A database that cannot be written may still answer this request.
+      nextMs = clock.nowMs() + serverLimits.purgePauseMs
+      // A database that cannot be written to may still be read by this request.
       const rows = await purge(store.db, clock.purgeMs()).catch(ignoreUnavailable)
       if (rows === 'more') nextMs = clock.nowMs()
     }

@@ -1,11 +1,11 @@
 import type { HttpEnvironment } from '../http/environment.ts'
 
-/** What a listener or an in-process fetch hands requests to. */
+/** Responds to the requests of a listener or of an in-process fetch. */
 export interface ServedApp {
   fetch(request: Request, env: HttpEnvironment['Bindings']): Response | Promise<Response>
 }
 
-/** An app that is loaded with the first request to it. A failure is not remembered: the next request tries again. */
+/** Loads an app with the first request to it. After a failure the next request tries again. */
 export function onFirstRequest(load: () => Promise<ServedApp>): ServedApp {
   let loading: Promise<ServedApp> | undefined
   return {

@@ -2,21 +2,21 @@ import type { ServiceOptions } from '../config.ts'
 import type { Service } from '../service.ts'
 import type { Assembly } from './assemble.ts'
 import { assemble } from './assemble.ts'
-import type { Listener, ListenerLimits, ListenOptions, ProcessOwner } from './listener.ts'
+import type { Listener, ListenerLimits, ListenOptions, ProcessUse } from './listener.ts'
 import { listen, stop, usualLimits } from './listener.ts'
 import { portFailureText } from './port-failure.ts'
 
-/** The whole service on two loopback ports. */
+/** Starts the service on two loopback ports. */
 export function startService(options: ServiceOptions = {}): Promise<Service> {
-  return start(options, 'theirs')
+  return start(options, 'shared')
 }
 
-/** The same for a process that does nothing else. */
+/** Starts the service in a process that runs nothing else. */
 export function startAlone(options: ServiceOptions): Promise<Service> {
-  return start(options, 'ours')
+  return start(options, 'alone')
 }
 
-async function start(options: ServiceOptions, process: ProcessOwner): Promise<Service> {
+async function start(options: ServiceOptions, process: ProcessUse): Promise<Service> {
   const limits = limitsBehind(options.trustedProxies ?? 0)
   const auth = await listenOn(options.authPort, { origin: 'auth', process, limits })
   const base = await listenOn(options.basePort, { origin: 'base', process, limits }).catch(async (error: unknown) => {
@@ -36,7 +36,7 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
   const closeStore = service.close
   let closing: Promise<void> | undefined
   service.close = () => {
-    // First, because the servers wait for what they are answering.
+    // This comes first, because the servers wait for requests in progress.
     context.passwords.dropWaiting()
     closing ??= Promise.all(servers.map(stop)).then(() => closeStore())
     return closing
@@ -44,13 +44,13 @@ async function start(options: ServiceOptions, process: ProcessOwner): Promise<Se
   return service
 }
 
-/** Behind a proxy every connection has its address. */
+/** Behind a proxy every connection has the proxy's address, so one address may have all of them. */
 function limitsBehind(trustedProxies: number): ListenerLimits {
-  const { mostConnections } = usualLimits
-  return trustedProxies === 0 ? usualLimits : { ...usualLimits, mostConnectionsPerAddress: mostConnections }
+  const { maxConnections } = usualLimits
+  return trustedProxies === 0 ? usualLimits : { ...usualLimits, maxConnectionsPerAddress: maxConnections }
 }
 
-/** A failure keeps its code and port and says what to do. */
+/** Rejects with an error that keeps code and port and says what to do. */
 function listenOn(port: number | undefined, options: ListenOptions): Promise<Listener> {
   return listen(port ?? 0, options).catch((error: unknown) => {
     const text = portFailureText(error, 'authPort and basePort')

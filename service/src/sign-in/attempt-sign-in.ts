@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { AttemptPlace } from '../credentials/hash-line.ts'
-import { hashRetryMs } from '../credentials/hash-line.ts'
 import type { AttemptResult } from '../credentials/throttle.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { credentialLimits } from '../limits.ts'
 import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail, savePasswordHash } from '../store/tables/people.ts'
 import { admitSignIn } from './admit-sign-in.ts'
@@ -12,8 +12,6 @@ export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kin
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
 
-//
-const maxPasswordCharacters = 1_024
 const secondMs = 1_000
 
 /** Compares an email address and a password, unless earlier failures require a wait (S-021). */
@@ -22,14 +20,14 @@ export async function attemptSignIn(
   presented: { email: string; password: string },
 ): Promise<Attempt> {
   const email = presented.email.trim().toLowerCase()
-  if (presented.password.length > maxPasswordCharacters) return { kind: 'too_long' }
+  if (presented.password.length > credentialLimits.passwordCharacters) return { kind: 'too_long' }
   const { journal } = c.get('service')
   const admission = await admitSignIn(c, email)
   if (admission.kind === 'wait') return admission
   let result: AttemptResult = 'undecided'
   try {
     const { person, proof } = await checkPassword(c, { email, password: presented.password, lane: admission.lane })
-    if (proof === 'busy') return { kind: 'busy', retryAfterMs: hashRetryMs }
+    if (proof === 'busy') return { kind: 'busy', retryAfterMs: credentialLimits.hashRetryMs }
     const who = person === undefined ? {} : { personId: person.id, tenant: person.tenantId }
     result = proof === 'right' ? 'success' : 'failure'
     if (person === undefined || proof === 'wrong') {

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { credentialLimits, lifetimes } from '../limits.ts'
 
 /**
  * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device`
@@ -12,11 +13,11 @@ import type { HttpEnvironment } from '../http/environment.ts'
 type CookieKind = 'browser' | 'session' | 'device'
 
 const secretPattern = /^[A-Za-z0-9_-]{43}$/
+const devicePattern = new RegExp(String.raw`^[\w-]{43}(?:\.[\w-]{43}){1,${credentialLimits.deviceAccounts}}$`)
 const shapes: Record<CookieKind, { value: RegExp; maxAge?: number }> = {
   browser: { value: secretPattern },
   session: { value: secretPattern },
-  // 400 days, the longest life that browsers allow.
-  device: { value: /^[A-Za-z0-9_-]{43}(?:\.[A-Za-z0-9_-]{43}){1,5}$/, maxAge: 400 * 24 * 60 * 60 },
+  device: { value: devicePattern, maxAge: lifetimes.deviceCookieMs / 1_000 },
 }
 
 /** Reads a cookie. Of two with one name none counts, because a service on another port of this host can plant one (session fixation). */

@@ -1,10 +1,8 @@
 import type { Context } from 'hono'
 import { keyedHash, randomSecret, sameText } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { credentialLimits } from '../limits.ts'
 import { readCookie, writeCookie } from './cookies.ts'
-
-/** Accounts that one browser is known for. The least recent makes room. */
-export const maxDeviceAccounts = 5
 
 /**
  * Returns the id of this browser if its device cookie proves that it signed in to this account before. The cookie has the
@@ -21,7 +19,7 @@ export function readDevice(c: Context<HttpEnvironment>, email: string): string |
 export function rememberDevice(c: Context<HttpEnvironment>, email: string): void {
   const [id = randomSecret(), ...proofs] = partsOf(c)
   const proof = proofOf(c, id, email)
-  const others = proofs.filter((other) => other !== proof).slice(0, maxDeviceAccounts - 1)
+  const others = proofs.filter((other) => other !== proof).slice(0, credentialLimits.deviceAccounts - 1)
   writeCookie(c, 'device', [id, proof, ...others].join('.'))
 }
 

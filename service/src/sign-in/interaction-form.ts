@@ -2,13 +2,11 @@ import type { Context } from 'hono'
 import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { ownOrigins } from '../http/host-guard.ts'
+import { requestLimits } from '../limits.ts'
 import { showError } from '../ui/error.tsx'
 
 /** Returns the value of a form field, or undefined if it was not sent or is empty. */
 export type FormField = (name: string) => string | undefined
-
-// A-54.
-const usualMaxBytes = 16 * 1_024
 
 const notOwn = 'This form was not sent from a page of this service.'
 const notForm = 'This URL accepts only form submissions (application/x-www-form-urlencoded).'
@@ -18,7 +16,7 @@ const unreadable = 'The form data could not be read. Go back, reload the page an
 /** Reads a form that a page of this service posted. Anything else gets an error page (CSRF protection, S-024). */
 export async function readInteractionForm(
   c: Context<HttpEnvironment>,
-  maxBytes: number = usualMaxBytes,
+  maxBytes: number = requestLimits.formBytes,
 ): Promise<FormField | Response> {
   if (!isSameOrigin(c)) return showError(c, 403, notOwn)
   if (!hasMediaType(c.req.raw.headers, 'application/x-www-form-urlencoded')) return showError(c, 415, notForm)

@@ -1,4 +1,4 @@
-/** Who signs in and approves without pages, for tests without a browser. Only the dev controls set it. */
+/** The user who signs in and approves without pages, for tests without a browser. Only the dev controls set it. */
 export interface AutoApproval {
   email(): string | undefined
   set(email: string | undefined): void

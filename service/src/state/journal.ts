@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { serverLimits } from '../limits.ts'
 import type { ServiceClock } from './clock.ts'
 
 /** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
@@ -73,21 +74,18 @@ export interface Journal {
   clear(): void
 }
 
-//
-const mostEntries = 10_000
-/** How many go at once: dropping in blocks keeps the cost of one entry constant. */
-const block = 1_000
+const { journalEntries: maxEntries, journalBlock: block } = serverLimits
 
 export function createJournal(clock: ServiceClock): Journal {
   let kept: JournalEntry[] = []
   function add(entry: JournalEntry): void {
     kept.push(entry)
-    if (kept.length >= mostEntries + block) kept = kept.slice(-mostEntries)
+    if (kept.length >= maxEntries + block) kept = kept.slice(-maxEntries)
   }
   return {
     request: (entry) => add({ kind: 'request', atMs: clock.nowMs(), ...entry }),
     event: (event, who = {}) => add({ kind: 'event', id: randomUUID(), atMs: clock.nowMs(), event, ...who }),
-    entries: () => kept.slice(-mostEntries).map((entry) => ({ ...entry })),
+    entries: () => kept.slice(-maxEntries).map((entry) => ({ ...entry })),
     clear: () => {
       kept = []
     },

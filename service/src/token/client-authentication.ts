@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { keyedHash, sameText } from '../credentials/secrets.ts'
 import { clientAddressOf, nearestAddressOf } from '../http/client-address.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { requestLimits } from '../limits.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findClient, findSecretHashes } from '../store/tables/clients.ts'
 import { parseBasic } from './basic.ts'
@@ -9,8 +10,6 @@ import { invalidClient, invalidRequest, OAuthError } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
 
 const secondMs = 1_000
-/** One that is in use and one that replaces it (S-042, A-57). */
-const maxSecrets = 2
 
 const publicId = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
 const confidentialId =
@@ -76,7 +75,7 @@ async function compareSecret(
   const client = await findClient(store.db, clientId)
   const stored = await findSecretHashes(store.db, clientId, clock.nowMs())
   const presented = keyedHash(keys.hashKey, secret)
-  const compared = Array.from({ length: maxSecrets }, (_, index) => stored[index] ?? 'no secret')
+  const compared = Array.from({ length: requestLimits.clientSecrets }, (_, index) => stored[index] ?? 'no secret')
   const matches = compared.filter((hash) => sameText(hash, presented))
   return { client, proof: client?.kind === 'confidential' && matches.length > 0 ? 'right' : 'wrong' }
 }

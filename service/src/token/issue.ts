@@ -1,6 +1,7 @@
 import type { ServiceContext } from '../context.ts'
 import { signAccessToken } from '../credentials/access-tokens.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
+import { lifetimes } from '../limits.ts'
 import type { Db } from '../store/store.ts'
 import { saveAccessToken } from '../store/tables/access-tokens.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
@@ -27,12 +28,15 @@ export type TokenOutcome =
   | { kind: 'unapproved'; reason: Unapproved }
   | { kind: 'reused'; user: { personId: string; tenant: string } }
 
-const hourMs = 60 * 60_000
-const dayMs = 24 * hourMs
-
 /** Lifetimes of refresh tokens. Rotation never extends the absolute one, which counts from the first issue (S-051, A-26). */
-export const absoluteLifeMs: Record<'public' | 'confidential', number> = { public: dayMs, confidential: 30 * dayMs }
-const idleLifeMs: Record<'public' | 'confidential', number> = { public: 8 * hourMs, confidential: 30 * dayMs }
+export const absoluteLifeMs: Record<'public' | 'confidential', number> = {
+  public: lifetimes.publicRefreshTokenMs,
+  confidential: lifetimes.confidentialRefreshTokenMs,
+}
+const idleLifeMs: Record<'public' | 'confidential', number> = {
+  public: lifetimes.publicRefreshTokenIdleMs,
+  confidential: lifetimes.confidentialRefreshTokenMs,
+}
 
 /** Returns when a refresh token expires if it is not used. */
 export function idleExpiry({ expiresMs }: Authorization, kind: 'public' | 'confidential', nowMs: number): number {

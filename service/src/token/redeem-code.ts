@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import { hashToken, randomId, sameText } from '../credentials/secrets.ts'
+import { requestLimits } from '../limits.ts'
 import { matchesRegistered } from '../redirect-uris.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
@@ -15,9 +16,6 @@ import type { IssuedTokens, TokenOutcome } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
-
-//
-const maxAttempts = 5
 
 interface PresentedCode {
   code: string
@@ -69,7 +67,7 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
     if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
-  if (code.attempts > maxAttempts || code.expiresMs <= nowMs) return { kind: 'invalid' }
+  if (code.attempts > requestLimits.codeAttempts || code.expiresMs <= nowMs) return { kind: 'invalid' }
   const eligibility = await findEligibility(tx, { clientId: client.id, personId, tenantId })
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }

@@ -1,6 +1,7 @@
 import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
 import { parseJson } from '../http/json.ts'
 import { parseQuery } from '../http/query.ts'
+import { inKibibytes, requestLimits } from '../limits.ts'
 import { invalidRequest, OAuthError } from './oauth-error.ts'
 
 /** The fields of one token request, each at most once and non-empty. */
@@ -11,9 +12,6 @@ export interface TokenRequest {
   fields: TokenFields
 }
 
-// A-54.
-const maxBytes = 16 * 1_024
-const maxDepth = 8
 // A-59.
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
@@ -23,7 +21,7 @@ export async function readTokenRequest(request: Request): Promise<TokenRequest> 
   const grantType = readGrantType(request)
   const mediaType = grantType === 'refresh_token' ? 'application/json' : 'application/x-www-form-urlencoded'
   if (!hasMediaType(request.headers, mediaType)) throw wrongType(mediaType)
-  const body = await readAtMost(request, maxBytes)
+  const body = await readAtMost(request, requestLimits.tokenBytes)
   if (body.kind === 'too_large') throw tooLarge()
   if (body.kind === 'not_utf8') throw invalidRequest('the body is not UTF-8')
   const fields = grantType === 'refresh_token' ? jsonFields(body.text) : formFields(body.text)
@@ -50,7 +48,7 @@ function formFields(text: string): TokenFields {
 }
 
 function jsonFields(text: string): TokenFields {
-  const json = parseJson(text, { maxDepth, repeatedMembers: 'refuse' })
+  const json = parseJson(text, { maxDepth: requestLimits.tokenDepth, repeatedMembers: 'refuse' })
   if (json.kind === 'repeated') throw invalidRequest('a JSON member is repeated; send each one once')
   if (json.kind !== 'value') throw invalidRequest('the body is not JSON')
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
@@ -73,7 +71,7 @@ function wrongType(mediaType: string): OAuthError {
 function tooLarge(): OAuthError {
   return new OAuthError({
     error: 'invalid_request',
-    description: `the body is over ${maxBytes / 1_024} KiB`,
+    description: `the body is over ${inKibibytes(requestLimits.tokenBytes)}`,
     status: 413,
   })
 }

@@ -4,7 +4,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import type { PageStatus } from './layout.tsx'
 import { showPage } from './layout.tsx'
 
-/** Shows what happened and, each in a paragraph, what to do. */
+/** Shows what happened and what to do, each in a paragraph. */
 export function showError(
   c: Context<HttpEnvironment>,
   status: PageStatus,
@@ -19,5 +19,5 @@ export function showError(
       ))}
     </>
   )
-  return showPage(c, { status, title: 'That did not work', children })
+  return showPage(c, { status, title: 'Request failed', children })
 }

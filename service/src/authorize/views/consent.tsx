@@ -21,13 +21,13 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
         <strong>
           <bdi>{page.client.name}</bdi>
         </strong>{' '}
-        asks to act for you.
+        wants to use the Agent Management API on your behalf.
       </p>
       <dl>
-        <Fact name="You">{`${page.person.name} (${page.person.email})`}</Fact>
+        <Fact name="Signed in as">{`${page.person.name} (${page.person.email})`}</Fact>
         <Fact name="Tenant">{page.person.tenantName}</Fact>
-        <Fact name="It may (api.access)">use the Agent Management API with your permissions</Fact>
-        <Fact name="You return to">{new URL(page.redirectUri).host}</Fact>
+        <Fact name="Permission (api.access)">use the API with your permissions</Fact>
+        <Fact name="You will be redirected to">{new URL(page.redirectUri).host}</Fact>
       </dl>
       <form class="choices" method="post" action="/auth/v1/consent">
         <input type="hidden" name="request" value={page.request} />
@@ -42,7 +42,7 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
       <form class="aside" method="post" action="/auth/v1/sign-out">
         <input type="hidden" name="request" value={page.request} />
         <button class="link" type="submit">
-          Sign in as somebody else
+          Sign in as another user
         </button>
       </form>
     </>

@@ -10,7 +10,7 @@ interface CredentialsPage {
   clientSecret: string | undefined
 }
 
-/** The only page that ever shows a secret, and only as the answer to making it (spec 5.1, S-042). */
+/** Shows a secret. No other page does, and this one only in the response to making it (spec 5.1, S-042). */
 export function showCredentials(
   c: Context<HttpEnvironment>,
   { name, clientId, clientSecret }: CredentialsPage,

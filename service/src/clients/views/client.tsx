@@ -98,7 +98,7 @@ function Secrets({ client, secrets, token, email }: ClientPage) {
       ) : (
         <form method="post" action={action}>
           <input type="hidden" name="token" value={token} />
-          <PasswordField label="Your password, once more" username={email} />
+          <PasswordField label="Your password again" username={email} />
           <button type="submit">Make a new secret</button>
         </form>
       )}

@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../../http/environment.ts'
+import { requestLimits } from '../../limits.ts'
 import { PasswordField } from '../../sign-in/views/sign-in-form.tsx'
 import { showPage } from '../../ui/layout.tsx'
 
@@ -10,7 +11,7 @@ interface NewClientPage {
   email: string
   status: 200 | 403 | 422 | 429 | 503
   problem?: string
-  /** What was sent, to be mended. */
+  /** The rejected input, for correction. */
   asked?: { name: string; kind: string; redirectUris: string[] }
 }
 
@@ -21,17 +22,24 @@ export function showNewClient(c: Context<HttpEnvironment>, page: NewClientPage):
       {problem === undefined ? null : <p role="alert">{problem}</p>}
       <input type="hidden" name="token" value={token} />
       <label for="name">Name</label>
-      <input id="name" name="name" value={asked?.name ?? ''} maxlength={200} required autocomplete="off" />
+      <input
+        id="name"
+        name="name"
+        value={asked?.name ?? ''}
+        maxlength={2 * requestLimits.clientNameCharacters}
+        required
+        autocomplete="off"
+      />
       <fieldset>
         <legend>Kind</legend>
         <Kind value="public" text="Public: no secret, PKCE" chosen={asked?.kind !== 'confidential'} />
         <Kind value="confidential" text="Confidential: a secret, shown once" chosen={asked?.kind === 'confidential'} />
       </fieldset>
-      <label for="redirect_uris">Redirect URIs, one a line</label>
+      <label for="redirect_uris">Redirect URIs, one per line</label>
       <textarea id="redirect_uris" name="redirect_uris" rows={4} required spellcheck={false}>
         {asked?.redirectUris.join('\n') ?? ''}
       </textarea>
-      <PasswordField label="Your password, once more" username={email} />
+      <PasswordField label="Your password again" username={email} />
       <button type="submit">Register</button>
       <p class="aside">
         <a href="/auth/v1/clients">Back to the clients</a>

@@ -1,6 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
+import { credentialLimits } from '../../limits.ts'
 
 type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
@@ -42,7 +43,14 @@ export function PasswordField({ label = 'Password', username }: { label?: string
     <>
       {username === undefined ? null : <input value={username} autocomplete="username" readonly hidden />}
       <label for="password">{label}</label>
-      <input id="password" name="password" type="password" autocomplete="current-password" maxlength={1024} required />
+      <input
+        id="password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        maxlength={credentialLimits.passwordCharacters}
+        required
+      />
     </>
   )
 }
