@@ -2,19 +2,19 @@ import { invalid } from '../config/invalid.ts'
 import { attempt } from '../internal/attempt.ts'
 import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 
-/** One person's tokens as stored: `id` is one sign-in, `rev` counts its refreshes. */
+/** One user's tokens as stored: `id` identifies the sign-in, `rev` is the revision, which rises by one with each refresh. */
 export interface SessionRecord {
   readonly id: string
   readonly rev: number
   readonly tokens: Tokens
 }
 
-/** What a store holds: a record, nothing, or something that must be left alone or removed. */
+/** The content of the storage: a record, nothing, or text that is no record of this session. */
 export type Stored = SessionRecord | 'absent' | 'unreadable' | 'newer' | 'foreign'
 
 /**
- * What the record, its lock and its channel are called: they belong to one client of one service, and one key. Throws
- * `config_invalid` for a key with a lone surrogate, which has no name.
+ * Returns the name of the record, its lock and its channel, which belong to one client of one service and one key. Throws
+ * `config_invalid` for a key with a lone surrogate, because that cannot be encoded.
  */
 export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: string }, key: string): string {
   const name = attempt(() => ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':'))
@@ -25,12 +25,12 @@ export function isRecord(stored: Stored): stored is SessionRecord {
   return typeof stored === 'object'
 }
 
-/** One JSON string; `owner` is the key it is stored under, so that a record copied from elsewhere is noticed. */
+/** Returns the record as JSON. `owner` is the key that it is stored under, so that a copy under another key is `foreign`. */
 export function encodeRecord(owner: string, { id, rev, tokens }: SessionRecord): string {
   return JSON.stringify({ v: 1, owner, id, rev, ...tokens })
 }
 
-/** Reads what a store returned, which some have parsed already. Never throws. */
+/** Reads what a storage returned, which some storages have parsed already. Never throws. */
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
   const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
