@@ -296,7 +296,7 @@ describe('the login cookie', () => {
     await browser.goToCallback()
     const other = [...browser.cookies.values()].at(-1)?.value ?? ''
     const forged = [...Array.from(value, (_, at) => flipped(value, at)), value.slice(0, -1), '', 'a.b.c.d.e', other]
-    // The last character of base64url may hold bits that mean nothing.
+    // The last character of base64url may hold unused bits.
     const same = forged.filter((text) => text !== value && sameBytes(text, value))
     for (const one of forged.filter((text) => !same.includes(text))) {
       browser.setCookie(name, one, 'Lax')
@@ -406,7 +406,7 @@ describe('a new login', () => {
   })
 })
 
-/** The names of an app's cookies, and which of the given it would remove for being too many logins of its own. */
+/** Returns the cookie names of an app, and which of the given names it removes because it has too many pending logins. */
 function cookieNames(rig: BackendRig, { basePath, port }: { basePath: string; port: string }) {
   const context = backendContext({
     ...rig.options,

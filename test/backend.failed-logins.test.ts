@@ -54,7 +54,7 @@ test('C-029 of failed logins the newest 256 are remembered, so that memory has a
   expect(sent).toBe(257)
   for (const login of logins.slice(1)) expect(await load(login)).toBe(400)
   expect(sent).toBe(257)
-  // Forgotten: the code goes out once more, and it is the service that refuses it.
+  // The oldest failure is forgotten, so the code is sent again and the service refuses it.
   expect(await load(logins[0] as Started)).toBe(400)
   expect(sent).toBe(258)
 })

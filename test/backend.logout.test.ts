@@ -269,7 +269,7 @@ test('C-128 F098 a process that waits for the lock behind a logout refreshes not
   expect(rig.events.filter(({ type }) => type === 'token_request')).toHaveLength(1)
 })
 
-/** From the answer of the login route to the end of the callback, with a code of our own. */
+/** Continues from the response of the login route to the end of the callback, with an invented code. */
 function finish(browser: { send(path: string): Promise<Response> }): (started: Response) => Promise<void> {
   return async (started) => {
     const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')

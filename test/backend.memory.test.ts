@@ -78,7 +78,7 @@ describe('sessions in memory', () => {
     const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 }
     const signIn = (key: string): Promise<void> => live.use(key, ({ session }) => session.signIn(tokens))
     for (let at = 0; at < 1_100; at++) await signIn(String(at))
-    // Among those that were idle for longest.
+    // It is one of those that were idle for longest.
     const [mine, release] = live.acquire('0')
     for (let at = 1_100; at < 11_200; at++) await signIn(String(at))
     expect(live.acquire('0')[0]).toBe(mine)

@@ -15,7 +15,7 @@ const people = 5
 const stopped = people
 const killed = people + 1
 
-/** All of them, through all processes but the first `from`. */
+/** Calls the API several times through all processes but the first `from`. */
 function everywhere(
   { children, call }: BackendProcesses,
   person: number,
@@ -59,6 +59,6 @@ for (const kind of ['redis', 'postgres'] as const)
     asleep.child.kill('SIGCONT')
     expect([await asleep.answered, await dead.answered]).toEqual([200, 'no answer'])
     expect([await backend.call(0, stopped), await backend.call(2, killed)]).toEqual([200, 200])
-    // One more for each whose answer was not saved, and no third.
+    // Each session whose response was not saved has one more refresh, and no third.
     expect(backend.refreshes()).toBe(people + 4)
   })

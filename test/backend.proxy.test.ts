@@ -63,7 +63,7 @@ describe('which requests go through', () => {
       const { origin, pathname, username } = new URL(rig.seen.at(-1)?.url ?? '')
       hosts.add(origin)
       expect(username).toBe('')
-      // One plain parameter: nothing that could be read as a separator, a step up or an end.
+      // No part of a parameter can be read as a separator, a parent segment or an end.
       expect(pathname).toMatch(/^\/api\/items\/[^/\\;]+(\/parts\/[^/\\;]+)?$/)
       for (const part of pathname.split('/').slice(3)) {
         const text = decodeURIComponent(part)
@@ -138,7 +138,7 @@ function requestTo(browser: AppBrowser, path: string): Request | undefined {
   }
 }
 
-/** Without timers, which the test holds. */
+/** Waits without timers, because the test replaces them. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -157,7 +157,7 @@ describe('redirects', () => {
   test('C-125 an opaque redirect is one too; 304 is none', async () => {
     const opaque = await proxyRig(() => Object.defineProperty(Response.json({}), 'type', { value: 'opaqueredirect' }))
     expect((await opaque.get('/api/items/7')).status).toBe(502)
-    // A fetch of the app's own that followed it all the same.
+    // The app may pass a fetch that follows redirects.
     const followed = await proxyRig(() => Object.defineProperty(Response.json({}), 'redirected', { value: true }))
     expect((await followed.get('/api/items/7')).status).toBe(502)
     const same = await proxyRig(() => new Response(null, { status: 304, headers: { etag: '"e"' } }))
@@ -302,7 +302,7 @@ describe('bodies and limits', () => {
     await expect.poll(() => waiting.length).toBe(33)
     for (const answer of waiting) answer(Response.json({}))
     await theirs
-    // A place is free again when its body has been read, not before.
+    // A place is free again when its body has been read.
     const [first, ...rest] = await Promise.all(calls)
     await Promise.all(rest.slice(0, 10).map((response) => response.text()))
     const more = Array.from({ length: 11 }, () => rig.get('/api/items/7'))
@@ -381,7 +381,7 @@ describe('bodies and limits', () => {
 
   test('C-126 a response that is not read frees its place after two minutes', async () => {
     const rig = await proxyRig(() => new Response('x'))
-    // Half of them are not even begun.
+    // Half of the responses are not read at all.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const unread = await Promise.all(Array.from({ length: 32 }, () => rig.get('/api/items/7')))
     const begun = unread.slice(16).map((answered) => answered.body?.getReader().read())

@@ -146,7 +146,7 @@ describe('express.json() before the backend', () => {
     expect(await (await send('/auth/session')).json()).toMatchObject({ status: 'signed-in' })
     expect((await send('/auth/callback?code=c&state=s')).status).toBe(200)
     expect((await send(path, { method: 'POST' })).status).toBe(200)
-    // A request that is refused before its body matters is refused for that reason, and at once.
+    // A request that fails an earlier check gets that error, without a wait for its body.
     const json = { 'content-type': 'application/json' }
     const refused = await send(path, { method: 'POST', headers: { ...json, 'x-agent-auth': '0' }, body: '{}' })
     expect(await codeOf(refused)).toEqual([403, 'origin_forbidden'])

@@ -28,7 +28,7 @@ test('P-12 C-117 cookies that follow the grammar are read as written, the first 
   )
 })
 
-/** The same by the letter: no expression that could go astray. */
+/** Reads cookies character by character, without a regular expression. */
 function byHand(header: string): [name: string, value: string][] {
   const seen = new Map<string, string>()
   const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t'

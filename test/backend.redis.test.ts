@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BackendRig, backendRig, codeOf } from './support/backend-rig.ts'
 import { type RedisServer, startRedis } from './support/redis-server.ts'
 
-// Two backends with connections of their own: what several processes share is the store.
+// Two backends with connections of their own, as two processes have.
 
 let server: RedisServer
 let rig: BackendRig

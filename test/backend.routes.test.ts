@@ -10,12 +10,12 @@ const { numRuns, options } = runs(1_000, 1_000_000)
 const templates = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'GET /api/:kind/all', 'POST /api/items']
 const routes = proxyRoutes(templates, '/auth')
 const api = 'https://api.example.com'
-/** What may not be in a parameter, decoded: it could be read as another number of segments, or as another one. */
+/** Text that a decoded parameter must not contain, because it can be read as other segments. */
 const unplain = /^[.\s]*$|[/\\;%?#]|\p{C}/u
-/** As the API may read it: as it is, or normalised. */
+/** Returns the texts that an API may read: the parameter itself and its normalized form. */
 const readings = (text: string): string[] => [text, text.normalize('NFKC')]
 
-/** As `Request` gives it: dots that a URL takes for steps are gone. */
+/** Returns the path of a `Request`, in which the URL parser has resolved dot segments. */
 const pathname = (path: string): string => new URL(`${api}${path}`).pathname
 
 const encoded = (text: string, spelling: readonly number[]): string =>
@@ -88,7 +88,7 @@ test('P-12 C-123 any path that passes has a listed form, and every reader decode
     fc.array(segment, { maxLength: 6 }).map((all) => `/${all.join('/')}`),
     anyText(20).map((text) => `/api/items/${text}`),
   )
-  // As it came over a socket, and as a URL has made it.
+  // The path as a socket delivers it, and as a URL resolves it.
   fc.assert(
     fc.property(path, fc.boolean(), (raw, isParsed) => {
       const came = isParsed ? pathname(raw) : raw

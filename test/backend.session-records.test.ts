@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { sessionRecords } from '../src/backend/sessions/session-records.ts'
 
-// What a backend knows of the writes of one session: src/backend/sessions/session-records.ts.
+// The writes and reads of one session: src/backend/sessions/session-records.ts.
 
-/** A store whose changes end when the test says so, in any order. */
+/** A storage whose changes end in the order that the test chooses. */
 function slowStore() {
   const changes: { resolve: () => void; reject: (error: Error) => void }[] = []
   const change = (): Promise<void> => new Promise((resolve, reject) => changes.push({ resolve, reject }))

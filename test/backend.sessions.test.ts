@@ -13,7 +13,7 @@ const signedIn = (session: BackendSession): Exclude<BackendSession, { status: 's
   return session
 }
 
-/** A clock for the backend that goes along with the service's. */
+/** A clock for the backend that advances together with the service's. */
 function together(): { clock: { wallMs(): number; monotonicMs(): number }; later(rig: BackendRig, ms: number): void } {
   let passed = 0
   return {
@@ -101,7 +101,7 @@ describe('one refresh', () => {
   })
 })
 
-/** The rig's way to the service, which gives access tokens of a minute and nothing to renew them with. */
+/** The fetch of the rig, with access tokens of a minute and no refresh token. */
 function withoutRefreshTokens({ options }: BackendRig): typeof fetch {
   return async (input, init) => {
     const answer = (await options.fetch?.(input, init)) ?? Response.error()
@@ -321,7 +321,7 @@ describe('logout', () => {
     const { refreshToken } = JSON.parse(record) as { refreshToken: string }
     const started = performance.now()
     expect((await browser.logOut()).status).toBe(200)
-    // It waits for the service for 2 s, and not for the 10 s of a token request.
+    // The revocation waits for 2 s, a token request for 10 s.
     expect(performance.now() - started).toBeLessThan(8_000)
     expect(rig.events.at(-1)).toMatchObject({ type: 'logged_out', revocation: outcome })
     expect(asked).toEqual([
@@ -355,7 +355,7 @@ test('C-128 a public client revokes with its id, and follows no redirect with th
   expect(asked).toEqual([
     { body: expect.stringContaining(`client_id=${clientId}`), authorization: null, redirect: 'manual' },
   ])
-  // RFC 7009 section 2.2: 200 is the one success.
+  // Only 200 is a success. RFC 7009 section 2.2.
   expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'failed' })
 })
 

@@ -20,7 +20,7 @@ interface SocketRig {
   readonly port: number
   readonly app: Server
   readonly seen: IncomingMessage[]
-  /** A request of the person over a socket of its own. */
+  /** Sends a request of the user over a socket of its own. */
   call(path: string, init?: RequestInit): Promise<Response>
 }
 
@@ -72,7 +72,7 @@ async function socketRig(api: (request: IncomingMessage, response: ServerRespons
   }
 }
 
-/** Sends bytes as they are and gives everything that comes back until the other side closes. */
+/** Sends bytes as they are, and returns everything that the other side sends until it closes. */
 async function raw(port: number, bytes: string): Promise<string> {
   const socket: Socket = connect(port, '127.0.0.1')
   socket.setEncoding('latin1')
@@ -109,7 +109,7 @@ describe('over sockets', () => {
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         if (sent++ === 0) return controller.enqueue(new Uint8Array(1_000))
-        // The rest leaves only when the API has the beginning.
+        // The rest is sent when the API has the beginning.
         await arrived
         controller.enqueue(new Uint8Array(200_000))
         controller.close()
@@ -170,7 +170,7 @@ describe('over sockets', () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half', () => void response.destroy())
     })
-    // The bridge may not have begun: then it is its error, not half an answer.
+    // If the server adapter has sent nothing yet, it responds with its own error.
     const whole = await call('/api/items/7').then(
       async (answered) => answered.status === 200 && (await answered.text()),
       () => false,
@@ -372,12 +372,12 @@ describe('over sockets', () => {
   })
 })
 
-/** Sends a long body in halves on a connection that is kept, then asks for the session; gives the two statuses. */
+/** Sends a long body in halves, then a request for the session on the same connection. Returns the two statuses. */
 async function halves(port: number, headers: Readonly<Record<string, string>>, half: string): Promise<unknown[]> {
   const socket = connect(port, '127.0.0.1')
   const lines = Object.entries({ host: 'app', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`POST /api/items HTTP/1.1\r\n${lines.join('')}\r\n${half}`)
-  // Time for an answer that does not wait for the rest.
+  // A response that does not wait for the rest comes in this time.
   await sleep(100)
   const end = headers['transfer-encoding'] ? '0\r\n\r\n' : ''
   socket.write(`${half}${end}GET /auth/session HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n`)

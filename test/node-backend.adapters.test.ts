@@ -13,7 +13,7 @@ import { sendPlain } from './support/plain-http.ts'
 import { isThere } from './support/programs.ts'
 import { serverUrl } from './support/servers-client.ts'
 
-// Each adapter as a process of its own on a real port, before a service on real ports.
+// The adapters of examples/node-backend, each as a process on a real port, with a service on real ports.
 
 const folder = fileURLToPath(new URL('../examples/node-backend/adapters/', import.meta.url))
 const files = ['hono', 'express', 'fastify', 'node-http']
@@ -76,7 +76,7 @@ for (const name of adapters)
       const finished = await person.logIn('/agents?page=2')
       expect(finished.status).toBe(200)
       expect(await finished.text()).toContain('href="/agents?page=2"')
-      // The session and the removal of the login's own cookie: neither got lost on the way through the framework.
+      // The framework passes both cookie lines on: the session's and the removal of the pending login's.
       expect(finished.headers.getSetCookie()).toHaveLength(2)
       expect(person.lines.at(-2)).toMatch(/^agent-auth-\d+=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/)
       expect([...person.cookies.keys()]).toEqual([`agent-auth-${ports.get(name)}`])
@@ -120,7 +120,7 @@ for (const name of adapters)
     expect(await shown(await person.send('/', { headers: guard }))).toBe('signed-in')
   })
 
-/** What a page says: a text, or a paragraph of a document. */
+/** Returns the text of a page, or the paragraph of a document. */
 async function shown(page: Response): Promise<string | undefined> {
   const text = await page.text()
   return text.startsWith('<') ? /<p>([^<]*)/.exec(text)?.[1] : text

@@ -9,7 +9,7 @@ import { guard, searchPath, secrets } from './backend-rig.ts'
 import { type AtEnd, nextWord, startChildren } from './children.ts'
 import { onIoRedis, onPostgres } from './shared-stores.ts'
 
-/** What a child is started with. */
+/** The settings of a child process. */
 export interface BackendTask {
   readonly kind: 'redis' | 'postgres'
   readonly url: string
@@ -20,12 +20,12 @@ export interface BackendTask {
 export interface BackendProcesses {
   readonly service: Service
   readonly children: readonly ChildProcess[]
-  /** Calls the API as a person through one of the processes and gives the status. */
+  /** Calls the API as a user through one of the processes, and returns the status. */
   call(process: number, person: number): Promise<number>
   refreshes(): number
 }
 
-/** One backend in several processes behind real sockets, a real service, and people who are signed in. */
+/** One backend in several processes on real ports, a real service, and signed-in users. */
 export async function backendProcesses(
   atEnd: AtEnd,
   { kind, url, processes, people }: Pick<BackendTask, 'kind' | 'url'> & { processes: number; people: number },

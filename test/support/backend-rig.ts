@@ -22,7 +22,7 @@ export interface BackendRig {
   readonly events: BackendEvent[]
   /** Every request that reached the service, in order. */
   readonly sent: Sent[]
-  /** Another process over the same store, or another configuration. */
+  /** Creates another process over the same storage, or another configuration. */
   another(changes?: Partial<BackendOptions>): Backend
   browser(backend?: Backend): AppBrowser
   close(): Promise<void>
@@ -35,13 +35,13 @@ export interface Sent {
 }
 
 export interface RigOptions {
-  /** Answers in place of the service's API. */
+  /** Responds instead of the service's API. */
   readonly api?: (request: Request) => MaybePromise<Response>
   readonly service?: ServiceOptions
   readonly backend?: Partial<BackendOptions>
 }
 
-/** A backend before a real service, both in process. */
+/** Creates a backend in front of a real service, both in this process. */
 export async function backendRig({
   api,
   service: serviceOptions,
@@ -107,7 +107,7 @@ interface JarCookie {
   readonly sameSite: string
 }
 
-/** A person's browser at the app: keeps cookies by the rules that matter here, and knows who starts a request. */
+/** The browser of a user: it keeps cookies and applies `SameSite`. */
 export class AppBrowser {
   readonly cookies: Map<string, JarCookie> = new Map()
   /** Every `Set-Cookie` line, in order. */
@@ -122,7 +122,7 @@ export class AppBrowser {
     this.#origin = new URL(redirectUri).origin
   }
 
-  /** A request to the backend; `from` says which site starts it. */
+  /** Sends a request to the backend. `from` is the site that starts it. */
   async send(path: string, init: RequestInit = {}, from: 'same-site' | 'cross-site' = 'same-site'): Promise<Response> {
     const request = this.request(path, init, from)
     const response = await this.#backend.handle(request)
@@ -143,7 +143,7 @@ export class AppBrowser {
     return sent.map(([name, { value }]) => `${name}=${value}`).join('; ')
   }
 
-  /** From the login route to the URL of the callback. */
+  /** Runs a login from its route to the URL of the callback. */
   async goToCallback(returnTo = '/agents'): Promise<URL> {
     const path = `/auth/login?return_to=${encodeURIComponent(returnTo)}`
     const started = await this.send(path, { headers: { 'sec-fetch-site': 'same-origin' } })
@@ -151,13 +151,13 @@ export class AppBrowser {
     return new URL(answered.headers.get('location') ?? '')
   }
 
-  /** A whole login; the callback comes from another site. */
+  /** Runs a complete login, whose callback another site starts. */
   async logIn(returnTo?: string): Promise<Response> {
     const { pathname, search } = await this.goToCallback(returnTo)
     return this.send(pathname + search, {}, 'cross-site')
   }
 
-  /** A call of the API as a page of the app makes it. */
+  /** Calls the API as a page of the app does. */
   call(path: string = searchPath, init: RequestInit = {}): Promise<Response> {
     const body = JSON.stringify({ limit: 1, offset: 0 })
     const headers = { ...guard, 'content-type': 'application/json', ...(init.headers as Record<string, string>) }
@@ -181,7 +181,7 @@ export class AppBrowser {
     this.cookies.set(name, { value, sameSite })
   }
 
-  /** The name and value of the session cookie. */
+  /** Returns the name and value of the session cookie. */
   session(): [name: string, value: string] {
     const found = [...this.cookies].find(([name]) => !name.includes('-login-'))
     if (!found) throw new Error('There is no session cookie.')
@@ -205,10 +205,10 @@ export async function codeOf(response: Response): Promise<[status: number, code:
   return [response.status, ((await response.json()) as { code: string }).code]
 }
 
-/** What one storage operation does before it is passed on; may throw. */
+/** Runs before an operation of the storage, and may throw. */
 export type Step = (operation: 'getItem' | 'setItem' | 'removeItem' | 'withLock', name: string) => MaybePromise<void>
 
-/** A storage whose operations can be made to fail. */
+/** Returns a storage that runs a step before each operation. */
 export function steppedStorage(step: Step, inner: TokenStorage = memoryStorage()): TokenStorage {
   return {
     async getItem(name) {

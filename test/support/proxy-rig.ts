@@ -5,7 +5,7 @@ const proxy = ['GET /api/items/:id', 'GET /api/items/:id/parts/:part', 'POST /ap
 
 export interface ProxyRig extends BackendRig {
   readonly person: AppBrowser
-  /** What reached the API. */
+  /** The requests that reached the API. */
   readonly seen: Request[]
   get(path: string, init?: RequestInit): Promise<Response>
 }
