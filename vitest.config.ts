@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -18,55 +19,49 @@ const shared: ViteUserConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
 }
 
-/** Files that wait much: begun first, their waiting goes by beside the others' work. */
-const slow = [
-  'service/test/kills',
-  'test/storages.redis',
-  'test/browser/examples',
-  'test/storages.holders',
-  'test/storages.storm',
-  'test/browser/tabs',
-  'test/browser/node-backend',
-  'test/storages.postgres',
-  'test/backend.processes',
-  'test/browser/login',
-  'test/node-backend.adapters',
-  'service/test/tenants.random',
-  'service/test/pages.browser',
-].map((name) => path(`${name}.test.ts`))
-
+/** Begins with the files that say `@module-tag slow`: their waiting goes by beside the others' work. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification): number => slow.indexOf(moduleId) + 1 || slow.length + 1
-    return (await super.sort(files)).sort((one, other) => place(one) - place(other))
+    const isSlow = ({ moduleId }: TestSpecification): boolean =>
+      /^\/\/ @module-tag slow$/m.test(readFileSync(moduleId, 'utf8'))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
   }
 }
 
-const serviceTests = ['service/test/**/*.test.ts']
-const databaseFree = [
-  'assumptions',
-  'basic',
-  'cli',
-  'connections',
-  'database-failure',
-  'filters',
-  'form',
-  'journal',
-  'caller-limits',
-  'package',
-  'json',
-  'limits',
-  'pages.browser',
-  'query',
-  'readme',
-  'hash-line',
-  'sign-in-flood',
-  'served-app',
-  'slow-clients',
-  'start',
-  'tenant-turns',
-  'throttle',
-  'timing',
+/** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
+const databaseTests = [
+  'access',
+  'api-access',
+  'api-create',
+  'api-responses',
+  'api-search',
+  'authorize',
+  'broken-store',
+  'clients-pages',
+  'codes',
+  'failed-commit',
+  'injection.api',
+  'injection.auth',
+  'kills',
+  'login-flow',
+  'migrations',
+  'open-requests',
+  'purge',
+  'refresh',
+  'reset',
+  'revoke-meanwhile',
+  'search-indexes',
+  'security-events',
+  'several-processes.postgres',
+  'sign-in',
+  'tenant-load',
+  'tenants.random',
+  'text-order',
+  'token-endpoint',
+  'token-lookup',
+  'unavailable',
+  'unavailable.postgres',
 ].map((name) => `service/test/${name}.test.ts`)
 
 const config: ViteUserConfig = {
@@ -78,17 +73,14 @@ const config: ViteUserConfig = {
         program.tag ? [{ name: program.tag, skip: isMissing(program) && !process.env.CI }] : [],
       ),
       { name: 'postgres' },
+      { name: 'slow' },
     ],
     projects: [
-      project('library', { include: ['test/*.test.ts'], isolate: false }),
-      project('browser', { include: ['test/browser/*.test.ts'], isolate: false }),
-      project('libsql', { include: serviceTests, exclude: ['**/*.postgres.test.ts'], isolate: false }),
-      // The same once more, each service on a PostgreSQL database of its own; not those in which no database has a part.
-      project('postgres', {
-        include: serviceTests,
-        exclude: [...databaseFree, '**/*.libsql.test.ts'],
-        isolate: false,
-      }),
+      project('library', { include: ['test/*.test.ts'] }),
+      project('browser', { include: ['test/browser/*.test.ts'] }),
+      project('libsql', { include: ['service/test/**/*.test.ts'], exclude: ['**/*.postgres.test.ts'] }),
+      // Each service on a PostgreSQL database of its own.
+      project('postgres', { include: databaseTests }),
     ],
     // Much of the time goes by waiting for leases, deadlines and other processes.
     maxWorkers: 4,
@@ -99,7 +91,7 @@ const config: ViteUserConfig = {
 /** Without isolation a worker loads the sources once and not for each file: nothing is kept in modules. */
 function project(
   name: 'library' | 'browser' | 'libsql' | 'postgres',
-  { include, exclude = [], isolate = true }: { include: string[]; exclude?: string[]; isolate?: boolean },
+  { include, exclude = [] }: { include: string[]; exclude?: string[] },
 ): TestProjectInlineConfiguration {
   return {
     ...shared,
@@ -108,9 +100,9 @@ function project(
       environment: 'node',
       include,
       exclude,
-      isolate,
-      // Of those started anew for each file, threads are the quicker ones.
-      pool: isolate ? 'threads' : 'forks',
+      isolate: false,
+      // A process of its own: its processor time is that of the test that runs in it.
+      pool: 'forks',
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
       setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts', 'test/support/fixed-seeds.ts'],
       // These end what hangs. No test waits for more than 15 s, on a machine that may have ten times as much to do.

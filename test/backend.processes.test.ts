@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { afterAll, beforeAll, test } from 'vitest'
 import { type BackendProcesses, backendProcesses } from './support/backend-processes.ts'
 import { nextWord } from './support/children.ts'

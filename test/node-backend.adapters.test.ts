@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Backend } from 'agent-auth/backend'

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { createAuthConfig, createSession } from 'agent-auth'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { nextWord, startChild } from './support/children.ts'

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { randomUUID } from 'node:crypto'
 import { encryptedStorage } from 'agent-auth'
 import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'

@@ -1,4 +1,5 @@
 // @module-tag redis
+// @module-tag slow
 
 import { randomUUID } from 'node:crypto'
 import { once, setMaxListeners } from 'node:events'

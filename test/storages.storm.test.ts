@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freshDatabase } from './support/fresh-database.ts'
 import type { FreshDatabase } from './support/postgres-server.ts'

@@ -216,6 +216,11 @@ export function injectionCorpus(): string[] {
   return [...corpus].slice(0, size)
 }
 
+/** What is aimed at a reader, as it is: none of it joined with other text. */
+export function injectionAims(): string[] {
+  return [...new Set(Object.values(aims).flat())]
+}
+
 /** Text that no database holds: NUL or half a surrogate pair. */
 export function isUnstorable(text: string): boolean {
   return text.includes('\0') || /\p{Cs}/u.test(text)

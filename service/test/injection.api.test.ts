@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
-import { injectionCorpus, isUnstorable } from './injection-corpus.ts'
+import { injectionAims, injectionCorpus, isUnstorable } from './injection-corpus.ts'
 import { agentSearch, callApi } from './login.ts'
-import { assemble } from './start.ts'
+import { assemble, isOnPostgres } from './start.ts'
 import { observe } from './statements.ts'
 
 interface Agent {
@@ -19,7 +19,8 @@ interface Found {
   count: number
 }
 
-const corpus = injectionCorpus()
+// On PostgreSQL without those that are put together from others: 500 strings on libSQL have seen our own code.
+const corpus = isOnPostgres() ? injectionAims() : injectionCorpus()
 const modelSearch = '/api/llm_models/search'
 
 let assembly: Assembly
@@ -72,7 +73,7 @@ async function faultsOf(path: string, body: unknown, bearer = token): Promise<st
 
 const equals = (column: string, value: string) => ({ column, operator: 'equals', value })
 
-test('P-21 S-071 as a value of a text column 500 strings equal exactly what is equal to them', async () => {
+test(`P-21 S-071 as a value of a text column ${corpus.length} strings equal exactly what is equal to them`, async () => {
   const columns = ['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant']
   const modelColumns = ['model_name', 'model_version', 'provider']
   for (const text of corpus) {
@@ -89,7 +90,7 @@ test('P-21 S-071 as a value of a text column 500 strings equal exactly what is e
   }
 })
 
-test('P-21 S-069 S-071 as search_value 500 strings find exactly the rows that hold them', async () => {
+test(`P-21 S-069 S-071 as search_value ${corpus.length} strings find exactly the rows that hold them`, async () => {
   for (const text of corpus) {
     if (isUnstorable(text) || [...text].length > 256) {
       expect(new Set(await faultsOf(agentSearch, { search_value: text }))).toEqual(new Set(['body.search_value']))
@@ -107,7 +108,7 @@ test('P-21 S-069 S-071 as search_value 500 strings find exactly the rows that ho
   }
 })
 
-test('P-21 S-070 S-071 as a name, an operator or a value of another type 500 strings are 422, each by itself', async () => {
+test(`P-21 S-070 S-071 as a name, an operator or a value of another type ${corpus.length} strings are 422, each by itself`, async () => {
   for (const text of corpus) {
     const faults = await faultsOf(agentSearch, {
       limit: text,
@@ -134,7 +135,7 @@ test('P-21 S-070 S-071 as a name, an operator or a value of another type 500 str
   }
 })
 
-test('P-21 S-071 S-074 500 strings are created as they are or refused, and touch nothing else', async () => {
+test(`P-21 S-071 S-074 ${corpus.length} strings are created as they are or refused, and touch nothing else`, async () => {
   let created = 0
   for (const [index, text] of corpus.entries()) {
     const body = { agent_name: `${text} ${index}`, description: text, parent_agent_type: `T${text}`, tenant: text }
@@ -151,7 +152,7 @@ test('P-21 S-071 S-074 500 strings are created as they are or refused, and touch
     const path = `/api/parent_agents/${items[0]?.id}/state_function/context_variables`
     expect((await call(path, undefined, otherToken)).status).toBe(200)
   }
-  expect(created).toBeGreaterThan(300)
+  expect(created).toBeGreaterThan(0.6 * corpus.length)
   const db = rawDatabase(assembly.context.store.db)
   const count = async (table: 'parent_agents' | 'context_groups') =>
     (await db.selectFrom(table).select('id').where('tenant_id', '=', 'other').execute()).length
@@ -159,7 +160,7 @@ test('P-21 S-071 S-074 500 strings are created as they are or refused, and touch
   expect(await count('context_groups')).toBeGreaterThanOrEqual(created)
 })
 
-test('P-21 S-071 as an id in the path and as a bearer token 500 strings find nothing', async () => {
+test(`P-21 S-071 as an id in the path and as a bearer token ${corpus.length} strings find nothing`, async () => {
   for (const text of corpus) {
     const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
     // A dot segment leads to another path, which is not there; a number may be an agent's.

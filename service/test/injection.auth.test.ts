@@ -18,7 +18,7 @@ import {
 import { assemble, isOnPostgres } from './start.ts'
 import { observe } from './statements.ts'
 
-// Here the database is asked for hashes and ids; the searches of injection.api.test.ts see all 500 on PostgreSQL, too.
+// Here the database is asked for hashes and ids; the searches of injection.api.test.ts see all aims on PostgreSQL, too.
 const corpus = injectionCorpus().filter((_, index) => !isOnPostgres() || index % 5 === 0)
 const clientsPath = '/auth/v1/clients'
 const callback = 'https://app.demo.example/callback'

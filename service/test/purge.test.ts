@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'

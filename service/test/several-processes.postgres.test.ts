@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'

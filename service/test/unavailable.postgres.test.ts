@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'

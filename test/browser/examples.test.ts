@@ -1,4 +1,5 @@
 // @module-tag chromium
+// @module-tag slow
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

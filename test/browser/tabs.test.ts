@@ -1,4 +1,5 @@
 // @module-tag chromium
+// @module-tag slow
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

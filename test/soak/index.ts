@@ -80,6 +80,7 @@ export const soaks: readonly Soak[] = [
     'test/session.refresh.outage.test.ts',
     'test/browser/bad-days.test.ts',
   ]),
+  tests('logins', 'C-001 logins without a repeated verifier or state', 100_000, ['test/authorize.test.ts']),
   tests('slow-clients', 'S-085 200 calls beside 500 slow clients', 20, ['service/test/slow-clients.test.ts']),
   tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/token-endpoint.sockets.test.ts']),
   tests('sign-outs', 'P-19 a sign-out seen in 10 tabs, three storages', 200, ['test/browser/tabs.test.ts']),
