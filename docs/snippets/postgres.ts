@@ -6,7 +6,7 @@ const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, query_tim
 pool.on('error', (error) => process.stderr.write(`postgres: ${error.message}\n`))
 
 const records = postgresStorage(pool)
-await records.ready() // makes the table when it is missing; rejects with storage_failed while it cannot be used
+await records.ready() // creates the table if it is missing; rejects with storage_failed while it cannot be used
 
 const storage = encryptedStorage(records, { keys: [{ id: '2026-11', key: process.env.SESSION_KEY ?? '' }] })
 
