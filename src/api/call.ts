@@ -18,10 +18,7 @@ export interface ApiCall extends Pick<Expected, 'effect' | 'matches'> {
   readonly body?: unknown
 }
 
-interface Sending {
-  readonly url: string
-  readonly init: RequestInit
-}
+type Send = (signal: AbortSignal) => Promise<Response>
 
 /** What a platform says if no connection came about, so that not one byte of the request has left. */
 const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/
@@ -29,9 +26,9 @@ const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_E
 /** Carries out one call with its retries and resolves to the `data` of the envelope. */
 export async function callApi<T extends object>(base: ApiConfig, call: ApiCall, options: CallOptions = {}): Promise<T> {
   const config = configOfCall(base, options)
-  const sending = sendingOf(config, call)
+  const send = sendOf(config, call)
   try {
-    const work = (signal: AbortSignal): Promise<object> => withRetries(config, call, sending, signal)
+    const work = (signal: AbortSignal): Promise<object> => withRetries(config, call, send, signal)
     return (await withDeadline(config.timeoutMs, work, options.signal ?? undefined)) as T
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'timeout') throw error
@@ -40,60 +37,58 @@ export async function callApi<T extends object>(base: ApiConfig, call: ApiCall, 
 }
 
 /** Made before anything waits, because later changes of the caller's objects belong to its next call. */
-function sendingOf({ baseUrl, extraMembers }: CallConfig, { method, path, body }: ApiCall): Sending {
+function sendOf({ baseUrl, fetch, extraMembers }: CallConfig, { method, path, body }: ApiCall): Send {
   const { href } = attempt(() => new URL(baseUrl + path)) ?? {}
   // A path that climbs, or text that extends the host, would leave the base URL.
   if (!/^\//.test(path) || !href?.startsWith(`${baseUrl}/`)) invalid('path must start with / and stay under baseUrl')
   const whole = extraMembers ? { ...Object(body), ...extraMembers } : body
   const text = whole === undefined ? null : (attempt(() => JSON.stringify(whole)) ?? invalid('the body must be JSON'))
-  const json = 'application/json'
-  const headers = { accept: json, ...(text !== null && { 'content-type': json }) }
-  return { url: href, init: { method, headers, body: text, redirect: 'error' } }
+  const headers: HeadersInit = text === null ? {} : { 'content-type': 'application/json' }
+  return async (signal) => fetch(href, { method, headers, body: text, redirect: 'error', signal })
 }
 
-async function withRetries(config: ApiConfig, call: ApiCall, sending: Sending, signal: AbortSignal): Promise<object> {
+async function withRetries(config: ApiConfig, call: ApiCall, send: Send, signal: AbortSignal): Promise<object> {
   const { clock, maxRetries, timeoutMs } = config
   const startMs = clock.monotonicMs()
   for (let failures = 1; ; failures++) {
-    const { result, isPassing } = await once(config, call, sending, signal)
+    const result = await once(config, call, send, signal)
     if (!(result instanceof AgentApiError)) return result
     const waitMs = (result.details?.retryAfterMs ?? 0) + backoffMs(failures)
     // A wait that outlasts the call would only turn this error into a time-out.
     const isInTime = clock.monotonicMs() - startMs + waitMs < timeoutMs
-    if (call.effect === 'write' || !isPassing || failures > maxRetries || !isInTime) throw result
+    if (call.effect === 'write' || failures > maxRetries || !isInTime) throw result
     await sleep(waitMs, signal)
   }
 }
 
-interface Attempt {
-  readonly result: object | AgentApiError
-  /** Whether a read is sent again. */
-  readonly isPassing: boolean
-}
-
-async function once(config: ApiConfig, call: ApiCall, { url, init }: Sending, signal: AbortSignal): Promise<Attempt> {
-  const { fetch, clock, maxBytes, onResponse } = config
+/** Resolves to the data, or to an error after which a read is sent again. Rejects with every other error. */
+async function once(
+  config: ApiConfig,
+  call: ApiCall,
+  send: Send,
+  signal: AbortSignal,
+): Promise<object | AgentApiError> {
+  const { clock, maxBytes, onResponse } = config
   let response: Response
   try {
-    response = await fetch(url, { ...init, signal })
+    response = await send(signal)
   } catch (reason) {
     if (isAgentAuthError(reason)) throw reason
-    return lost(reason, call.effect)
+    return unsent(reason, call.effect)
   }
   onResponse?.(response)
   const waitMs = retryAfterMs(response.headers.get('retry-after'), clock.wallMs())
   const result = await readResponse(response, { ...call, maxBytes, retryAfterMs: waitMs })
-  return { result, isPassing: isPassing(response.status) }
+  if (result instanceof AgentApiError && !isPassing(response.status)) throw result
+  return result
 }
 
-/** The reason itself goes no further, because it may quote the request. */
-function lost(reason: unknown, effect: Effect): Attempt {
+/** Returns the error if no byte has left, and throws it otherwise. The reason goes no further: it may quote the request. */
+function unsent(reason: unknown, effect: Effect): AgentApiError {
   const { cause, code = cause?.code } = Object(reason)
-  const name = /^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''
-  const isUnsent = unconnected.test(code)
-  const what = `No response from the API${name}.`
-  return {
-    result: failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear: !isUnsent }),
-    isPassing: isUnsent,
-  }
+  const isUnclear = !unconnected.test(code)
+  const what = `No response from the API${isUnclear ? '' : ` (${code})`}.`
+  const error = failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear })
+  if (isUnclear) throw error
+  return error
 }

@@ -116,7 +116,7 @@ export class AgentApiError extends AgentAuthError {
     // Without a prototype, so that no field name can reach an inherited member.
     const fields: Record<string, string[]> = Object.create(null)
     for (const { loc, msg } of this.faults) {
-      const name = loc.slice(loc[0] === 'body' && loc.length > 1 ? 1 : 0).join('.')
+      const name = loc.join('.').replace(/^body\./, '')
       fields[name] = [...(fields[name] ?? []), msg]
     }
     return fields

@@ -56,20 +56,20 @@ function receivedFrom(response: Response, body: string | undefined, value: Json)
   return {
     response,
     body,
-    errorType: textOf(errorType),
-    errorMessage: textOf(errorMessage),
+    errorType: isText(errorType) ? errorType : undefined,
+    errorMessage: isText(errorMessage) ? errorMessage : undefined,
     faults: response.status === 422 && Array.isArray(detail) ? detail.filter(isFault) : undefined,
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function isFault(item: unknown): item is ValidationFault {
   const { loc, msg, type } = Object(item)
-  const isPlace = (part: unknown): boolean => typeof part === 'string' || typeof part === 'number'
-  return Array.isArray(loc) && loc.every(isPlace) && typeof msg === 'string' && typeof type === 'string'
+  const isPlace = (part: unknown): boolean => /string|number/.test(typeof part)
+  return Array.isArray(loc) && loc.every(isPlace) && isText(msg) && isText(type)
 }
 
 type Verdict = [code: Failure['code'], what: string]
