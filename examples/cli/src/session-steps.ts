@@ -1,25 +1,29 @@
 import { createBearerFetch, isAgentAuthError, type Session } from 'agent-auth'
+import { createAgentApi } from 'agent-auth/api'
 import type { Stage } from './login-steps.ts'
 import { fingerprint } from './narrator.ts'
 
 /** Calls all four endpoints of the API. */
 export async function callApi({ narrator, service }: Stage, session: Session): Promise<void> {
-  narrator.step('Call the API through the bearer fetch')
-  const api = createBearerFetch(session, { baseUrl: service.baseUrl, fetch: narrator.watch(fetch) })
-  const found = await post(api, '/api/parent_agents/search', { limit: 3, offset: 0 })
-  narrator.line(`${found.count} parent agents, first: ${found.items.map((agent) => agent.agent_name).join(', ')}`)
-  const created = await post(api, '/api/parent_agents', {
+  narrator.step('Call the API through the API client and the bearer fetch')
+  const { baseUrl } = service
+  const { parentAgents, llmModels } = createAgentApi({
+    baseUrl,
+    fetch: createBearerFetch(session, { baseUrl, fetch: narrator.watch(fetch) }),
+  })
+  const { items, count } = await parentAgents.search({ limit: 3, offset: 0 })
+  narrator.line(`${count} parent agents, first: ${items.map(({ agent_name }) => agent_name).join(', ')}`)
+  const created = await parentAgents.create({
     agent_name: 'Demo Helper',
     description: 'Shows that a login can create an agent.',
-    parent_agent_type_key: found.items[0]?.parent_agent_type_key,
+    parent_agent_type_key: items[0]?.parent_agent_type_key ?? '',
     active: true,
   })
   narrator.line(`created ${created.items[0]?.agent_key}`)
-  const models = await post(api, '/api/llm_models/search', { limit: 5, offset: 0 })
-  narrator.line(`${models.count} LLM models: ${models.items.map((model) => model.model_name).join(', ')}`)
-  const response = await api(`/api/parent_agents/${found.items[0]?.id}/state_function/context_variables`)
-  const { data } = (await response.json()) as { data: { context_variables: { key: string }[] } }
-  narrator.line(`context variables of ${data.context_variables.map(({ key }) => key).join(', ')}`)
+  const models = await llmModels.search({ limit: 5, offset: 0 })
+  narrator.line(`${models.count} LLM models: ${models.items.map(({ model_name }) => model_name).join(', ')}`)
+  const { context_variables: groups = [] } = await parentAgents.contextVariables(items[0]?.id ?? 0)
+  narrator.line(`context variables of ${groups.map(({ key }) => key).join(', ')}`)
 }
 
 /** Shows that 50 calls with an expired token cause one refresh. */
@@ -67,19 +71,4 @@ export async function signOut({ narrator }: Stage, kind: string, session: Sessio
     return
   }
   throw new Error('The session survived its sign-out.')
-}
-
-interface Found {
-  readonly count: number
-  readonly items: ReadonlyArray<Record<string, string | number>>
-}
-
-async function post(api: typeof fetch, path: string, body: unknown): Promise<Found> {
-  const response = await api(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!response.ok) throw new Error(`${path} responded with ${response.status}`)
-  return ((await response.json()) as { data: Found }).data
 }

@@ -1,5 +1,5 @@
 import { type AgentAuthErrorCode, isAgentAuthError } from 'agent-auth'
-import { ApiError } from './agents.ts'
+import { type AgentApiError, isAgentApiError } from 'agent-auth/api'
 
 export interface ErrorText {
   readonly title: string
@@ -48,16 +48,19 @@ const rows: Record<AgentAuthErrorCode, Row> = {
 
 /** What a person should read about a failure, and what they can do. */
 export function errorText(error: unknown): ErrorText {
-  if (isAgentAuthError(error)) {
-    const [title, offer] = rows[error.code]
-    return { title, text: error.message, offer }
-  }
-  if (error instanceof ApiError) {
-    const refused = { 401: rows.unauthenticated, 403: rows.permission_missing, 422: rows.validation_failed }[
-      error.status
-    ]
-    const [title, offer] = refused ?? rows.request_failed
-    return { title, text: error.message, offer }
-  }
-  return { title: 'No connection', text: 'The service could not be reached. You are still signed in.', offer: 'again' }
+  if (isAgentApiError(error) && error.code === 'request_failed' && error.status === undefined) return unreached
+  if (!isAgentAuthError(error)) return unreached
+  const [title, offer] = rows[error.code]
+  return { title, text: (isAgentApiError(error) && textOfApi(error)) || error.message, offer }
+}
+
+const unreached: ErrorText = {
+  title: 'No connection',
+  text: 'The service could not be reached. You are still signed in.',
+  offer: 'again',
+}
+
+/** What the API says in its envelope, or of the first fault of a form. */
+function textOfApi({ errorMessage, faults }: AgentApiError): string | undefined {
+  return errorMessage || faults[0]?.msg
 }

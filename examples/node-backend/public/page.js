@@ -30,7 +30,7 @@ async function post(path, body) {
   const headers = { ...guard, 'content-type': 'application/json' }
   const response = await send(path, { method: 'POST', headers, body: JSON.stringify(body) })
   const answer = await response.json().catch(() => ({}))
-  if (!response.ok || answer.error_type || !answer.data) throw new Refusal(response.status, answer)
+  if (!response.ok || answer.success !== true) throw new Refusal(response.status, answer)
   return answer.data
 }
 

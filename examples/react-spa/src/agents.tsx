@@ -1,16 +1,17 @@
 /** @jsxImportSource react */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useAuth } from 'agent-auth/react'
-import { searchAgents } from 'example-common/agents.ts'
 import { type ReactElement, useState } from 'react'
+import { api } from './auth.ts'
 import { Problem } from './problem.tsx'
 
 export function Agents(): ReactElement {
-  const { fetch } = useAuth()
   const [search, setSearch] = useState('')
   const { data, error, refetch } = useQuery({
     queryKey: ['agents', search],
-    queryFn: () => searchAgents(fetch, search),
+    queryFn: ({ signal }) => {
+      const sort = { column: 'agent_name', desc: false } as const
+      return api.parentAgents.search({ limit: 50, offset: 0, search_value: search, sort }, { signal })
+    },
     placeholderData: keepPreviousData,
   })
   return (

@@ -1,15 +1,14 @@
 /** @jsxImportSource react */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useAuth } from 'agent-auth/react'
-import { createAgent, type NewAgent as Fields } from 'example-common/agents.ts'
+import type { NewParentAgent } from 'agent-auth/api'
 import type { ReactElement } from 'react'
+import { api } from './auth.ts'
 import { Problem } from './problem.tsx'
 
 export function NewAgent(): ReactElement {
-  const { fetch } = useAuth()
   const queries = useQueryClient()
   const { mutateAsync, error, isPending } = useMutation({
-    mutationFn: (fields: Fields) => createAgent(fetch, fields),
+    mutationFn: (agent: NewParentAgent) => api.parentAgents.create(agent),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['agents'] }),
   })
   return (

@@ -1,11 +1,16 @@
+import { type AgentApi, createAgentApi } from 'agent-auth/api'
 import { type BrowserAuth, createBrowserAuth, indexedDbStorage, popupLogin } from 'agent-auth/browser'
 import { readSettings } from 'example-common/settings.ts'
 import { log } from './session-panel.ts'
 
+const settings = readSettings(import.meta.env)
+
 export const auth: BrowserAuth = createBrowserAuth({
-  ...readSettings(import.meta.env),
+  ...settings,
   redirectUri: `${location.origin}/callback`,
   storage: indexedDbStorage(),
   popup: popupLogin(),
   onEvent: log,
 })
+
+export const api: AgentApi = createAgentApi({ baseUrl: settings.baseUrl, fetch: auth.fetch })

@@ -1,7 +1,6 @@
 import 'example-common/style.css'
-import { createAgent, searchAgents } from 'example-common/agents.ts'
 import { errorText } from 'example-common/error-text.ts'
-import { auth } from './auth.ts'
+import { api, auth } from './auth.ts'
 import { byId, row } from './elements.ts'
 import { startSessionPanel } from './session-panel.ts'
 
@@ -34,7 +33,9 @@ let searches = 0
 
 async function showAgents(): Promise<void> {
   const search = ++searches
-  const found = await searchAgents(auth.fetch, byId<HTMLInputElement>('search-value').value).catch((error) => {
+  const search_value = byId<HTMLInputElement>('search-value').value
+  const sort = { column: 'agent_name', desc: false } as const
+  const found = await api.parentAgents.search({ limit: 50, offset: 0, search_value, sort }).catch((error) => {
     if (search === searches) throw error
   })
   // Somebody has typed on, or signed out, while this answer was on its way.
@@ -49,7 +50,7 @@ async function showAgents(): Promise<void> {
 
 async function create(form: HTMLFormElement): Promise<void> {
   const field = (name: string): string => String(new FormData(form).get(name))
-  await createAgent(auth.fetch, {
+  await api.parentAgents.create({
     agent_name: field('agent_name'),
     description: field('description'),
     parent_agent_type_key: field('parent_agent_type_key'),
