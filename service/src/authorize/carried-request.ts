@@ -36,21 +36,8 @@ export async function decryptRequest(service: ServiceContext, text: string): Pro
 
 /** Returns the row that is stored from the sign-in on. */
 export function rowOf(request: CarriedRequest): AuthorizationRequestRow {
-  return {
-    id_hash: hashToken(request.id),
-    browser_hash: request.browserHash,
-    client_id: request.clientId,
-    redirect_uri: request.redirectUri,
-    scope: request.scope,
-    state: request.state,
-    code_challenge: request.codeChallenge,
-    refusal: request.refusal,
-    session_hash: null,
-    consent_hash: null,
-    expires_ms: request.expiresMs,
-    decided_ms: null,
-    carried: 1,
-  }
+  const { id, ...row } = request
+  return { ...row, idHash: hashToken(id), sessionHash: null, carried: 1 }
 }
 
 /** A reset removes the rows that say which requests were decided, so it also ends the pages that carry them. */

@@ -37,17 +37,17 @@ interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
 export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): Promise<Response> {
   const { store } = c.get('service')
   const { id, request, kept, signedIn } = asking
-  const client = asking.client ?? (await findClient(store.db, request.client_id))
+  const client = asking.client ?? (await findClient(store.db, request.clientId))
   if (client === undefined) return showTooOld(c)
   const approval = await findApproval(store.db, client.id, signedIn.person.tenantId)
   const refusal = refusalFields(request.refusal, approval)
   if (refusal !== undefined) return refuse(c, asking, refusal)
   if (kept === 'on-page') await saveRequest(store.db, request)
   const token = randomSecret()
-  const consent = { idHash: request.id_hash, sessionHash: signedIn.sessionHash, consentHash: hashToken(token) }
+  const consent = { idHash: request.idHash, sessionHash: signedIn.sessionHash, consentHash: hashToken(token) }
   if ((await bindConsent(store.db, consent)) === 'decided') return showTooOld(c)
-  await dropOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.id_hash })
-  return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirect_uri })
+  await dropOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.idHash })
+  return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirectUri })
 }
 
 /** A refused request is not stored: a client that the tenant has not approved could be asked for without end. */
@@ -58,9 +58,9 @@ async function refuse(
 ): Promise<Response> {
   const { store, clock } = c.get('service')
   if (kept === 'in-database') {
-    await transact(store.db, (tx) => closeRequest(tx, request.id_hash, clock.nowMs()))
+    await transact(store.db, (tx) => closeRequest(tx, request.idHash, clock.nowMs()))
   }
-  const url = callbackUrl(request.redirect_uri, refusal, request.state)
+  const url = callbackUrl(request.redirectUri, refusal, request.state)
   return from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
 }
 
@@ -73,7 +73,7 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
   // Only the sign-in form stores what its page carries, so that each stored row costs a password.
   if (form.kept === 'on-page') return showTooOld(c)
   // Another user signed in since the page was shown: ask the one who is signed in now (S-015).
-  if (form.request.session_hash !== signedIn.sessionHash) return askConsent(c, { ...form, signedIn })
+  if (form.request.sessionHash !== signedIn.sessionHash) return askConsent(c, { ...form, signedIn })
   const decision = form.get('decision')
   if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose to approve or to deny.')
   return decision === 'approve' ? approve(c, form, signedIn) : deny(c, form, signedIn)
@@ -82,7 +82,7 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
 async function approve(c: Context<HttpEnvironment>, post: RequestForm, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const { person } = signedIn
-  const approval = await findApproval(store.db, post.request.client_id, person.tenantId)
+  const approval = await findApproval(store.db, post.request.clientId, person.tenantId)
   if (approval !== 'approved') return askConsent(c, { ...post, signedIn })
   const code = randomToken('aac_')
   const result = await transact(store.db, async (tx) => {
@@ -91,8 +91,8 @@ async function approve(c: Context<HttpEnvironment>, post: RequestForm, signedIn:
     return decided
   })
   if (result === 'refused') return showTooOld(c)
-  journal.event('consent_approved', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
-  return sendBack(c, callbackUrl(post.request.redirect_uri, { code }, post.request.state))
+  journal.event('consent_approved', { clientId: post.request.clientId, personId: person.id, tenant: person.tenantId })
+  return sendBack(c, callbackUrl(post.request.redirectUri, { code }, post.request.state))
 }
 
 async function deny(c: Context<HttpEnvironment>, post: RequestForm, signedIn: SignedIn): Promise<Response> {
@@ -100,8 +100,8 @@ async function deny(c: Context<HttpEnvironment>, post: RequestForm, signedIn: Si
   const result = await transact(store.db, (tx) => decide(c, { tx, post, signedIn }))
   if (result === 'refused') return showTooOld(c)
   const { person } = signedIn
-  journal.event('consent_denied', { clientId: post.request.client_id, personId: person.id, tenant: person.tenantId })
-  return sendBack(c, callbackUrl(post.request.redirect_uri, { error: 'access_denied' }, post.request.state))
+  journal.event('consent_denied', { clientId: post.request.clientId, personId: person.id, tenant: person.tenantId })
+  return sendBack(c, callbackUrl(post.request.redirectUri, { error: 'access_denied' }, post.request.state))
 }
 
 function decide(
@@ -109,7 +109,7 @@ function decide(
   { tx, post, signedIn }: { tx: Db; post: RequestForm; signedIn: SignedIn },
 ): Promise<'decided' | 'refused'> {
   return decideRequest(tx, {
-    idHash: post.request.id_hash,
+    idHash: post.request.idHash,
     sessionHash: signedIn.sessionHash,
     consentHash: hashToken(post.get('token') ?? ''),
     nowMs: c.get('service').clock.nowMs(),
@@ -124,9 +124,9 @@ async function saveApprovedCode(
   const { clock, config } = c.get('service')
   await saveCode(tx, {
     hash: hashToken(code),
-    clientId: request.client_id,
-    redirectUri: request.redirect_uri,
-    codeChallenge: request.code_challenge,
+    clientId: request.clientId,
+    redirectUri: request.redirectUri,
+    codeChallenge: request.codeChallenge,
     personId: signedIn.person.id,
     tenantId: signedIn.person.tenantId,
     scope: request.scope,

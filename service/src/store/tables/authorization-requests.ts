@@ -1,32 +1,48 @@
-import type { Selectable } from 'kysely'
 import { limits, storeLimits } from '../../limits.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { AuthorizationRequestTable } from '../schema.ts'
+import type { Flag } from '../schema.ts'
 
-export type AuthorizationRequestRow = Selectable<AuthorizationRequestTable>
+/** An authorization request that was not decided. */
+export interface AuthorizationRequestRow {
+  idHash: string
+  browserHash: string
+  clientId: string
+  redirectUri: string
+  scope: string
+  /** Percent-encoded, so that every byte comes back as it was sent. */
+  state: string | null
+  codeChallenge: string | null
+  /** The error to send back once the user is signed in (S-004). */
+  refusal: string | null
+  /** The sign-in session that was asked for consent, if one was. */
+  sessionHash: string | null
+  expiresMs: number
+  /** 1 if a sign-in page carries the request, and could send it again after the decision. */
+  carried: Flag
+}
 
 const insertRequest = prepare((db, request: Slots<AuthorizationRequestRow>) =>
   db
     .insertInto('authorization_requests')
     .values({
-      id_hash: request.id_hash,
-      browser_hash: request.browser_hash,
-      client_id: request.client_id,
-      redirect_uri: request.redirect_uri,
+      id_hash: request.idHash,
+      browser_hash: request.browserHash,
+      client_id: request.clientId,
+      redirect_uri: request.redirectUri,
       scope: request.scope,
       state: request.state,
-      code_challenge: request.code_challenge,
+      code_challenge: request.codeChallenge,
       refusal: request.refusal,
-      session_hash: request.session_hash,
-      consent_hash: request.consent_hash,
-      expires_ms: request.expires_ms,
-      decided_ms: request.decided_ms,
+      session_hash: request.sessionHash,
+      consent_hash: null,
+      expires_ms: request.expiresMs,
+      decided_ms: null,
       carried: request.carried,
     })
-    // A sign-in page can be sent twice; what was decided meanwhile stays decided.
+    // A sign-in page can be sent twice, and a decision in between stays.
     .onConflict((conflict) => conflict.column('id_hash').doNothing()),
 )
 
@@ -70,14 +86,16 @@ interface Asked {
 const openRequest = prepare((db, { idHash, browserHash, nowMs }: Slots<Asked>) =>
   db
     .selectFrom('authorization_requests')
-    .selectAll()
+    .select(['id_hash as idHash', 'browser_hash as browserHash', 'client_id as clientId', 'redirect_uri as redirectUri'])
+    .select(['scope', 'state', 'code_challenge as codeChallenge', 'refusal', 'session_hash as sessionHash'])
+    .select(['expires_ms as expiresMs', 'carried'])
     .where('id_hash', '=', idHash)
     .where('browser_hash', '=', browserHash)
     .where('decided_ms', 'is', null)
     .where('expires_ms', '>', nowMs),
 )
 
-/** An undecided request of this browser. */
+/** Finds an undecided request of this browser. */
 export async function findOpenRequest(db: Db, asked: Asked): Promise<AuthorizationRequestRow | undefined> {
   return openRequest.first(db, asked)
 }
