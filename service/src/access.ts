@@ -13,7 +13,7 @@ export const endpointIds = [
 /** The names of the API endpoints that take a permission. */
 export type EndpointId = (typeof endpointIds)[number]
 
-/** Sets what the API answers 403 for. What it does not name stays as it is. */
+/** Changes which requests of the API get 403. A member that is absent changes nothing. */
 export interface AccessChange {
   /** Billing of tenants, by id. */
   billing?: Record<string, 'active' | 'inactive'> | undefined
@@ -37,9 +37,9 @@ const isChange = object({
   permissions: optional(recordOf(listOf(oneOf(...permissionNames, clientAdminPermission)))),
 })
 
-/** Returns a copy of the change. Throws a TypeError for anything else, because a misspelt member would set nothing. */
+/** Returns a copy of the change. Throws a TypeError for any other value, because a misspelt member would change nothing. */
 export function readAccessChange(value: unknown): AccessChange {
-  if (!isChange(value)) throw new TypeError('access is not what AccessChange allows')
+  if (!isChange(value)) throw new TypeError('invalid access; see the type AccessChange for the allowed members')
   return structuredClone(value) as AccessChange
 }
 

@@ -3,43 +3,43 @@ import { readAccessChange } from './access.ts'
 import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback } from './loopback.ts'
 
-/** What a caller may choose. Everything has a default; `createServiceConfig` is the only place that knows them. */
+/** The options of `createService` and `startService`. Each has a default. */
 export interface ServiceOptions {
   /** `on` serves the `/_dev/*` controls on loopback. Both origins must be loopback then. Default: `off`. */
   dev?: 'on' | 'off' | undefined
-  /** Port of the authorization server. Default: a free one. */
+  /** Port of the authorization server, of `startService`. Default: a free one. */
   authPort?: number | undefined
-  /** Port of the API. Default: a free one. */
+  /** Port of the API, of `startService`. Default: a free one. */
   basePort?: number | undefined
   /** Public origin of the authorization server. Default: its own address on loopback. */
   authUrl?: string | undefined
   /** Public origin of the API. Default: its own address on loopback. */
   baseUrl?: string | undefined
-  /** A file for the database. Without it everything lives in memory. */
+  /** File of the database, created with mode 0600. Default: the data stays in memory. */
   dataFile?: string | undefined
-  /** `postgresql://…`: a PostgreSQL database that several processes may share. Goes without dataFile. */
+  /** `postgresql://…`: a PostgreSQL database, which several processes may share. Excludes `dataFile`. */
   databaseUrl?: string | undefined
-  /** How people's passwords are kept: `keyed` in memory, `scrypt` wherever they may reach a disk, unless told. */
+  /** How passwords are hashed. Default: `keyed` in memory, otherwise `scrypt`. */
   passwordScheme?: 'scrypt' | 'keyed' | undefined
-  /** Whether a refresh replaces the refresh token. Default `rotate`. */
+  /** Whether a refresh replaces the refresh token. Default: `rotate`. */
   rotation?: 'rotate' | 'none' | undefined
-  /** How long a replaced refresh token still gets its successor, in milliseconds. */
+  /** Grace period of a replaced refresh token, in milliseconds, from 0 to 600,000. Default: 30,000. */
   graceMs?: number | undefined
-  /** Lifetime of an access token, in milliseconds. */
+  /** Lifetime of an access token, in milliseconds, from 1,000 to 3,600,000. Default: 600,000. */
   accessTokenLifeMs?: number | undefined
-  /** Lifetime of an authorization code, in milliseconds. */
+  /** Lifetime of an authorization code, in milliseconds, from 1,000 to 600,000. Default: 60,000. */
   codeLifeMs?: number | undefined
-  /** `minimal` answers with access_token and refresh_token and nothing else. */
+  /** Members of a token response. `minimal` has `access_token` and `refresh_token` only. Default: `full`. */
   tokenResponse?: 'full' | 'minimal' | undefined
-  /** Registered for every demo client besides the defaults. */
+  /** Redirect URIs to register for every demo client, in addition to the defaults. Default: none. */
   redirectUris?: string[] | undefined
-  /** Origins that may read answers besides those of registered redirect URIs. */
+  /** Origins that may read responses (CORS), in addition to those of redirect URIs. Default: none. */
   allowedOrigins?: string[] | undefined
-  /** What the API answers 403 for, set at each start and after a reset. Default: as seeded. */
+  /** Which requests of the API get 403, set at each start and after a reset. Default: as seeded. */
   access?: AccessChange | undefined
   /**
-   * How many reverse proxies stand before the service, from 0 to 10. Each must append the address of its peer to
-   * X-Forwarded-For, and there must be no way around them. Default: 0, the header is not read.
+   * Number of reverse proxies before the service, from 0 to 10. Each must append the address of its peer to
+   * X-Forwarded-For, and clients must not be able to reach the service around them. Default: 0, the header is not read.
    */
   trustedProxies?: number | undefined
 }
@@ -93,7 +93,8 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const problem = dev === 'on' ? refuseDev({ authUrl, baseUrl }) : undefined
   if (problem !== undefined) throw new TypeError(problem)
   const { dataFile, databaseUrl } = options
-  if (dataFile !== undefined && databaseUrl !== undefined) throw new TypeError('give dataFile or databaseUrl, not both')
+  if (dataFile !== undefined && databaseUrl !== undefined)
+    throw new TypeError('dataFile and databaseUrl exclude each other; remove one')
   const isInMemory = dataFile === undefined && databaseUrl === undefined
   return Object.freeze({
     dev,
@@ -122,8 +123,8 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
 }
 
 /**
- * Says why the dev controls are not served under these origins, or returns undefined. The controls show passwords and
- * secrets, and a reverse proxy on this machine makes every request come from loopback (S-084).
+ * Returns why the dev controls cannot be served at these origins, or undefined. The controls show passwords and secrets,
+ * and behind a reverse proxy on this machine every request comes from loopback (S-084).
  */
 export function refuseDev({ authUrl, baseUrl }: Pick<ServiceOptions, 'authUrl' | 'baseUrl'>): string | undefined {
   const isPublic = [authUrl, baseUrl].some((url) => url !== undefined && URL.canParse(url) && !isLoopback(url))
@@ -176,7 +177,7 @@ function inRange(name: keyof typeof optionRanges, given: number | undefined): nu
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
 }
 
-/** The URL holds a password, so what is wrong is said without it. */
+/** The message does not quote the URL, because it holds a password. */
 function postgresUrlOf(text: string): string {
   const isPostgres = URL.canParse(text) && /^postgres(?:ql)?:$/.test(new URL(text).protocol)
   if (!isPostgres) throw new TypeError('databaseUrl must be a postgresql:// URL')

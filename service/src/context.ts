@@ -10,8 +10,8 @@ import type { Journal } from './state/journal.ts'
 import type { Store } from './store/store.ts'
 
 /**
- * What every handler of one running service shares. Of several processes on one database each has its own clock,
- * journal, faults, approval and throttles; the store and the keys in it are common to all (A-42).
+ * What all handlers of a running service share. If several processes use one database, each has its own clock, journal,
+ * faults, automatic approval and throttles. They share the data and the keys in it (A-42).
  */
 export interface ServiceContext {
   readonly config: ServiceConfig

@@ -9,7 +9,7 @@ export interface Person {
   name: string
   /** The name to sign in with. */
   email: string
-  /** Empty when the data file was seeded by an earlier start: only its hash is kept. */
+  /** Empty if an earlier start created it, because only its hash is stored. */
   password: string
   /** The tenant of the user. */
   tenant: string
@@ -25,7 +25,7 @@ export interface Client {
   clientId: string
   /** Whether the client has a secret. */
   kind: 'public' | 'confidential'
-  /** Absent when the data file was seeded by an earlier start: only its hash is kept. */
+  /** Absent if an earlier start created it, because only its hash is stored. */
   clientSecret?: string
   /** The tenant of the client. */
   tenant: string
@@ -33,39 +33,39 @@ export interface Client {
   redirectUris: string[]
 }
 
-/** The controls of a test. The same are served at /_dev/* when dev is on. */
+/** Controls for tests. With `dev: 'on'` the service also serves them at /_dev/*. */
 export interface DevControls {
   /** Returns the time of the service in epoch milliseconds. */
   nowMs(): number
-  /** Moves the clock forward by so many milliseconds. */
+  /** Moves the clock of the service ahead, in milliseconds. Throws a RangeError for a time after the year 9999. */
   advance(ms: number): void
   /** Stops the clock. */
   freeze(): void
   /** Lets the clock run again. */
   unfreeze(): void
-  /** Returns how far the clock was moved and whether it stands. */
+  /** Returns whether the clock runs or is frozen. */
   clockState(): ClockState
   /** Makes every access token expired. */
   expireAccessTokens(): Promise<void>
-  /** Every refresh token is refused from now on; access tokens live out their time. */
+  /** Revokes every refresh token. Access tokens stay valid until they expire. */
   revokeRefreshTokens(): Promise<void>
-  /** Returns a user session token for the user with this email address. */
+  /** Issues a user session token for the user with this email address. Rejects with an Error if there is none. */
   mintSessionToken(email: string): Promise<string>
   /** Returns the requests and events so far. */
   journal(): JournalEntry[]
-  /** Whoever it names signs in and approves without pages: authorize redirects at once. Undefined turns it off. */
+  /** Makes authorize redirect without pages, signed in and approved as this user. `undefined` turns it off. */
   autoApprove(email: string | undefined): void
-  /** Who does at the moment. */
+  /** Returns the email address that `autoApprove` set, or undefined. */
   autoApproved(): string | undefined
-  /** Sets what the API answers 403 for, from the next request on. Rejects with a TypeError if there is no such thing. */
+  /** Changes which requests of the API get 403, from the next request on. Rejects with a TypeError for an unknown name. */
   setAccess(change: AccessChange): Promise<void>
-  /** Makes requests go wrong on purpose: on both origins, over sockets and in process. */
+  /** Adds a fault: requests that match it fail, over sockets and in process. Throws a TypeError for an invalid rule. */
   addFault(rule: FaultRule): void
   /** Removes all faults. */
   clearFaults(): void
-  /** The rules that are not used up, with the times that are left. */
+  /** Returns the rules that are left, with the number of times that each has left. */
   faults(): FaultRule[]
-  /** Back to the seed without faults and automatic approval, with the people and clients that are known already. The clock stays where it is. */
+  /** Restores the initial data of the same users and clients, and removes faults and automatic approval. The clock does not change. */
   reset(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export interface Service {
   people: Person[]
   /** The demo clients with their secrets. */
   clients: Client[]
-  /** Answers in process; the URL's origin chooses the authorization host or the API host. */
+  /** Handles a request in process. The origin of the URL selects the authorization server or the API. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** Controls for tests. */
   dev: DevControls

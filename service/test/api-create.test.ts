@@ -208,7 +208,12 @@ test('A-67 a tenant has at most 10,000 agents: the next one is 409 in the envelo
   const refused = await callApi(service, { token, path, body: { ...agent, agent_name: 'One more' } })
   expect([refused.status, await refused.json()]).toEqual([
     409,
-    { success: false, data: {}, error_type: 'limit_reached', error_message: 'the tenant has 10000 agents, the most' },
+    {
+      success: false,
+      data: {},
+      error_type: 'limit_reached',
+      error_message: 'the tenant has the maximum of 10000 agents',
+    },
   ])
   expect(await count()).toBe(10_000)
   expect((await create(agent, await service.dev.mintSessionToken('ola@other.example'))).status).toBe(200)

@@ -130,8 +130,8 @@ const namesIn = (files: RegExp, pattern: RegExp): string[] => {
 test.each([
   ['A-13', 'error_type', /^api\/envelope\.ts$/, /^ {2}\| '(\w+)'$/gm],
   ['A-16', 'type', /^api\/.*\.ts$/, /params: \{ type: '(\w+)' \}|\bfault\([^\n]*'(\w+)'\)|\bmsg, type: '(\w+)'/g],
-  ['A-16', 'type', /^api\/validation-item\.ts$/, /(?:return|\?) '(\w+)'|' : '(\w+)'/g],
-])('%s lists every %s that the code answers with (%#)', (id, _, files, pattern) => {
+  ['A-16', 'type', /^api\/validation\.ts$/, /(?:return|\?) '(\w+)'|' : '(\w+)'/g],
+])('%s lists every %s that the code responds with (%#)', (id, _, files, pattern) => {
   const text = rows.find((row) => row.id === id)?.text ?? ''
   const names = [...new Set(namesIn(files, pattern))]
   expect(names.length).toBeGreaterThan(4)

@@ -199,7 +199,7 @@ test.each([
     [...freePorts, '--data', fileURLToPath(import.meta.url)],
     {},
     1,
-    'holds something else than a database',
+    'is not a SQLite database; choose another path',
   ],
 ])('%s', async (_, args, env, code, text) => {
   const result = await run(args, env).exit
@@ -252,7 +252,9 @@ test('an .env has no empty line for a secret that only its hash is left of, and 
   expect(second.text).toContain('rotate-secret')
   expect([first.stderr, second.stderr]).toEqual([
     '',
-    expect.stringContaining('https://late.example/cb was not registered'),
+    expect.stringContaining(
+      '--redirect-uri ignored, because this database already has clients: https://late.example/cb',
+    ),
   ])
   expect((await readFile(dataFile)).subarray(0, 6).toString()).toBe('SQLite')
   await rm(folder, { recursive: true })

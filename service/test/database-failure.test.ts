@@ -14,14 +14,14 @@ test.each([
   ],
   [{ code: '28P01' }, 'PostgreSQL at db.example:5432 refused the user (28P01): correct DATABASE_URL'],
   [{ code: '3D000' }, 'PostgreSQL at db.example:5432 has no such database (3D000): create it, or correct DATABASE_URL'],
-  [{ code: '42P07' }, 'the database could not be brought up to date (42P07)'],
-  [{ message: 'ECONNREFUSED' }, 'the database could not be brought up to date'],
+  [{ code: '42P07' }, 'could not open or migrate the database (42P07); check that this user can read and write it'],
+  [{ message: 'ECONNREFUSED' }, 'could not open or migrate the database; check that this user can read and write it'],
 ])('issue: %o of PostgreSQL is told as what to do', (cause, text) => {
   expect(databaseFailureText(cause, url)).toBe(text)
 })
 
 test('issue: a data file that cannot be brought up to date is told with the code', () => {
-  const text = 'the database could not be brought up to date (SQLITE_FULL)'
+  const text = 'could not open or migrate the database (SQLITE_FULL); check that this user can read and write it'
   expect(databaseFailureText({ code: 'SQLITE_FULL' }, undefined)).toBe(text)
 })
 

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
-import { parseFilters } from '../src/api/filters.ts'
-import { parseSort } from '../src/api/sort.ts'
-import type { Filter } from '../src/store/tables/search.ts'
+import { parseFilters } from '../src/api/search/filters.ts'
+import { parseSort } from '../src/api/search/sort.ts'
+import type { Filter } from '../src/store/tables/tenant/search.ts'
 
 const { numRuns, options } = runs(1_000, 1_000_000)
 const columns = { id: 'integer', name: 'text', active: 'boolean' } as const

@@ -7,9 +7,9 @@ import { freshDatabase } from '../../test/support/fresh-database.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { openStore } from '../src/store/store.ts'
-import { llmModelsOf } from '../src/store/tables/llm-models.ts'
-import type { NewParentAgent } from '../src/store/tables/parent-agents.ts'
-import { parentAgentsOf } from '../src/store/tables/parent-agents.ts'
+import { llmModelsOf } from '../src/store/tables/tenant/llm-models.ts'
+import type { NewParentAgent } from '../src/store/tables/tenant/parent-agents.ts'
+import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
 import { isOnPostgres } from './start.ts'
 
 const searchIndexes = ['name', 'type', 'model', 'activity', 'activity_and_name'].map((by) => `parent_agents_by_${by}`)

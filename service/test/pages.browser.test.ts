@@ -346,7 +346,7 @@ test('issue: the dev page shows new requests by itself, keeps what is typed, and
   await page.getByText('Up to date').waitFor()
   await page.getByLabel('Minutes').fill('3')
   await button('Freeze').click()
-  await page.getByText('The clock stands still.').waitFor()
+  await page.getByText('The clock is stopped.').waitFor()
   await button('Advance').click()
   await page.getByText(', frozen').waitFor()
   expect(service.dev.clockState()).toBe('frozen')

@@ -5,9 +5,9 @@ import { fillStatements } from '../../bench/service/agents-at-scale.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
-import type { ParentAgentColumn } from '../src/store/tables/parent-agents.ts'
-import { parentAgentsOf } from '../src/store/tables/parent-agents.ts'
-import type { Filter, Search } from '../src/store/tables/search.ts'
+import type { ParentAgentColumn } from '../src/store/tables/tenant/parent-agents.ts'
+import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
+import type { Filter, Search } from '../src/store/tables/tenant/search.ts'
 import { assemble, isOnPostgres } from './start.ts'
 
 // The plans of the very queries that a search sends, on a table big enough for a planner to care.

@@ -189,7 +189,7 @@ test.each(['session-token', 'clock', 'auto-approve', 'faults'])(
     for (const headers of [{}, { 'content-type': 'application/x-www-form-urlencoded' }]) {
       const init = { method: 'POST', headers, body: '{"advanceMs":1,"email":"ada@demo.example"}' }
       const answer = await fetch(`${service.authUrl}/_dev/${path}`, init)
-      const error = 'send it as JSON, with content-type: application/json'
+      const error = 'send JSON with content-type: application/json'
       expect([answer.status, await answer.json()]).toEqual([422, { error }])
     }
     // Declared as JSON it is the content that is wrong.
@@ -199,7 +199,7 @@ test.each(['session-token', 'clock', 'auto-approve', 'faults'])(
 
 test.each(['session-token', 'auto-approve'])('dev: POST %s says of an address that nobody has it', async (path) => {
   const answer = await dev(path, { email: 'nobody@demo.example' })
-  expect([answer.status, await answer.json()]).toEqual([422, { error: 'nobody has this email address' }])
+  expect([answer.status, await answer.json()]).toEqual([422, { error: 'no account has this email address' }])
 })
 
 test('dev: pages of other origins may not steer, and without dev nothing is there', async () => {

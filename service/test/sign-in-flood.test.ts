@@ -99,5 +99,5 @@ test('S-089 what keeps the process alive is ended at the deadline, and the exit 
   child.kill('SIGTERM')
   const [code] = (await Promise.race([exit, wait(60_000, ['still there'])])) as [unknown]
   child.kill('SIGKILL')
-  expect([code, stderr]).toEqual([1, 'agent-service: it did not stop in time and was ended\n'])
+  expect([code, stderr]).toEqual([1, 'agent-service: did not stop in time and was ended\n'])
 })

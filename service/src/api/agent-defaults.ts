@@ -1,7 +1,7 @@
-import type { NewContextGroup } from '../store/tables/context-groups.ts'
+import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
 import type { AgentConfigs } from './parent-agent-response.ts'
 
-/** What the specification does not show about a new agent. */
+/** Returns the configuration of a new agent, which the specification does not show. */
 export function defaultConfigs(): AgentConfigs {
   return {
     last_agent_in_group: '',

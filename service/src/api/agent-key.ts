@@ -1,16 +1,16 @@
 /**
- * Every space becomes an underscore, none collapsed or trimmed, then lower case without a locale (spec 2.2, S-076), and
- * NFC, because two spellings that look alike are one name (A-17).
+ * Returns the key of a name: each space as an underscore, in lower case without a locale (specification 2.2, S-076), and
+ * in NFC, because two spellings that look the same are one name (A-17).
  */
 export function keyOf(name: string): string {
   return name.replaceAll(' ', '_').toLowerCase().normalize('NFC')
 }
 
-/** A readable type for a type that was given by its key only. */
+/** Returns the type for a key that was sent without one. */
 export function labelOf(key: string): string {
   return key.replaceAll('_', ' ').replace(/(^| )(\p{Ll})/gu, (_, before: string, letter: string) => {
     const capital = letter.toUpperCase()
-    // The capital of some letters does not lead back to them, and type and key would not agree.
+    // Some letters have a capital whose lower case is another letter. Then type and key would not agree.
     return before + (keyOf(capital) === letter ? capital : letter)
   })
 }

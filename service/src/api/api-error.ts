@@ -9,7 +9,7 @@ interface ApiErrorOptions {
   headers?: Record<string, string>
 }
 
-/** A refusal that goes out in the envelope. */
+/** A refusal whose response is the envelope. */
 export class ApiError extends Error {
   readonly status: ApiStatus
   readonly type: ErrorType
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** One item of a 422 body (spec 7). */
+/** One item of a 422 body (specification 7). */
 export interface ValidationItem {
   loc: (string | number)[]
   msg: string
@@ -33,7 +33,7 @@ export interface ValidationItem {
   ctx?: Record<string, unknown>
 }
 
-/** A request that does not fit its description; becomes the 422 body of spec 7. */
+/** A request that is not valid. The response is the 422 body of specification 7. */
 export class ValidationError extends Error {
   readonly detail: ValidationItem[]
 
@@ -44,7 +44,7 @@ export class ValidationError extends Error {
   }
 }
 
-/** `error` is named only when credentials were sent at all (RFC 6750 §3.1). */
+/** The challenge names an `error` only if the request had credentials (RFC 6750 section 3.1). */
 export function unauthenticated(credentials: 'absent' | 'invalid'): ApiError {
   const challenge = credentials === 'absent' ? 'Bearer' : 'Bearer error="invalid_token"'
   return new ApiError({

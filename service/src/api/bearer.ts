@@ -9,7 +9,7 @@ import { unauthenticated } from './api-error.ts'
 
 const bearerHeader = /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i
 
-/** Who calls. Two Authorization headers arrive joined by a comma and fit no token (S-062). */
+/** Finds the account of the bearer token, or throws 401. Two Authorization headers are joined by a comma, which no token holds (S-062). */
 export async function authenticate(c: Context<HttpEnvironment>): Promise<BearerRecord> {
   const header = c.req.header('authorization')
   if (header === undefined) throw unauthenticated('absent')
@@ -21,14 +21,14 @@ export async function authenticate(c: Context<HttpEnvironment>): Promise<BearerR
   return bearer
 }
 
-/** Looked up by hash in either kind, so that time does not depend on a guess (S-058). */
+/** Both kinds of token are looked up by their hash, so that time does not depend on a guess (S-058). */
 async function findBearer(service: ServiceContext, token: string): Promise<BearerRecord | undefined> {
   const { store, clock } = service
   if (token.startsWith('ast_')) return findSessionToken(store.db, hashToken(token), clock.nowMs())
   const record = await findAccessToken(store.db, hashToken(token), clock.nowMs())
   const claims = record === undefined ? undefined : verifyAccessToken(service, token)
   if (record === undefined || claims === undefined || claims.tenant !== record.tenantId) return undefined
-  // What the token carries, less what the person has lost since.
+  // A permission counts if the token has it and the account has not lost it since.
   const permissions = record.permissions.filter((permission) => claims.permissions.includes(permission))
   return { ...record, permissions }
 }

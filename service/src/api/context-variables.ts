@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { ContextGroupRow } from '../store/tables/context-groups.ts'
+import type { ContextGroupRow } from '../store/tables/tenant/context-groups.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import { ApiError } from './api-error.ts'
 import type { Envelope } from './envelope.ts'
 import { succeeded } from './envelope.ts'
 import { validate } from './validation.ts'
 
-/** Spec 2.5 and 2.6. */
+/** A group of context variables in a response (specification 2.5 and 2.6). */
 export interface ContextVariableGroup {
   key: string
   tool_key: string
@@ -37,7 +37,7 @@ export const contextVariablesPath: z.ZodObject<{ parent_agent_id: z.ZodType<numb
     .meta({ type: 'integer' }),
 })
 
-/** GET /api/parent_agents/{parent_agent_id}/state_function/context_variables (spec 4.1). */
+/** GET /api/parent_agents/{parent_agent_id}/state_function/context_variables (specification 4.1). */
 export async function readContextVariables(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,

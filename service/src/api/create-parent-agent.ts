@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { limits } from '../limits.ts'
-import type { NewParentAgent, ParentAgentRow } from '../store/tables/parent-agents.ts'
+import type { NewParentAgent, ParentAgentRow } from '../store/tables/tenant/parent-agents.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
 import { keyOf, labelOf } from './agent-key.ts'
@@ -41,7 +41,7 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
   })
   .superRefine(({ parent_agent_type: type, parent_agent_type_key: key }, context) => {
     if (typeof type !== 'string' && typeof key !== 'string') {
-      const message = 'give parent_agent_type or parent_agent_type_key'
+      const message = 'send parent_agent_type or parent_agent_type_key'
       context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'missing' } })
     } else if (type && key && keyOf(type) !== key.normalize('NFC')) {
       const message = 'parent_agent_type and parent_agent_type_key name different types'
@@ -61,7 +61,7 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
     }
   })
 
-/** POST /api/parent_agents (spec 4.3). */
+/** POST /api/parent_agents (specification 4.3). */
 export async function createParentAgent(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,
@@ -100,9 +100,9 @@ function newAgent(body: CreateBody, llmModel: number, nowMs: number): NewParentA
   }
 }
 
-/** No endpoint removes an agent, so a tenant could fill the database that it shares (A-67). */
+/** Without a limit a tenant could fill the database, because no endpoint removes an agent (A-67). */
 function tooManyAgents(): ApiError {
-  const message = `the tenant has ${limits.agentsPerTenant} agents, the most`
+  const message = `the tenant has the maximum of ${limits.agentsPerTenant} agents`
   return new ApiError({ status: 409, type: 'limit_reached', message })
 }
 

@@ -8,11 +8,11 @@ import { contextVariablesPath, readContextVariables } from './context-variables.
 import { createParentAgent, createParentAgentBody } from './create-parent-agent.ts'
 import type { Envelope } from './envelope.ts'
 import type { EndpointNeeds } from './permissions.ts'
-import { contextVariablesAnswer, llmModelsFound, parentAgentCreated, parentAgentsFound } from './schemas.ts'
-import { llmModelSearchBody, searchLlmModels } from './search-llm-models.ts'
-import { parentAgentSearchBody, searchParentAgents } from './search-parent-agents.ts'
+import { contextVariablesFound, llmModelsFound, parentAgentCreated, parentAgentsFound } from './schemas.ts'
+import { llmModelSearchBody, searchLlmModels } from './search/search-llm-models.ts'
+import { parentAgentSearchBody, searchParentAgents } from './search/search-parent-agents.ts'
 
-/** One endpoint of specification 4: what it needs, what it does, and what the OpenAPI document says about it. */
+/** One endpoint of specification 4, with its permission, its handler and its entry in the OpenAPI document. */
 export interface Endpoint extends EndpointNeeds {
   method: 'GET' | 'POST'
   path: string
@@ -44,7 +44,7 @@ export const endpoints: readonly Endpoint[] = [
       tag: 'Parent agents',
       summary: 'Get parent agent state-function context variables',
       pathParameters: contextVariablesPath,
-      success: contextVariablesAnswer,
+      success: contextVariablesFound,
     },
   },
   {
@@ -73,7 +73,7 @@ export const endpoints: readonly Endpoint[] = [
       summary: 'Create parent agent',
       body: createParentAgentBody,
       success: parentAgentCreated,
-      conflict: `The tenant has ${limits.agentsPerTenant} agents, the most`,
+      conflict: `The tenant has the maximum of ${limits.agentsPerTenant} agents`,
     },
   },
   {

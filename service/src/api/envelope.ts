@@ -1,4 +1,4 @@
-/** The answer of every endpoint (spec 2.1). */
+/** The response of every endpoint (specification 2.1). */
 export interface Envelope<Data> {
   success: boolean
   data: Data
@@ -10,7 +10,7 @@ export function succeeded<Data>(data: Data): Envelope<Data> {
   return { success: true, data, error_type: null, error_message: null }
 }
 
-/** Refusals use the envelope as well; the names of error_type are ours (A-13). */
+/** The values of `error_type`, which the specification does not show (A-13). */
 export type ErrorType =
   | 'authentication_error'
   | 'permission_error'

@@ -1,6 +1,6 @@
-import type { ParentAgentRow } from '../store/tables/parent-agents.ts'
+import type { ParentAgentRow } from '../store/tables/tenant/parent-agents.ts'
 
-/** A parent agent on the wire: exactly the members of spec 2.2. */
+/** A parent agent in a response, with the members of specification 2.2. */
 export interface ParentAgent {
   id: number
   parent_agent_type: string
@@ -49,7 +49,7 @@ export function parentAgentResponse(row: ParentAgentRow): ParentAgent {
     llm_model_name: row.llm_model_name,
     active: row.active === 1,
     state_function: JSON.parse(row.state_function),
-    // The format is not shown: ISO 8601 in UTC.
+    // ISO 8601 in UTC, because the specification does not show the format.
     created_at: new Date(row.created_ms).toISOString(),
   }
 }

@@ -8,7 +8,7 @@ export interface EndpointNeeds {
   billing: 'needed' | 'not-needed'
 }
 
-/** What every call needs: an approved client, if there is one, then `api.access` (S-063). */
+/** Checks what every call needs: an approved client, if there is one, and then `api.access` (S-063). */
 export function checkAccess({ client, permissions }: BearerRecord): void {
   if (client !== undefined && client.approval !== 'approved') {
     throw forbidden('OAuth client is not approved for this API')
@@ -16,7 +16,7 @@ export function checkAccess({ client, permissions }: BearerRecord): void {
   if (!permissions.includes('api.access')) throw forbidden('missing permission')
 }
 
-/** What one endpoint needs besides. */
+/** Checks the permission and the billing that one endpoint needs. */
 export function checkPermission({ billing, permissions }: BearerRecord, needs: EndpointNeeds): void {
   const isBilled = needs.billing === 'not-needed' || billing === 'active'
   if (!permissions.includes(needs.permission) || !isBilled) throw forbidden('missing permission')

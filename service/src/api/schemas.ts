@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { ParentAgent } from './parent-agent-response.ts'
-import type { LlmModel } from './search-llm-models.ts'
+import type { LlmModel } from './search/search-llm-models.ts'
 
-/** What goes out, as schemas: the OpenAPI document is generated from them, and the contract tests hold answers to it. */
+/** The schemas of all responses. The OpenAPI document is generated from them, and contract tests check responses against it. */
 
 const memoryExpiration = z.strictObject({
   thread_ttl_hours: z.int(),
@@ -24,7 +24,7 @@ export const parentAgent: z.ZodType<ParentAgent> = z.strictObject({
   id: z.int(),
   parent_agent_type: z.string().meta({ description: 'Human-readable type' }),
   parent_agent_type_key: z.string(),
-  agent_key: z.string().meta({ description: 'agent_name with spaces as underscores, lower case' }),
+  agent_key: z.string().meta({ description: 'agent_name with spaces as underscores, in lower case' }),
   agent_name: z.string(),
   full_display_name: z.string(),
   tenant: z.string().meta({ description: 'Owning tenant' }),
@@ -73,7 +73,7 @@ function envelope(data: z.ZodType): z.ZodType {
   })
 }
 
-export const contextVariablesAnswer: z.ZodType = envelope(
+export const contextVariablesFound: z.ZodType = envelope(
   z.strictObject({ context_variables: z.array(contextVariableGroup).optional() }),
 )
 export const parentAgentsFound: z.ZodType = envelope(

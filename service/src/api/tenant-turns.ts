@@ -9,7 +9,7 @@ type TurnLimits = {
 interface Load {
   running: number
   unsentBytes: number
-  /** Each lets one call run. */
+  /** Each function lets one call run. */
   waiting: Set<() => void>
 }
 

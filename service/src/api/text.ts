@@ -13,7 +13,7 @@ function filledText(): z.ZodType<string, string> {
   return z.string().min(1).pipe(storableText())
 }
 
-/** Bounded, because searches read every description. */
+/** The schema of a description, which is bounded because searches read every one. */
 export function descriptionText(): z.ZodType<string, string> {
   return bounded(filledText(), limits.descriptionCharacters)
 }
@@ -23,7 +23,7 @@ export function comparedText(): z.ZodType<string, string> {
   return bounded(storableText(), limits.filterCharacters)
 }
 
-/** Counts code points, so that an emoji is one character. */
+/** Bounds a text. It counts code points, so that an emoji is one character. */
 export function bounded(text: z.ZodType<string, string>, most: number): z.ZodType<string, string> {
   return text
     .refine((value) => !isLongerThan(value, most), {
@@ -38,7 +38,7 @@ export function isLongerThan(text: string, most: number): boolean {
   return text.length > most && (text.length > 2 * most || [...text].length > most)
 }
 
-/** A name for people, as it was sent: counted in code points, nothing invisible in it (A-17, S-076, S-078). */
+/** The schema of a name, as it was sent: bounded, and without invisible characters (A-17, S-076, S-078). */
 export function nameText(): z.ZodType<string, string> {
   return filledText().pipe(visibleName()).meta({ maxLength: apiLimits.nameCharacters })
 }

@@ -24,7 +24,7 @@ interface Command {
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 const args = process.argv.slice(2)
-// Only asked for, the registry's command is loaded at all.
+// The clients command is loaded only if it is used, because loading takes most of a start.
 process.exitCode = await (args[0] === 'clients'
   ? import('./clients.ts').then(({ clientsMain }) => clientsMain(args.slice(1)))
   : main())
@@ -69,14 +69,14 @@ async function run({ output, framework, options }: Command): Promise<number> {
   }
 }
 
-/** Redirect URIs are registered with the first start alone: then the clients are somebody's data. */
+/** Only the first start on a database registers redirect URIs, because later the clients belong to the user. */
 function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions): void {
   const registered = new Set(clients.flatMap((client) => client.redirectUris))
   const missing = redirectUris.filter((uri) => !registered.has(uri))
   if (missing.length === 0) return
   process.stderr.write(
-    `agent-service: these data have their clients already, so ${missing.join(', ')} was not registered; ` +
-      `register a client of your own with ${commandName()} clients create\n`,
+    `agent-service: warning: --redirect-uri ignored, because this database already has clients: ${missing.join(', ')}. ` +
+      `To add a client, run: ${commandName()} clients create\n`,
   )
 }
 
@@ -91,10 +91,10 @@ function stopSignal(): Promise<void> {
   })
 }
 
-/** The timer keeps no process alive; it ends one that something else keeps (S-089). */
+/** Ends a process that something keeps running. The timer itself does not keep it running (S-089, A-66). */
 function endAtDeadline(): void {
   const end = (): never => {
-    process.stderr.write('agent-service: it did not stop in time and was ended\n')
+    process.stderr.write('agent-service: did not stop in time and was ended\n')
     process.exit(exitCodes.failed)
   }
   setTimeout(end, toolLimits.stopMs).unref()

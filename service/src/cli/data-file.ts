@@ -5,8 +5,8 @@ import { linkTarget } from '../store/engine/private-file.ts'
 const header = 'SQLite format 3\0'
 
 /**
- * What keeps this path from being a data file, or undefined. A new file may be made in a folder that is there. For a
- * process that has not opened it yet: closing a file a second time over gives up every lock of the process on it.
+ * Returns why this path cannot be a data file, or undefined. A new file needs an existing folder. Call it before the
+ * database is opened, because closing a file releases every lock that this process has on it.
  */
 export function refuseDataFile(dataFile: string): string | undefined {
   const named = (problem: string): string => `the data file ${JSON.stringify(dataFile)} ${problem}`
@@ -14,12 +14,14 @@ export function refuseDataFile(dataFile: string): string | undefined {
   if (file === undefined) {
     const folder = dirname(resolve(linkTarget(dataFile)))
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-      return named('cannot be made: its folder does not exist')
-    return isAllowed(folder) ? undefined : named('cannot be made: its folder is not writable')
+      return named('cannot be created: its folder does not exist')
+    return isAllowed(folder) ? undefined : named('cannot be created: its folder is not writable')
   }
-  if (!file.isFile()) return named('is not a file')
-  if (!isAllowed(dataFile)) return named('may not be read and written by this user')
-  return file.size === 0 || beginning(dataFile) === header ? undefined : named('holds something else than a database')
+  if (!file.isFile()) return named('is not a file; choose another path')
+  if (!isAllowed(dataFile)) return named('cannot be read and written by this user')
+  return file.size === 0 || beginning(dataFile) === header
+    ? undefined
+    : named('is not a SQLite database; choose another path')
 }
 
 function isAllowed(path: string): boolean {

@@ -1,10 +1,10 @@
 const unreachedCode = /^(?:ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/
-/** `pg` gives these no code. */
+/** `pg` gives these errors no code. */
 const unreachedMessage = /^Connection terminated|^timeout exceeded when trying to connect/
-const refusedPerson = ['28000', '28P01']
+const refusedUser = ['28000', '28P01']
 const noSuchDatabase = '3D000'
 
-/** Why the data could not be opened, from what the database said, without user and password of the URL. */
+/** Returns why the database could not be opened, without the user and the password of its URL. */
 export function databaseFailureText(cause: unknown, databaseUrl: string | undefined): string {
   const { code, message } = cause as { code?: unknown; message?: unknown }
   const named = typeof code === 'string' ? ` (${code})` : ''
@@ -12,13 +12,13 @@ export function databaseFailureText(cause: unknown, databaseUrl: string | undefi
     const server = `PostgreSQL${placeOf(databaseUrl)}`
     const isUnreached = typeof code === 'string' ? unreachedCode.test(code) : unreachedMessage.test(String(message))
     if (isUnreached) return `${server} was not reached${named}: start it, or correct DATABASE_URL`
-    if (refusedPerson.includes(String(code))) return `${server} refused the user${named}: correct DATABASE_URL`
+    if (refusedUser.includes(String(code))) return `${server} refused the user${named}: correct DATABASE_URL`
     if (code === noSuchDatabase) return `${server} has no such database${named}: create it, or correct DATABASE_URL`
   }
-  return `the database could not be brought up to date${named}`
+  return `could not open or migrate the database${named}; check that this user can read and write it`
 }
 
-/** Nothing of a URL that could be read in another way: a password with `/`, `?` or `#` in it would end the host. */
+/** Returns host and port if the URL is unambiguous, because a password with `/`, `?` or `#` could be read as part of the host. */
 function placeOf(databaseUrl: string): string {
   if (!URL.canParse(databaseUrl)) return ''
   const { hostname, port, pathname, search, hash } = new URL(databaseUrl)

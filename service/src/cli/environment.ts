@@ -2,7 +2,7 @@ import { commandName } from '../command-name.ts'
 import { randomSecret } from '../credentials/secrets.ts'
 import type { Client, Service } from '../service.ts'
 
-/** What an application is made with, because each shows its pages other names. */
+/** The frameworks of `--env`. Each passes variables with another prefix to pages. */
 export const frameworks = ['vite', 'next', 'node'] as const
 export type Framework = (typeof frameworks)[number]
 

@@ -1,11 +1,11 @@
 import { portFailureText } from '../server/port-failure.ts'
 import { databaseFailureText } from './database-failure.ts'
 
-/** Why the command failed, as somebody at a terminal can act on it. */
+/** Returns why the command failed and what to do. */
 export function failureText(error: unknown, databaseUrl: string | undefined): string {
   const ofPort = portFailureText(error, '--auth-port and --base-port')
   if (ofPort !== undefined) return ofPort
   const { message, cause } = error as { message?: unknown; cause?: unknown }
   if (cause instanceof Error) return databaseFailureText(cause, databaseUrl)
-  return typeof message === 'string' && message !== '' ? message : 'it did not start'
+  return typeof message === 'string' && message !== '' ? message : 'the service did not start'
 }

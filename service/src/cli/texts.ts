@@ -19,20 +19,20 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          (default: all names, without prefixes)
   --auth-port PORT       port of the authorization host (default: ${defaultPorts.auth}); 0 picks a free one
   --base-port PORT       port of the API host (default: ${defaultPorts.base}); 0 picks a free one
-  --data FILE            keep the data in a file; without it and DATABASE_URL they live in memory
+  --data FILE            keep the data in a file (default: DATABASE_URL, or in memory)
   --auth-url, --base-url ORIGIN
                          what clients call the two hosts, when that is not 127.0.0.1 with these ports
   --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;
                          https, or http on 127.0.0.1 or [::1] (not localhost); repeatable
   --trusted-proxies N    how many reverse proxies stand before the service (default: 0); each must append its peer's
                          address to X-Forwarded-For, which is not read without this option
-  -h, --help             this text
+  -h, --help             print this text
 
-DATABASE_URL=postgresql://…  keeps the data in PostgreSQL; several processes may share it.
-It listens on 127.0.0.1 only and stops on SIGINT and SIGTERM, within ten seconds.
-Exit codes: 0 stopped or help, 1 it could not start or did not stop in time, 2 the arguments are wrong.
+DATABASE_URL=postgresql://…  keep the data in PostgreSQL, which several processes may share
+Listens on 127.0.0.1 only. Stops on SIGINT and SIGTERM, within ten seconds.
+Exit codes: 0 stopped or help, 1 could not start or did not stop in time, 2 wrong arguments.
 
-Limits of failed attempts; beyond them the answer is 429 with Retry-After
+Limits of failed attempts; beyond them the response is 429 with Retry-After
   account and address, or a browser that signed in before
                          ${limitText(throttlePolicies.device)}
   account                ${limitText(throttlePolicies.account)}
@@ -64,7 +64,7 @@ export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string
   return `${JSON.stringify({ authUrl, baseUrl, people, clients })}\n`
 }
 
-/** Names and secrets for a person at a terminal; this is the only place that shows them (S-084). */
+/** Returns names and secrets for the terminal, the only place that shows them (S-084). */
 export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
   const kept = '(as printed at the first start of this data file)'
   const own = clients[0]?.tenant
@@ -93,7 +93,7 @@ ${clientLines.join('\n')}
 `
 }
 
-/** The pages for people, last, where a terminal shows them. */
+/** Returns the URLs of the pages. They come last, where a terminal shows them. */
 export function placesText({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): string {
   const controls = dev === 'on' ? `\n  dev controls   ${authUrl}/_dev` : ''
   return `\nPages\n  description    ${baseUrl}/docs\n  API clients    ${authUrl}/auth/v1/clients${controls}\n\nStop with Ctrl-C.\n`

@@ -1,7 +1,7 @@
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
 import { requestLimits } from '../limits.ts'
 import type { RegistryEvent } from '../state/journal.ts'
-import type { ClientRegistry } from '../store/tables/client-registry.ts'
+import type { ClientRegistry } from '../store/tables/tenant/client-registry.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import type { ClientForm } from './new-client.ts'
 

@@ -12,6 +12,8 @@ import { readFaultRule } from './fault-rule.ts'
 import { seed } from './seed.ts'
 import { setAccess } from './set-access.ts'
 
+export const unknownAccount = 'no account has this email address'
+
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */
@@ -31,7 +33,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     revokeRefreshTokens: () => onEveryAuthorization((tx) => revokeEveryRefreshToken(tx, clock.nowMs())),
     async mintSessionToken(email) {
       const person = await findPersonByEmail(store.db, email)
-      if (person === undefined) throw new Error('nobody has this email address')
+      if (person === undefined) throw new Error(unknownAccount)
       const token = randomToken('ast_')
       const expiresMs = clock.nowMs() + lifetimes.sessionTokenMs
       await saveSessionToken(store.db, { hash: hashToken(token), personId: person.id, expiresMs })
@@ -40,7 +42,8 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     journal: () => journal.entries(),
     addFault: (rule) => {
       const checked = readFaultRule(rule)
-      if (checked === undefined) throw new TypeError('this is not a fault rule; see FaultRule')
+      if (checked === undefined)
+        throw new TypeError('invalid fault rule; see the type FaultRule for the allowed members')
       faults.add(checked)
     },
     clearFaults: () => faults.clear(),

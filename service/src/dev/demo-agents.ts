@@ -1,8 +1,8 @@
 import { defaultConfigs, defaultContextGroups } from '../api/agent-defaults.ts'
 import { keyOf } from '../api/agent-key.ts'
-import type { NewContextGroup } from '../store/tables/context-groups.ts'
-import type { NewLlmModel } from '../store/tables/llm-models.ts'
-import type { NewParentAgent } from '../store/tables/parent-agents.ts'
+import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
+import type { NewLlmModel } from '../store/tables/tenant/llm-models.ts'
+import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 
 const models: NewLlmModel[] = [

@@ -1,7 +1,7 @@
 import { randomId, randomSecret } from '../credentials/secrets.ts'
 import { clientAdminPermission, permissionNames } from '../permissions.ts'
 
-/** Who and what a fresh service starts with. Passwords, ids and secrets are new each time (S-084). */
+/** The tenants, users and clients of a new database. Passwords, ids and secrets are random (S-084). */
 export interface DemoWorld {
   tenants: { id: string; name: string }[]
   people: DemoPerson[]

@@ -4,9 +4,9 @@ import type { FormField } from '../sign-in/interaction-form.ts'
 import type { FaultEffect } from '../state/faults.ts'
 
 interface DevAction {
-  /** What the page says afterwards. */
+  /** What the page shows after the action. */
   done: string
-  /** A string, at once or later, is shown instead: it exists only now. */
+  /** If it returns a string, the page shows that once instead. */
   run(dev: DevControls, get: FormField): unknown
 }
 
@@ -25,14 +25,14 @@ export const effectNames: readonly string[] = Object.keys(effects)
 
 const actions: Record<string, DevAction> = {
   advance: { done: 'The clock was moved ahead.', run: (dev, get) => dev.advance(Number(get('minutes')) * minuteMs) },
-  freeze: { done: 'The clock stands still.', run: (dev) => dev.freeze() },
+  freeze: { done: 'The clock is stopped.', run: (dev) => dev.freeze() },
   unfreeze: { done: 'The clock runs again.', run: (dev) => dev.unfreeze() },
-  expire: { done: 'Every access token counts as expired.', run: (dev) => dev.expireAccessTokens() },
-  revoke: { done: 'Every refresh token is refused from now on.', run: (dev) => dev.revokeRefreshTokens() },
-  reset: { done: 'Everything is as it was at the start, but for the clock.', run: (dev) => dev.reset() },
+  expire: { done: 'Every access token is expired.', run: (dev) => dev.expireAccessTokens() },
+  revoke: { done: 'Every refresh token is revoked.', run: (dev) => dev.revokeRefreshTokens() },
+  reset: { done: 'The data was reset to its initial state. The clock was not changed.', run: (dev) => dev.reset() },
   'auto-approve': { done: 'Automatic approval was set.', run: (dev, get) => dev.autoApprove(get('email')) },
   'session-token': {
-    done: 'A session token was minted.',
+    done: 'A session token was issued.',
     run: async (dev, get) => `Session token: ${await dev.mintSessionToken(get('email') ?? '')}`,
   },
   'billing-active': access('The tenant has active billing.', (name) => ({ billing: { [name]: 'active' } })),
@@ -58,35 +58,35 @@ const actions: Record<string, DevAction> = {
   'clear-faults': { done: 'No faults are left.', run: (dev) => dev.clearFaults() },
 }
 
-/** A button that sets one thing of the tenant, endpoint or client in the field `name`. */
+/** A button that changes the access of the tenant, endpoint or client in the field `name`. */
 function access(done: string, change: (name: string) => AccessChange): DevAction {
   return { done, run: (dev, get) => dev.setAccess(change(get('name') ?? '')) }
 }
 
-/** What the page says after an action; undefined for a name that is none. */
+/** Returns what the page shows after an action, or undefined for an unknown name. */
 export function doneText(name: string): string | undefined {
   return Object.hasOwn(actions, name) ? actions[name]?.done : undefined
 }
 
-/** Does it, and says what to show; what cannot be done comes back as text as well. */
+/** Runs the action and returns the text to show. If the action fails, returns its error message. */
 export async function actOn(
   dev: DevControls,
   get: FormField,
 ): Promise<{ kind: 'done'; name: string; text: string | undefined } | { kind: 'refused'; problem: string }> {
   const name = get('action') ?? ''
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
-  if (action === undefined) return { kind: 'refused', problem: 'there is no such control' }
+  if (action === undefined) return { kind: 'refused', problem: 'unknown control; reload the page' }
   try {
     const text = await action.run(dev, get)
     return { kind: 'done', name, text: typeof text === 'string' ? text : undefined }
   } catch (error) {
-    return { kind: 'refused', problem: error instanceof Error ? error.message : 'it failed' }
+    return { kind: 'refused', problem: error instanceof Error ? error.message : 'the action failed' }
   }
 }
 
 function addFault(dev: DevControls, get: FormField): void {
   const effect = effects[get('effect') ?? '']
-  if (effect === undefined) throw new TypeError('there is no such effect')
+  if (effect === undefined) throw new TypeError('unknown effect; choose one of the list')
   const path = get('path')
   dev.addFault({ match: path === undefined ? {} : { path }, effect, times: Number(get('times') ?? 1) })
 }

@@ -7,6 +7,7 @@ import { parseJson } from '../http/json.ts'
 import { toolLimits } from '../limits.ts'
 import type { DevControls } from '../service.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
+import { unknownAccount } from './controls.ts'
 import { serveDevPage } from './dev-page.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { loopbackOnly } from './loopback-only.ts'
@@ -26,9 +27,8 @@ interface ClockChange {
 
 const mediaType = 'application/json'
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'
-const nobody = 'nobody has this email address'
 
-/** /_dev/*: steers the service from a test in another process. */
+/** Serves /_dev/*, with which a test controls a service in another process. */
 export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   app.use(loopbackOnly(options.authUrl))
@@ -40,7 +40,7 @@ export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
   return app
 }
 
-/** Answers at /_dev/* where the dev controls are off: a test that forgot the option learns its name. */
+/** Responds at /_dev/* if the dev controls are off, so that a test without the option learns its name. */
 export function refuseDevControls(c: Context<HttpEnvironment>): Response {
   const error = "the dev controls are off; start agent-service with --dev, or startService with dev: 'on'"
   return c.json({ error }, 404, { 'Cache-Control': 'no-store' })
@@ -72,13 +72,13 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
 }
 
-/** Any other member is a mistake, and so is to change nothing. */
+/** An unknown member is a mistake, and so is a body that changes nothing. */
 function isClockChange(body: unknown): boolean {
   const isShaped = object({ state: optional(oneOf('running', 'frozen')), advanceMs: optional(wholeNumber(0)) })(body)
   return isShaped && isRecord(body) && (body.state !== undefined || body.advanceMs !== undefined)
 }
 
-/** False when the clock cannot go that far. */
+/** Returns false if the clock cannot be moved so far. */
 function setClock(dev: DevControls, { state, advanceMs }: ClockChange): boolean {
   try {
     dev.advance(advanceMs ?? 0)
@@ -96,14 +96,14 @@ function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions)
   app.post('/session-token', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
-    if (person === undefined) return refuse(c, isText(email) ? nobody : 'send {"email": "…"} of a person')
+    if (person === undefined) return refuse(c, isText(email) ? unknownAccount : 'send {"email": "…"} of an account')
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
   app.post('/auto-approve', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
     if (person === undefined && email !== null)
-      return refuse(c, isText(email) ? nobody : 'send {"email": "…"} of a person, or null')
+      return refuse(c, isText(email) ? unknownAccount : 'send {"email": "…"} of an account, or null')
     dev.autoApprove(person?.email)
     return c.json({ nowMs: dev.nowMs() })
   })
@@ -146,9 +146,9 @@ function isJson(c: Context<HttpEnvironment>): boolean {
   return hasMediaType(c.req.raw.headers, mediaType)
 }
 
-/** What was wrong with a body; one that was not declared as JSON has not been looked at. */
+/** Refuses a body and says why. A body that is not declared as JSON was not read. */
 function refuse(c: Context<HttpEnvironment>, problem: string): Response {
-  return c.json({ error: isJson(c) ? problem : `send it as JSON, with content-type: ${mediaType}` }, 422)
+  return c.json({ error: isJson(c) ? problem : `send JSON with content-type: ${mediaType}` }, 422)
 }
 
 function emailIn(body: unknown): unknown {

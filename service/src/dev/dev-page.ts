@@ -17,7 +17,7 @@ interface DevPageOptions {
 
 /** GET /_dev shows people, clients, the journal and the controls; its forms post to /_dev/do. */
 export function serveDevPage(app: Hono<HttpEnvironment>, { dev, baseUrl, roster }: DevPageOptions): void {
-  // No other origin can read the page, so none knows this.
+  // A form must send this token back. Another origin cannot read the page, so it does not know it.
   const token = randomSecret()
   const show = (c: Context<HttpEnvironment>, notice?: Notice): Promise<Response> => {
     const state = {
@@ -36,7 +36,8 @@ export function serveDevPage(app: Hono<HttpEnvironment>, { dev, baseUrl, roster 
   app.post('/do', async (c) => {
     const get = await readInteractionForm(c)
     if (get instanceof Response) return get
-    if (!sameText(get('token') ?? '', token)) return showError(c, 403, 'Open the page again.')
+    if (!sameText(get('token') ?? '', token))
+      return showError(c, 403, 'The page is from an earlier start. Reload it and try again.')
     const result = await actOn(dev, get)
     if (result.kind === 'refused') return show(c, { kind: 'refused', text: result.problem })
     if (result.text !== undefined) return show(c, { kind: 'secret', text: result.text })

@@ -25,7 +25,7 @@ const isRule = object({
   times: optional(wholeNumber(1)),
 })
 
-/** A rule as JSON sent it, or undefined when it is not one: a misspelt member would be a fault that never comes. */
+/** Returns the rule, or undefined if it is invalid, because a misspelt member would be a fault that never happens. */
 export function readFaultRule(value: unknown): FaultRule | undefined {
   return isRule(value) ? (value as FaultRule) : undefined
 }

@@ -18,14 +18,14 @@ const forwarding: readonly RegExp[] = [
 export function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment> {
   const origins = ownOrigins(authUrl)
   return async (c, next) => {
-    // The answers hold passwords and secrets.
+    // The responses hold passwords and secrets.
     c.header('Cache-Control', 'no-store')
     c.header('X-Content-Type-Options', 'nosniff')
     c.header('Cross-Origin-Resource-Policy', 'same-origin')
     const address = addressOf(c.env)
     const isLoopback = /^(::ffff:)?127\.|^::1$|^in-process$/.test(address)
     const origin = c.req.header('origin')
-    // Our own page sends no referrer, so its forms come from `null`; no other page can claim same-origin.
+    // The dev page sends no referrer, so its forms come from `null`. No other page can send same-origin.
     const isOwnPage = origin === 'null' && c.req.header('sec-fetch-site') === 'same-origin'
     const isForeign = origin !== undefined && !origins.has(origin) && !isOwnPage
     const isForwarded = [...c.req.raw.headers.keys()].some((name) => forwarding.some((pattern) => pattern.test(name)))

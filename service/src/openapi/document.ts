@@ -34,7 +34,7 @@ export interface OpenApiResponse {
 
 type JsonContent = { 'application/json': { schema: JsonSchema } }
 
-/** The interface description, generated from the schemas and the endpoints that the service runs with (spec 9). */
+/** Generates the OpenAPI document from the endpoints and the schemas that the service uses (specification 9). */
 export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl: string }): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {}
   for (const endpoint of endpoints) {
@@ -46,7 +46,8 @@ export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl
     info: {
       title: 'Agent Management Service',
       version: '1.0.0',
-      description: 'Configurable AI agents of a tenant. Everything is scoped to the authenticated tenant.',
+      description:
+        'Configurable AI agents of a tenant. Every request reads and changes the data of its own tenant only.',
     },
     servers: [{ url: baseUrl }],
     tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map((name) => ({ name })),
@@ -75,9 +76,9 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
       ...(body === undefined ? {} : { '413': refused(tooLargeText) }),
       ...(body === undefined ? {} : { '415': refused('The body is not application/json') }),
       '422': { description: 'Validation error', content: json(validationError) },
-      '429': { ...refused('Too many calls of the tenant at once'), headers: retryAfter },
-      '500': refused('Something unexpected happened'),
-      '503': { ...refused('The database is not available; nothing has changed'), headers: retryAfter },
+      '429': { ...refused('Too many calls of the tenant at the same time'), headers: retryAfter },
+      '500': refused('Unexpected error'),
+      '503': { ...refused('The database is not available. Nothing has changed.'), headers: retryAfter },
     },
   }
 }
@@ -108,7 +109,7 @@ function securitySchemes(authUrl: string): Record<string, object> {
     authorizationUrl: `${authUrl}/auth/v1/authorize`,
     tokenUrl: `${authUrl}/auth/v1/token?grant_type=authorization_code`,
     refreshUrl: `${authUrl}/auth/v1/token?grant_type=refresh_token`,
-    scopes: { 'api.access': 'Use the API with the permissions of the signed-in person' },
+    scopes: { 'api.access': 'Use the API with the permissions of the user' },
   }
   return {
     bearer: { type: 'http', scheme: 'bearer', description: 'A user session token or an OAuth 2.0 access token' },

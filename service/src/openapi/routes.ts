@@ -4,7 +4,7 @@ import type { OpenApiDocument } from './document.ts'
 import { openApiDocument } from './document.ts'
 import { showApiDocs } from './views/api-docs.tsx'
 
-/** GET /openapi.json and its page /docs, open to everybody. Generated when first asked for, which keeps the start quick. */
+/** Serves GET /openapi.json and the page /docs without authentication. The first request generates the document, so that the start stays quick. */
 export function serveOpenApi(app: Hono<HttpEnvironment>, urls: { authUrl: string; baseUrl: string }): void {
   let generated: OpenApiDocument | undefined
   const document = (): OpenApiDocument => {

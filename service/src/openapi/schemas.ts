@@ -4,7 +4,7 @@ import {
   agentConfigs,
   contextVariable,
   contextVariableGroup,
-  contextVariablesAnswer,
+  contextVariablesFound,
   llmModel,
   llmModelsFound,
   parentAgent,
@@ -14,8 +14,8 @@ import {
   validationError,
   validationItem,
 } from '../api/schemas.ts'
-import { llmModelSearchBody } from '../api/search-llm-models.ts'
-import { parentAgentSearchBody } from '../api/search-parent-agents.ts'
+import { llmModelSearchBody } from '../api/search/search-llm-models.ts'
+import { parentAgentSearchBody } from '../api/search/search-parent-agents.ts'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
@@ -25,8 +25,8 @@ const requests: Record<string, z.ZodType> = {
   LlmModelSearch: llmModelSearchBody,
 }
 
-const answers: Record<string, z.ZodType> = {
-  ContextVariablesAnswer: contextVariablesAnswer,
+const responses: Record<string, z.ZodType> = {
+  ContextVariablesAnswer: contextVariablesFound,
   ParentAgentsFound: parentAgentsFound,
   ParentAgentCreated: parentAgentCreated,
   LlmModelsFound: llmModelsFound,
@@ -40,14 +40,14 @@ const answers: Record<string, z.ZodType> = {
   ValidationItem: validationItem,
 }
 
-/** The document's components: bodies as they may be sent, answers as they go out. */
+/** Returns the components of the document: the schemas of request bodies and of responses. */
 export function componentSchemas(): Record<string, JsonSchema> {
-  return { ...generate(requests, 'input'), ...generate(answers, 'output') }
+  return { ...generate(requests, 'input'), ...generate(responses, 'output') }
 }
 
 export function referenceTo(schema: z.ZodType): JsonSchema {
-  const named = Object.entries({ ...requests, ...answers }).find(([, known]) => known === schema)
-  if (named === undefined) throw new Error('an endpoint uses a schema that has no name in the document')
+  const named = Object.entries({ ...requests, ...responses }).find(([, known]) => known === schema)
+  if (named === undefined) throw new Error('an endpoint uses a schema without a name; add it to requests or responses')
   return { $ref: uriOf(named[0]) }
 }
 
@@ -60,7 +60,7 @@ function generate(schemas: Record<string, z.ZodType>, io: 'input' | 'output'): R
   )
 }
 
-/** Zod writes out the range of a JavaScript integer, which says nothing to a reader. */
+/** Removes the range of a JavaScript integer, which zod adds to every integer. */
 function dropSafeBounds({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum

@@ -25,8 +25,10 @@ export function createClock(wallMs: () => number = Date.now): ServiceClock {
   return {
     nowMs,
     advance(ms) {
-      if (!Number.isSafeInteger(ms) || ms < 0) throw new RangeError('the clock moves ahead by a whole number of ms')
-      if (ms > toolLimits.clockMs - nowMs()) throw new RangeError('the clock stops before the year 10000')
+      if (!Number.isSafeInteger(ms) || ms < 0)
+        throw new RangeError('the clock moves ahead by a whole number of milliseconds, 0 or more')
+      if (ms > toolLimits.clockMs - nowMs())
+        throw new RangeError('the clock goes to the end of the year 9999; advance it less')
       offsetMs += ms
       if (frozenMs !== undefined) frozenMs += ms
     },

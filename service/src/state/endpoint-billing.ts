@@ -1,6 +1,6 @@
 import type { EndpointId } from '../access.ts'
 
-/** Which endpoints need active billing against their usual rule. Only access changes set it. */
+/** The endpoints whose need of active billing was changed. Only access changes set it. */
 export interface EndpointBilling {
   of(id: EndpointId): 'needed' | 'not-needed' | undefined
   set(id: EndpointId, billing: 'needed' | 'not-needed'): void

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { RegistryEvent } from '../state/journal.ts'
 
-/** Portable columns: flags are 0 or 1, times are epoch milliseconds, lists and objects are JSON text. */
+/** Columns that both engines have: flags are 0 or 1, times are epoch milliseconds, lists and objects are JSON text. */
 export type Flag = 0 | 1
 
 export interface Tables {
@@ -38,7 +38,7 @@ export interface Tables {
     id: Generated<number>
     at_ms: number
     event: RegistryEvent
-    /** A person's id, or `command line`. */
+    /** The id of a user, or `command line`. */
     actor: string
     client_id: string
     tenant_id: string
@@ -61,10 +61,10 @@ export interface AuthorizationRequestTable {
   client_id: string
   redirect_uri: string
   scope: string
-  /** Percent-encoded, so that any bytes come back as they came. */
+  /** Percent-encoded, so that every byte comes back as it was sent. */
   state: string | null
   code_challenge: string | null
-  /** An error to send back once somebody is signed in (S-004). */
+  /** The error to send back once the user is signed in (S-004). */
   refusal: string | null
   session_hash: string | null
   consent_hash: string | null
@@ -86,7 +86,7 @@ export interface AuthorizationCodeTable {
   attempts: number
   used_ms: number | null
   grant_id: string | null
-  /** The code's row outlives every token of its grant (S-032). */
+  /** Until every token of its authorization has expired (S-032). */
   keep_until_ms: number
 }
 
@@ -120,7 +120,7 @@ export interface ParentAgentTable {
   agent_key: string
   /** In NFC, because searches compare and sort by it. */
   agent_name: string
-  /** What is returned. Null in rows of earlier versions, whose names were stored in NFC alone. */
+  /** The name that responses have. Null in rows of earlier versions, which stored the NFC only. */
   name_as_sent: string | null
   full_display_name: string
   display_name: string

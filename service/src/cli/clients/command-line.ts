@@ -16,7 +16,7 @@ export interface ClientsCommand {
   redirectUris: string[]
 }
 
-/** Which options an action cannot do without. */
+/** The options that an action needs. */
 const needed: Record<Action, ('tenant' | 'name' | 'client' | 'secret')[]> = {
   create: ['tenant', 'name'],
   list: [],
@@ -27,7 +27,7 @@ const needed: Record<Action, ('tenant' | 'name' | 'client' | 'secret')[]> = {
   'retire-secret': ['client', 'secret'],
 }
 
-/** A command, the wish for help, or what is wrong with the arguments. */
+/** Reads a command, a request for help, or what is wrong with the arguments. */
 export function readClientsCommand(
   args: string[],
 ): { kind: 'command'; command: ClientsCommand } | { kind: 'help'; text: string } | { kind: 'usage'; problem: string } {

@@ -1,7 +1,7 @@
 import { storeLimits } from '../../limits.ts'
 import type { Action } from './actions.ts'
 
-const exitCodes = 'Exit codes: 0 done or help, 1 it was refused or failed, 2 the arguments are wrong.\n'
+const exitCodes = 'Exit codes: 0 done or help, 1 refused or failed, 2 wrong arguments.\n'
 
 const dataLines = `  --data FILE            the data file; without it DATABASE_URL names a PostgreSQL database
   --json                 print one JSON line instead of text
@@ -11,28 +11,28 @@ const dataLines = `  --data FILE            the data file; without it DATABASE_U
 const usages: Record<Action, { arguments: string; options?: string; text: string }> = {
   create: {
     arguments: '--tenant ID --name NAME --redirect-uri URI … [--kind KIND]',
-    options: `  --tenant ID            whose client it is; list shows the tenants
-  --name NAME            1 to 100 characters, as people see it when they are asked to approve
+    options: `  --tenant ID            the tenant of the client; list shows the tenants
+  --name NAME            1 to 100 characters; users see it on the consent page
   --redirect-uri URI     https, or http on 127.0.0.1 or [::1] (not localhost); 1 to 10 of them
-  --kind KIND            public (PKCE, no secret; what it is without this) or confidential
+  --kind KIND            public (default: PKCE, no secret) or confidential
 `,
     text: 'Registers a client, active and approved for its tenant. Prints its id and, once, its secret.',
   },
   list: {
     arguments: '[--tenant ID]',
     options: '  --tenant ID            only this one\n',
-    text: 'Shows clients with their redirect URIs and the ids of their secrets, never a secret.',
+    text: 'Lists clients with their redirect URIs and the ids of their secrets, never a secret.',
   },
   history: {
     arguments: '[--tenant ID] [--client ID]',
     options: '  --tenant, --client ID  only this one\n',
-    text: `Shows who changed which client when, newest first; at most the last ${storeLimits.registryChanges} changes of a tenant.`,
+    text: `Lists who changed which client and when, newest first; at most the last ${storeLimits.registryChanges} changes of a tenant.`,
   },
-  activate: { arguments: '--client ID', text: 'Lets a client in again, from the next request on.' },
-  deactivate: { arguments: '--client ID', text: 'Shuts a client out, from the next request on.' },
+  activate: { arguments: '--client ID', text: 'Activates a client. Takes effect with its next request.' },
+  deactivate: { arguments: '--client ID', text: 'Deactivates a client. Takes effect with its next request.' },
   'rotate-secret': {
     arguments: '--client ID',
-    text: 'Makes a second secret and prints it once. The first works until retire-secret.',
+    text: 'Creates a second secret and prints it once. The first works until retire-secret.',
   },
   'retire-secret': {
     arguments: '--client ID --secret ID',
@@ -57,7 +57,7 @@ export function clientsHelp(action: Action | undefined): string {
 Actions:
 ${lines.join('')}
 ${dataLines}
-Services may be running on the same data; they see each change with the next request. Each change is kept with the data,
-in the same trail as those made on the pages: history shows it.
+A service may run on the same data. It sees each change with its next request. The history is kept with the data and also
+has the changes that admins made on the pages.
 ${exitCodes}`
 }

@@ -12,7 +12,7 @@ interface DevControlsProps {
   token: string
 }
 
-/** A form and a button for everything that `DevControls` offers. */
+/** Shows a form and a button for each function of `DevControls`. */
 export function Controls({
   token,
   people,
@@ -71,7 +71,9 @@ export function Controls({
         <Control token={token} buttons={{ 'clear-faults': 'Clear all faults' }} />
       </Group>
       <Group title="Everything">
-        <p class="soft">Same people and clients, first data, no faults. The clock stays.</p>
+        <p class="soft">
+          Restores the initial data of the same accounts and clients and removes all faults. The clock does not change.
+        </p>
         <Control token={token} buttons={{ reset: 'Reset to the seed' }} />
       </Group>
     </div>
@@ -87,7 +89,7 @@ function Group({ title, children }: { title: string; children: Child }) {
   )
 }
 
-/** One form; its buttons are named by the action they stand for. */
+/** One form. Each button sends its action. */
 function Control({ token, buttons, children }: { token: string; buttons: Record<string, string>; children?: Child }) {
   return (
     <form method="post" action="/_dev/do">
@@ -127,7 +129,7 @@ function Choice({ id, label, name, options }: { id: string; label: string; name:
       <label for={id}>{label}</label>
       <select id={id} name={name} autocomplete="off">
         {options.map((option) => (
-          <option value={option}>{option === '' ? 'nobody' : option}</option>
+          <option value={option}>{option === '' ? 'off' : option}</option>
         ))}
       </select>
     </div>

@@ -11,7 +11,7 @@ import { Table } from '../../ui/table.tsx'
 import { Controls } from './dev-controls.tsx'
 import { liveScript, liveScriptHash } from './dev-live.ts'
 
-/** What became of a button: done, not possible, or something to copy that is shown once. */
+/** The result of a button: done, refused, or a secret that is shown once. */
 export interface Notice {
   kind: 'done' | 'refused' | 'secret'
   text: string
@@ -34,7 +34,7 @@ interface DevPage {
 // A-65.
 const mostShown = 50
 
-/** The one page with a script; its policy allows that text alone, and requests to this origin. */
+/** Shows the only page with a script. Its policy allows this script alone, and requests to its own origin. */
 export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise<Response> {
   const { notice, baseUrl } = page
   const children = (
@@ -50,7 +50,7 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
       <div id="requests" data-live="">
         <Table
           label="Requests and events, newest first"
-          columns={['Time', 'Request or event', 'Answer', 'Client']}
+          columns={['Time', 'Request or event', 'Response', 'Client']}
           rows={page.journal.slice(-mostShown).reverse().map(journalRow)}
           narrow="lines"
           empty="No requests yet."
@@ -134,6 +134,6 @@ function journalRow(entry: JournalEntry): string[] {
   const time = new Date(entry.atMs).toISOString().slice(11, 23)
   if (entry.kind === 'event') return [time, entry.event, '', entry.clientId ?? '']
   const { origin, method, path, status, grantType, fault } = entry
-  const answer = fault === undefined ? String(status) : `${status}, fault: ${fault}`
-  return [time, [origin, method, path, grantType ?? ''].join(' ').trim(), answer, entry.clientId ?? '']
+  const response = fault === undefined ? String(status) : `${status}, fault: ${fault}`
+  return [time, [origin, method, path, grantType ?? ''].join(' ').trim(), response, entry.clientId ?? '']
 }

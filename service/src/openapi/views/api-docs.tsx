@@ -5,7 +5,7 @@ import { showPage } from '../../ui/layout.tsx'
 import type { OpenApiDocument, OpenApiOperation } from '../document.ts'
 import type { JsonSchema } from '../schemas.ts'
 
-/** The OpenAPI document for people, as one plain page: no script and nothing from elsewhere. */
+/** Shows the OpenAPI document as one page, without a script and without content of other origins. */
 export function showApiDocs(c: Context<HttpEnvironment>, document: OpenApiDocument): Promise<Response> {
   const { info, servers, paths, components } = document
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -130,7 +130,7 @@ function TypeOf({ schema }: { schema: JsonSchema }) {
   return <>{schema.const === undefined ? [schema.type ?? 'any'].flat().join(' or ') : String(schema.const)}</>
 }
 
-/** JSON Schema lets a schema be `true` or absent, for anything. */
+/** A schema may also be `true` or absent, which allows any value. */
 function schemaOf(schema: unknown): JsonSchema {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema) ? (schema as JsonSchema) : {}
 }

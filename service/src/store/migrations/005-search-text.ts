@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import type { Tables } from '../schema.ts'
-import { searchTextOf } from '../tables/search.ts'
+import { searchTextOf } from '../tables/tenant/search.ts'
 
 /** What earlier versions wrote: a sigma at the end of a word as it was, and line breaks of a description as they were. */
 export async function foldSearchText(db: Kysely<Tables>): Promise<void> {

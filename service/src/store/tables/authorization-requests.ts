@@ -86,7 +86,12 @@ interface Asked {
 const openRequest = prepare((db, { idHash, browserHash, nowMs }: Slots<Asked>) =>
   db
     .selectFrom('authorization_requests')
-    .select(['id_hash as idHash', 'browser_hash as browserHash', 'client_id as clientId', 'redirect_uri as redirectUri'])
+    .select([
+      'id_hash as idHash',
+      'browser_hash as browserHash',
+      'client_id as clientId',
+      'redirect_uri as redirectUri',
+    ])
     .select(['scope', 'state', 'code_challenge as codeChallenge', 'refusal', 'session_hash as sessionHash'])
     .select(['expires_ms as expiresMs', 'carried'])
     .where('id_hash', '=', idHash)
@@ -138,7 +143,7 @@ const dropUncarried = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
 )
 
 /**
- * Decides the request once; of several answers only the first finds it undecided (S-014). Takes an open transaction. The
+ * Decides the request once: of several decisions only the first finds it open (S-014). Takes an open transaction. The
  * row goes, unless a sign-in page carries the request and could have it stored and decided again.
  */
 export async function decideRequest(tx: Db, consent: Consent & { nowMs: number }): Promise<'decided' | 'refused'> {

@@ -1,4 +1,4 @@
-/** Text of anybody's making, to be looked up: PostgreSQL refuses NUL, and no row holds the sign that stands for it. */
+/** Replaces NUL, which PostgreSQL refuses in a parameter, by a character that no stored id or address holds. */
 export function lookupText(text: string): string {
   return text.replaceAll('\0', '\ufffd')
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import type { RawDatabase } from '../database.ts'
-import type { ContextGroupTable } from '../schema.ts'
+import type { RawDatabase } from '../../database.ts'
+import type { ContextGroupTable } from '../../schema.ts'
 import { requireTenant } from './tenant-search.ts'
 
 export type ContextGroupRow = Selectable<ContextGroupTable>

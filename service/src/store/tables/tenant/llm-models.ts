@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import type { RawDatabase } from '../database.ts'
-import type { LlmModelTable } from '../schema.ts'
+import type { RawDatabase } from '../../database.ts'
+import type { LlmModelTable } from '../../schema.ts'
 import type { Found, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
@@ -12,9 +12,9 @@ export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'pr
 /** The models that agents of one tenant can be assigned. */
 export interface LlmModels {
   search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
-  /** Ids in the order of the models. */
+  /** Adds models and returns their ids in the same order. */
   createAll(models: NewLlmModel[]): Promise<number[]>
-  /** The one a new agent gets: the tenant's first (A-18). */
+  /** Returns the first model of the tenant, which a new agent gets (A-18). */
   firstId(): Promise<number>
 }
 
@@ -39,7 +39,7 @@ export function llmModelsOf(db: RawDatabase, tenantId: string): LlmModels {
         return { ...model, tenant_id: tenantId, search_text }
       })
       const created = await db.insertInto('llm_models').values(rows).returning('id').execute()
-      // Ids are handed out in the order of the rows; the answer may come in any.
+      // The database assigns ids in the order of the rows, but may return them in another order.
       return created.map(({ id }) => id).sort((left, right) => left - right)
     },
     async firstId() {

@@ -1,8 +1,8 @@
-import type { Db, RawDatabase } from '../database.ts'
-import { rawDatabase } from '../database.ts'
-import type { RegisteredClient } from './clients.ts'
-import { findRegisteredClient } from './clients.ts'
-import { lookupText } from './lookup-text.ts'
+import type { Db, RawDatabase } from '../../database.ts'
+import { rawDatabase } from '../../database.ts'
+import type { RegisteredClient } from '../clients.ts'
+import { findRegisteredClient } from '../clients.ts'
+import { lookupText } from '../lookup-text.ts'
 
 export interface NewClient {
   id: string

@@ -1,16 +1,16 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
-import type { HttpEnvironment } from '../http/environment.ts'
-import type { ParentAgentColumn } from '../store/tables/parent-agents.ts'
-import type { TenantStore } from '../store/tenant-store.ts'
-import type { Envelope } from './envelope.ts'
-import { succeeded } from './envelope.ts'
+import type { HttpEnvironment } from '../../http/environment.ts'
+import type { ParentAgentColumn } from '../../store/tables/tenant/parent-agents.ts'
+import type { TenantStore } from '../../store/tenant-store.ts'
+import type { Envelope } from '../envelope.ts'
+import { succeeded } from '../envelope.ts'
+import type { ParentAgent } from '../parent-agent-response.ts'
+import { parentAgentResponse } from '../parent-agent-response.ts'
+import { readBody } from '../validation.ts'
 import type { ColumnTypes } from './filters.ts'
-import type { ParentAgent } from './parent-agent-response.ts'
-import { parentAgentResponse } from './parent-agent-response.ts'
 import type { SearchBody } from './search-body.ts'
 import { searchBody } from './search-body.ts'
-import { readBody } from './validation.ts'
 
 const columns: ColumnTypes<ParentAgentColumn> = {
   active: 'boolean',
@@ -22,13 +22,13 @@ const columns: ColumnTypes<ParentAgentColumn> = {
   tenant: 'text',
 }
 
-/** The active-state filter has no shown name; ours is `active` (A-02). */
+/** The specification does not name the active-state filter. The service calls it `active` (A-02). */
 export const parentAgentSearchBody: z.ZodType<SearchBody<ParentAgentColumn, boolean>> = searchBody(columns, {
   name: 'active',
   schema: z.boolean(),
 })
 
-/** POST /api/parent_agents/search (spec 4.2). */
+/** POST /api/parent_agents/search (specification 4.2). */
 export async function searchParentAgents(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,

@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { apiLimits } from '../limits.ts'
-import type { Filter, Search, SortKey } from '../store/tables/search.ts'
+import { apiLimits } from '../../limits.ts'
+import type { Filter, Search, SortKey } from '../../store/tables/tenant/search.ts'
+import { bounded, storableText } from '../text.ts'
 import type { ColumnTypes, Parsed } from './filters.ts'
 import { parseFilters } from './filters.ts'
-import { describeFilters, describeSort } from './search-description.ts'
 import { parseSort } from './sort.ts'
-import { bounded, storableText } from './text.ts'
 
-/** The checked body of a search; `own` is the one member that only this search has. */
+/** The checked body of a search. `own` is the member that only this search has. */
 export interface SearchBody<Column extends string, Own> {
   search: Search<Column>
   own: Own | undefined
@@ -29,7 +28,7 @@ export function searchBody<Column extends string, Own>(
     search: {
       limit: body.limit,
       offset: body.offset,
-      // An empty text filters nothing.
+      // An empty text means no filter.
       searchValue: body.search_value || undefined,
       filter: body.filters,
       sort: body.sort,
@@ -46,7 +45,7 @@ function wholeNumber(least: number, most: number): z.ZodNumber {
 function searchText(): z.ZodType<string> {
   return bounded(storableText(), apiLimits.searchCharacters).meta({
     maxLength: apiLimits.searchCharacters,
-    description: 'Literal text, upper and lower case alike',
+    description: 'Literal text, in upper or lower case',
   })
 }
 
@@ -71,4 +70,37 @@ function reported<Value>({ value, faults }: Parsed<Value>, context: z.core.$Refi
     context.addIssue({ code: 'custom', path, message, params: { type } })
   }
   return value
+}
+
+type Description = Record<string, unknown>
+
+const jsonTypes = { integer: 'integer', text: 'string', boolean: 'boolean' } as const
+
+/** `filters` and `sort` have their own parsers. The OpenAPI document states what they accept. */
+function describeFilters(columns: ColumnTypes<string>): Description {
+  const types = new Set(Object.values(columns).map((type) => jsonTypes[type]))
+  const filter = object({
+    column: { enum: Object.keys(columns) },
+    operator: { const: 'equals' },
+    value: { type: [...types] },
+  })
+  const group = object({
+    operator: { enum: ['and', 'or'] },
+    filters: {
+      type: 'array',
+      items: { type: 'object' },
+      description: `Filters and groups, at most ${apiLimits.filterDepth} deep`,
+    },
+  })
+  return { items: { anyOf: [filter, group] }, description: 'An item must fit all of them' }
+}
+
+function describeSort(columns: ColumnTypes<string>): Description {
+  const desc = { type: 'boolean', default: false, description: 'True is descending' }
+  const key = { ...object({ column: { enum: Object.keys(columns) }, desc }), required: ['column'] }
+  return { anyOf: [key, { type: 'array', items: key, maxItems: apiLimits.sortColumns }] }
+}
+
+function object(properties: Record<string, Description>): Description {
+  return { type: 'object', properties, required: Object.keys(properties) }
 }

@@ -1,4 +1,4 @@
-/** A search as the stores understand it; columns were checked against an allow-list before. */
+/** A search whose columns were checked against an allow-list. */
 export interface Search<Column extends string> {
   limit: number
   offset: number
@@ -21,17 +21,17 @@ export interface Found<Row> {
   count: number
 }
 
-/** What separates fields, which no search finds: a line break of a field is another sign. */
+/** Separates fields. No search finds it, because a line break of a field is stored as `lineBreak`. */
 const betweenFields = '\n'
-/** Upper case, so that it stands for nothing else in lower-case text; not ASCII, of which SQLite ignores the case. */
+/** A capital letter, because folded text has no other one. It is not ASCII, because SQLite ignores the case of ASCII. */
 const lineBreak = '\u00c0'
 
-/** The text of a row that a search looks into, in one case so that every database compares alike (A-23). */
+/** Returns the text of a row that a search reads. It is folded here, because databases fold letters differently (A-23). */
 export function searchTextOf(fields: string[]): string {
   return fields.map(foldCase).join(betweenFields)
 }
 
-/** NFC in lower case; the sigma that ends a word is like any other, because a search may end where the word does not. */
+/** Folds to NFC in lower case, with one sigma, because a search text may end where the word does not. */
 export function foldCase(text: string): string {
   return text.toLowerCase().normalize('NFC').replaceAll('ς', 'σ').replaceAll('\n', lineBreak)
 }

@@ -1,17 +1,17 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
-import type { HttpEnvironment } from '../http/environment.ts'
-import type { LlmModelColumn } from '../store/tables/llm-models.ts'
-import type { TenantStore } from '../store/tenant-store.ts'
-import type { Envelope } from './envelope.ts'
-import { succeeded } from './envelope.ts'
+import type { HttpEnvironment } from '../../http/environment.ts'
+import type { LlmModelColumn } from '../../store/tables/tenant/llm-models.ts'
+import type { TenantStore } from '../../store/tenant-store.ts'
+import type { Envelope } from '../envelope.ts'
+import { succeeded } from '../envelope.ts'
+import { comparedText } from '../text.ts'
+import { readBody } from '../validation.ts'
 import type { ColumnTypes } from './filters.ts'
 import type { SearchBody } from './search-body.ts'
 import { searchBody } from './search-body.ts'
-import { comparedText } from './text.ts'
-import { readBody } from './validation.ts'
 
-/** An LLM model on the wire (spec 2.4). */
+/** An LLM model in a response (specification 2.4). */
 export interface LlmModel {
   id: number
   model_name: string
@@ -26,13 +26,13 @@ const columns: ColumnTypes<LlmModelColumn> = {
   provider: 'text',
 }
 
-/** The provider filter has no shown name; ours is `provider` (A-03). */
+/** The specification does not name the provider filter. The service calls it `provider` (A-03). */
 export const llmModelSearchBody: z.ZodType<SearchBody<LlmModelColumn, string>> = searchBody(columns, {
   name: 'provider',
   schema: comparedText(),
 })
 
-/** POST /api/llm_models/search (spec 4.4). */
+/** POST /api/llm_models/search (specification 4.4). */
 export async function searchLlmModels(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import type { RawDatabase } from '../database.ts'
-import type { ParentAgentTable } from '../schema.ts'
+import type { RawDatabase } from '../../database.ts'
+import type { ParentAgentTable } from '../../schema.ts'
 import type { Found, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
@@ -18,12 +18,12 @@ export type ParentAgentColumn =
 
 export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_id' | 'search_text' | 'name_as_sent'>
 
-/** The agents of one tenant. There is no way to ask for anybody else's. */
+/** The agents of one tenant. */
 export interface ParentAgents {
   search(search: Search<ParentAgentColumn>): Promise<Found<ParentAgentRow>>
-  /** Undefined when the tenant has an agent with this key already. */
+  /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
-  /** Ids of those that were new, by agent_key. */
+  /** Adds agents whose keys are new, and returns their ids by key. */
   createAll(agents: NewParentAgent[]): Promise<Map<string, number>>
   has(id: number): Promise<boolean>
   /** Whether the tenant has this many agents, or more. */

@@ -1,9 +1,9 @@
 import type { ExpressionWrapper, SqlBool } from 'kysely'
 import { type ExpressionBuilder, sql } from 'kysely'
-import type { RawDatabase } from '../database.ts'
-import type { TextPosition } from '../engine/engine.ts'
-import { textPositionOf } from '../engine/engine.ts'
-import type { Tables } from '../schema.ts'
+import type { RawDatabase } from '../../database.ts'
+import type { TextPosition } from '../../engine/engine.ts'
+import { textPositionOf } from '../../engine/engine.ts'
+import type { Tables } from '../../schema.ts'
 import type { Filter, Found, Search } from './search.ts'
 import { foldCase } from './search.ts'
 

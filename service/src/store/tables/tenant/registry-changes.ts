@@ -1,6 +1,6 @@
-import { storeLimits } from '../../limits.ts'
-import type { RegistryEvent } from '../../state/journal.ts'
-import type { RawDatabase } from '../database.ts'
+import { storeLimits } from '../../../limits.ts'
+import type { RegistryEvent } from '../../../state/journal.ts'
+import type { RawDatabase } from '../../database.ts'
 
 /** One change of the client registry. */
 export interface RegistryChange {

@@ -1,7 +1,7 @@
-import { apiLimits, limits } from '../limits.ts'
-import type { Filter } from '../store/tables/search.ts'
-import { isStorable } from './characters.ts'
-import { isLongerThan } from './text.ts'
+import { apiLimits, limits } from '../../limits.ts'
+import type { Filter } from '../../store/tables/tenant/search.ts'
+import { isStorable } from '../characters.ts'
+import { isLongerThan } from '../text.ts'
 
 /** The columns a search may filter and sort by, and the type of their values (spec 4.2, 4.4). */
 export type ColumnTypes<Column extends string> = Readonly<Record<Column, 'integer' | 'text' | 'boolean'>>
@@ -15,8 +15,8 @@ export interface Fault {
 export type Parsed<Value> = { value: Value; faults: Fault[] }
 
 /**
- * Reads `filters`. An item is a filter, or a group { operator: and | or, filters } (A-08); the items of the list hold
- * all together. Columns and operators are own members of fixed lists, values have their column's type (S-070).
+ * Reads `filters`. An item is a filter, or a group { operator: and | or, filters }. All items of the list apply (A-08).
+ * A column or operator must be on a fixed list, and a value must have the type of its column (S-070).
  */
 export function parseFilters<Column extends string>(
   items: unknown[],
@@ -30,7 +30,7 @@ export function parseFilters<Column extends string>(
   }
   function parseItem(item: unknown, path: Fault['path'], depth: number): Filter<Column> | undefined {
     nodes += 1
-    // One fault is enough for a list that is too long or too deep; the rest is not looked at.
+    // A list that is too long or too deep gets one fault, and its other items are not read.
     if (nodes > apiLimits.filterNodes)
       return nodes === apiLimits.filterNodes + 1
         ? fault(path, `at most ${apiLimits.filterNodes} filters`, 'too_many')
@@ -47,7 +47,8 @@ export function parseFilters<Column extends string>(
     const list = node.get('filters')
     const operator = node.get('operator')
     if (!Array.isArray(list)) return fault([...path, 'filters'], 'a list of filters', 'array_type')
-    if (operator !== 'and' && operator !== 'or') return fault([...path, 'operator'], 'and or or', 'enum')
+    if (operator !== 'and' && operator !== 'or')
+      return fault([...path, 'operator'], 'the operator is and, or or', 'enum')
     const filters = parseList(list, [...path, 'filters'], depth + 1)
     return { kind: operator === 'and' ? 'all' : 'any', filters }
   }
