@@ -90,6 +90,24 @@ describe('pages', () => {
     }
   })
 
+  it('a server that counts more rows than it has: the empty page is the last', async () => {
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      const { offset } = JSON.parse(String(init?.body)) as Page
+      expect(offset).toBeLessThanOrEqual(20)
+      const items = upTo(20).slice(offset, offset + 10)
+      return Response.json(envelope({ items: items.map((id) => ({ id })), count: offset < 20 ? 1_000 : 1_000_000 }))
+    }
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    expect(await idsOf(api.parentAgents.searchAll({ limit: 10 }))).toEqual(upTo(20))
+  })
+
+  it('maxRows holds also for a server that gives longer pages than asked for', async () => {
+    const fetch: typeof globalThis.fetch = async () =>
+      Response.json(envelope({ items: upTo(40).map((id) => ({ id })), count: 100 }))
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    expect(await idsOf(api.parentAgents.searchAll({}, { maxRows: 10 }))).toEqual(upTo(10))
+  })
+
   it.each<[object, SearchAllOptions]>([
     [{ limit: 0 }, {}],
     [{ limit: Number.NaN }, {}],
@@ -142,7 +160,32 @@ describe('rows that move while they are read', () => {
     ])
   })
 
-  it('so are those of a last page that has become empty', async () => {
+  it('never asks for rows before the first', async () => {
+    const pages: Page[] = []
+    let ids = upTo(100)
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      const page = JSON.parse(String(init?.body)) as Page
+      if (pages.push(page) === 2) ids = ids.slice(10)
+      const items = ids.slice(page.offset, page.offset + Math.min(page.limit, 7))
+      return Response.json(envelope({ items: items.map((id) => ({ id })), count: ids.length }))
+    }
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    const seen = await idsOf(api.parentAgents.searchAll({ limit: 20, offset: 3 }))
+    expect(pages[2]).toMatchObject({ offset: 3, limit: 7 })
+    expect(seen.at(-1)).toBe(100)
+  })
+
+  it('a row that comes again is left out for four pages, and so is remembered no longer', async () => {
+    const agents = table(3_000)
+    agents.ids[900] = 1
+    agents.ids[2_500] = 2
+    const ids = await idsOf(agents.api.parentAgents.searchAll())
+    expect([ids.length, ids.filter((id) => id === 1).length, ids.filter((id) => id === 2).length]).toEqual([
+      2_999, 1, 2,
+    ])
+  })
+
+  it('rows that moved are fetched also if that leaves the last page empty', async () => {
     const agents = table(12)
     agents.before = (page) => void (page === 2 && agents.ids.splice(0, 2))
     expect(await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))).toEqual(upTo(12))

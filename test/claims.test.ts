@@ -1,8 +1,9 @@
 import { readClaims, type Tokens } from 'agent-auth'
 import { createService } from 'agent-service'
 import { SignJWT } from 'jose'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { personOf } from '../service/test/login.ts'
+import { sessionAt } from './support/api-client.ts'
 import { tokensWith } from './support/token-flow.ts'
 
 const key = crypto.getRandomValues(new Uint8Array(32))
@@ -54,9 +55,16 @@ it.each([
   expect(readClaims(tokens(token))).toBe(undefined)
 })
 
-it('gives undefined for a user session token of agent-service', async () => {
+it('reads the access tokens of agent-service, and gives undefined for its user session tokens', async () => {
   const service = await createService()
+  onTestFinished(() => service.close())
+  const session = await sessionAt(service, 'ada')
+  expect(readClaims({ accessToken: await session.getAccessToken() })).toMatchObject({
+    subject: expect.any(String),
+    tenant: 'demo',
+    permissions: expect.arrayContaining(['api.access', 'parent_agents.read']),
+    claims: { scope: 'api.access' },
+  })
   const token = await service.dev.mintSessionToken(personOf(service, 'ada').email)
   expect(readClaims(tokens(token))).toBe(undefined)
-  await service.close()
 })
