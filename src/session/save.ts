@@ -31,7 +31,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
     }),
   )
   if (!isDone) problems.report('write_failed')
-  if (failed && current.record === record) await confirm(parts, record, failed)
+  if (failed) await confirm(parts, record, failed)
 }
 
 /** Returns a function that repeats a pending write, at most every five seconds. A session calls it for each token. */
