@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../../config.ts'
 import { abortable } from '../../internal/timeouts.ts'
-import { createSession, type Session } from '../../session.ts'
+import { createHookedSession, type Session } from '../../session.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { untilShown } from '../prerendering.ts'
@@ -30,7 +30,7 @@ export function createTabSession(
     mark.wasSet()
     signedOut()
     if (storage.reach !== 'tab' && !record.isDegraded()) revalidate('sign-out')
-    else signOut().catch(() => {})
+    else followHere().catch(() => {})
   }
   const { send, close } = joinTabs(name, {
     received(type) {
@@ -45,18 +45,20 @@ export function createTabSession(
     },
   })
   const record = tabStorage(storage, { name, config, changed: () => send('changed') })
-  const session = createSession(config, { storage: record.storage, key })
-  const { signOut } = session
+  const { session, followSignOut: followHere } = createHookedSession(
+    config,
+    { storage: record.storage, key },
+    {
+      // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
+      onSignOut() {
+        signedOut()
+        mark.set()
+        send('signed-out')
+        record.removeUnread()
+      },
+    },
+  )
   waitUntilShown(session)
-  // Other tabs may each have a session of their own, so the message is sent even if the user is signed out here.
-  session.signOut = () => {
-    signedOut()
-    const done = signOut()
-    mark.set()
-    send('signed-out')
-    record.removeUnread()
-    return done
-  }
   let sessionRef: string | undefined
   session.subscribe(() => {
     const before = sessionRef
