@@ -38,6 +38,8 @@ export const maxHandOverMs = 3_000
 /** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
 export const popupCloseMs = 1_000
 
+// Requests and token responses.
+
 /** How many URLs a bearer fetch remembers for each base. Requests repeat, and an app has a few dozen endpoints. */
 export const maxRememberedUrls = 64
 

@@ -169,6 +169,65 @@ it('the caller can end the wait, and a second login takes the first one’s plac
   expect(await statusOf(page)).toBe('signed-in')
 })
 
+it('a signal that has fired already ends the login at once and closes its window: F102', async () => {
+  const context = await rig.context()
+  const page = await rig.open(context, '/memory/home')
+  const code = await page.evaluate(() =>
+    window.app.codeOf(window.app.auth.signIn({ mode: 'popup', signal: AbortSignal.abort() })),
+  )
+  expect(code).toBe('aborted')
+  await expect.poll(() => context.pages().length).toBe(1)
+  expect(rig.tokenRequests('authorization_code')).toBe(0)
+})
+
+it('a login that has ended, well or not, leaves no timer and no open channel behind: F102', async () => {
+  const context = await rig.context()
+  await context.addInitScript(() => {
+    const { setInterval, clearInterval } = window
+    const { close } = BroadcastChannel.prototype
+    const left = { timers: 0, popupChannels: 0 }
+    window.setInterval = ((look: () => void, ms: number) => {
+      left.timers++
+      return setInterval(look, ms)
+    }) as typeof window.setInterval
+    window.clearInterval = (id) => {
+      left.timers--
+      clearInterval(id)
+    }
+    window.BroadcastChannel = class extends BroadcastChannel {
+      constructor(name: string) {
+        super(name)
+        if (name.endsWith(':popup')) left.popupChannels++
+      }
+
+      override close(): void {
+        if (this.name.endsWith(':popup')) left.popupChannels--
+        close.call(this)
+      }
+    }
+    Object.assign(window, { left })
+  })
+  const page = await rig.open(context, '/memory/home')
+  for (const user of ['ada@demo.example', undefined]) {
+    rig.service.dev.autoApprove(user)
+    await page.evaluate(async () => {
+      const controller = new AbortController()
+      const login = window.app.auth.signIn({ mode: 'popup', signal: controller.signal })
+      window.app.started = 'popup'
+      void window.app.codeOf(login).then((code) => {
+        window.app.started = code
+      })
+      Object.assign(window, { abort: () => controller.abort() })
+    })
+    if (user === undefined) await page.evaluate(() => (window as unknown as { abort: () => void }).abort())
+    expect(await outcome(page)).toBe(user === undefined ? 'aborted' : 'resolved')
+    expect(await page.evaluate(() => (window as unknown as { left: unknown }).left)).toEqual({
+      timers: 0,
+      popupChannels: 0,
+    })
+  }
+})
+
 it('the second of two logins of one moment takes the first one’s place too: F102', async () => {
   const page = await rig.open(await rig.context(), '/memory/home')
   const outcomes = await page.evaluate(() =>
