@@ -339,7 +339,7 @@ test('issue: the dev page shows new requests by itself, keeps what is typed, and
   expect(await page.getByLabel('Minutes').inputValue()).toBe('77')
   await context.route('**/_dev', (route) => route.abort())
   await page.clock.runFor(2_000)
-  await page.getByText('The service does not answer.').waitFor()
+  await page.getByText('The service does not respond.').waitFor()
   expect(problems.splice(0).filter((problem) => !/ERR_FAILED/.test(problem))).toEqual([])
   await context.unroute('**/_dev')
   await page.clock.runFor(2_000)

@@ -22,12 +22,9 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
     loads.set(tenant, load)
     return load
   }
-  function hasRoom(load: Load): boolean {
-    return load.running < most.tenantCallsAtOnce && load.unsentBytes < most.tenantUnsentBytes
-  }
   function settle(tenant: string, load: Load): void {
     for (const admit of load.waiting) {
-      if (!hasRoom(load)) break
+      if (!hasRoom(load, most)) break
       admit()
     }
     if (load.running === 0 && load.unsentBytes === 0 && load.waiting.size === 0) loads.delete(tenant)
@@ -51,7 +48,7 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
   return {
     async run(tenant, task) {
       const load = loadOf(tenant)
-      if (hasRoom(load)) load.running += 1
+      if (hasRoom(load, most)) load.running += 1
       else await admission(load)
       try {
         return await task()
@@ -74,6 +71,10 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
       return loads.size
     },
   }
+}
+
+function hasRoom({ running, unsentBytes }: Load, most: TurnLimits): boolean {
+  return running < most.tenantCallsAtOnce && unsentBytes < most.tenantUnsentBytes
 }
 
 function tooMany(): ApiError {

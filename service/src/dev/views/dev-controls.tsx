@@ -39,29 +39,7 @@ export function Controls({
         </Control>
         <Control token={token} buttons={{ expire: 'Expire access tokens', revoke: 'Revoke refresh tokens' }} />
       </Group>
-      <Group title="Access">
-        <Control token={token} buttons={{ 'billing-inactive': 'Stop billing', 'billing-active': 'Billing is active' }}>
-          <Choice id="billing" label="Tenant" name="name" options={[...new Set(people.map(({ tenant }) => tenant))]} />
-        </Control>
-        <Control token={token} buttons={{ 'endpoint-billed': 'Needs billing', 'endpoint-unbilled': 'Needs none' }}>
-          <Choice id="billed" label="Endpoint" name="name" options={endpointIds} />
-        </Control>
-        <Control
-          token={token}
-          buttons={{
-            'client-unapproved': 'Withdraw approval',
-            'client-approved': 'Approve',
-            'client-no-api': 'Take the api surface',
-            'client-api': 'Give it',
-          }}
-        >
-          <Choice id="approved" label="Client" name="name" options={clients.map(({ name }) => name)} />
-        </Control>
-        <Control token={token} buttons={{ permissions: 'Set permissions' }}>
-          <Choice id="permitted" label="Person" name="name" options={emails} />
-          <Field id="permissions" label="Permissions" name="permissions" value={permissionNames.join(' ')} />
-        </Control>
-      </Group>
+      <AccessControls token={token} people={people} clients={clients} emails={emails} />
       <Group title="Faults">
         <Control token={token} buttons={{ 'add-fault': 'Add the fault' }}>
           <Choice id="effect" label="Effect" name="effect" options={effects} />
@@ -77,6 +55,39 @@ export function Controls({
         <Control token={token} buttons={{ reset: 'Reset to the seed' }} />
       </Group>
     </div>
+  )
+}
+
+interface AccessProps extends Pick<DevControlsProps, 'token' | 'people' | 'clients'> {
+  emails: readonly string[]
+}
+
+/** The group of `setAccess`: what the API refuses with 403. */
+function AccessControls({ token, people, clients, emails }: AccessProps) {
+  return (
+    <Group title="Access">
+      <Control token={token} buttons={{ 'billing-inactive': 'Stop billing', 'billing-active': 'Billing is active' }}>
+        <Choice id="billing" label="Tenant" name="name" options={[...new Set(people.map(({ tenant }) => tenant))]} />
+      </Control>
+      <Control token={token} buttons={{ 'endpoint-billed': 'Needs billing', 'endpoint-unbilled': 'Needs none' }}>
+        <Choice id="billed" label="Endpoint" name="name" options={endpointIds} />
+      </Control>
+      <Control
+        token={token}
+        buttons={{
+          'client-unapproved': 'Withdraw approval',
+          'client-approved': 'Approve',
+          'client-no-api': 'Take the api surface',
+          'client-api': 'Give it',
+        }}
+      >
+        <Choice id="approved" label="Client" name="name" options={clients.map(({ name }) => name)} />
+      </Control>
+      <Control token={token} buttons={{ permissions: 'Set permissions' }}>
+        <Choice id="permitted" label="Person" name="name" options={emails} />
+        <Field id="permissions" label="Permissions" name="permissions" value={permissionNames.join(' ')} />
+      </Control>
+    </Group>
   )
 }
 
