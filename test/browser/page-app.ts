@@ -36,7 +36,6 @@ declare global {
     adjust?: (options: BrowserAuthOptions) => BrowserAuthOptions
     /** There when the app is to sign in by itself; hears why it could not. */
     guardStopped?: (code: string) => void
-    popupTimeoutMs?: number
     /** Set before the app starts: a second instance, a start without `ready()`, or two automatic logins in a row. */
     start?: 'twice' | 'without ready()' | 'sign in twice'
     /** Set before the app starts: how far its clocks are ahead. */
@@ -66,7 +65,7 @@ function start(): TestApp {
     ...config,
     redirectUri: `${location.origin}/${kind}/callback`,
     storage: storages[kind](),
-    popup: popupLogin({ timeoutMs: window.popupTimeoutMs }),
+    popup: popupLogin(),
     clock: {
       wallMs: () => Date.now() + ahead.wallMs,
       monotonicMs: () => performance.now() + ahead.monotonicMs,

@@ -138,12 +138,14 @@ it('an isolated window that the user closes ends in a time-out: C-104 F102', asy
   rig.service.dev.autoApprove(undefined)
   const context = await rig.context()
   await isolate(context)
-  await context.addInitScript(() => {
-    window.popupTimeoutMs = 1_500
-  })
-  const page = await rig.open(context, '/memory/home')
+  const page = await context.newPage()
+  await page.clock.install()
+  await page.goto(`${rig.origin}/memory/home`)
+  await started(page)
   const popup = await openPopup(page)
   await popup.close()
+  // Longer than it waits for a window.
+  await page.clock.fastForward(600_000)
   expect(await outcome(page)).toBe('timeout')
 })
 

@@ -59,9 +59,11 @@ async function run(): Promise<void> {
     const next = location.pathname.replace('first', 'second')
     rules.textContent = JSON.stringify({ prerender: [{ source: 'list', urls: [next], eagerness: 'immediate' }] })
     document.head.append(rules)
-    // By then the prerendered page has begun, and has waited longer than a tab waits for its name.
+    // The server responds once the prerendered page has begun; then that waits longer than a tab waits for its name.
+    await fetch('/prerendered')
     setTimeout(() => location.assign(next), 2_500)
   } else if (location.pathname.endsWith('/second')) {
+    await fetch('/prerendered', { method: 'POST' })
     await tell()
     window.open(location.pathname.replace('second', 'copy'))
   } else {
@@ -72,8 +74,16 @@ async function run(): Promise<void> {
 async function serve(told: (report: Report) => void): Promise<Server> {
   const script = await buildScript('page-app.ts')
   const config = { authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com', clientId: 'app' }
+  let begun = (): void => {}
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve
+  })
   const server = createServer(async (request, response) => {
-    if (request.method === 'POST') {
+    if (request.url === '/prerendered') {
+      if (request.method === 'POST') begun()
+      await isBegun
+      response.end()
+    } else if (request.method === 'POST') {
       told(JSON.parse(await text(request)) as Report)
       response.end()
     } else if (request.url === '/app.js') response.setHeader('content-type', 'text/javascript').end(script)
