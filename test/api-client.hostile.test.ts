@@ -209,7 +209,7 @@ describe('connections that fail', () => {
 })
 
 describe('what an error shows', () => {
-  it('C-063 neither the token nor any of the body, in whatever way it is printed', async () => {
+  it('C-063 neither the token nor any of the body, however it is printed', async () => {
     const hidden = secret('value that the API repeats')
     const faulty = { loc: ['body', hidden], msg: hidden, type: hidden, input: hidden }
     const headers = { 'x-request-id': hidden, 'retry-after': hidden, 'www-authenticate': hidden }

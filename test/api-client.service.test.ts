@@ -164,8 +164,8 @@ describe('refusals of the service', () => {
       redirectUri: 'https://app.demo.example/callback',
     })
     const { baseUrl } = service
-    const nobody = createBearerFetch(createSession(config), { baseUrl, fetch: recorded })
-    const signedOut = createAgentApi({ baseUrl, fetch: nobody })
+    const bearer = createBearerFetch(createSession(config), { baseUrl, fetch: recorded })
+    const signedOut = createAgentApi({ baseUrl, fetch: bearer })
     expect(await failure(signedOut.llmModels.search())).toMatchObject({ code: 'login_required' })
     expect(sent).toEqual([])
   })
