@@ -1,34 +1,34 @@
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 
-/** One empty set of records and the ways to it. */
+/** One empty set of records, and the clients of it. */
 export interface StorageUnderTest {
-  /** A handle on the same records, as another tab, process or machine has it; where there are none, the same object. */
+  /** Returns a client of the same records, as another tab, process or machine has one. If there is only one, returns that. */
   handle(): MaybePromise<TokenStorage>
-  /** Releases what `handle` opened. Called after each case. */
+  /** Closes the clients that `handle` opened. Called after each case. */
   close?(): MaybePromise<void>
 }
 
-/** Makes an empty storage for one case. */
+/** Creates an empty storage for one case. */
 export type StorageFactory = () => MaybePromise<StorageUnderTest | TokenStorage>
 
-/** One promise of a storage, for any test runner. */
+/** One case of the contract of a storage, for any test runner. */
 export interface StorageCase {
-  /** What the storage promises. */
+  /** The rule that the storage must keep. */
   readonly name: string
-  /** Resolves when the storage keeps the promise; rejects with an error that says what was seen instead. */
+  /** Resolves if the storage keeps the rule. Rejects with an error that says what was seen instead. */
   run(): Promise<void>
 }
 
-/** Gets handles and tries one promise on them. */
+/** Checks one rule on clients of one storage. */
 export type Check = (handle: () => Promise<TokenStorage>) => Promise<void>
 
-/** By name, in order. */
+/** The checks by name, in order. */
 export type Checks = Readonly<Record<string, Check>>
 
-/** Keys as the library makes them. */
+/** A key as the library creates them. */
 export const recordKey = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
 
-/** Makes a case of a check: opens, tries, closes, and gives up after `limitMs`. */
+/** Creates a case of a check: it opens a storage, runs the check, closes the storage, and rejects after `limitMs`. */
 export function caseOf(name: string, check: Check, open: StorageFactory, limitMs: number): StorageCase {
   return {
     name,
@@ -47,13 +47,13 @@ export function caseOf(name: string, check: Check, open: StorageFactory, limitMs
   }
 }
 
-/** Fails unless both are the same as JSON; undefined and null count as one. */
+/** Throws unless both are the same as JSON. undefined and null count as equal. */
 export function same(what: string, seen: unknown, expected: unknown): void {
   const [left, right] = [seen, expected].map((value) => JSON.stringify(value ?? null))
   if (left !== right) throw new Error(`${what}: expected ${shorten(right)}, saw ${shorten(left)}.`)
 }
 
-/** Fails unless the work rejects. */
+/** Throws unless the work rejects. */
 export async function refused(what: string, work: Promise<unknown>): Promise<void> {
   const outcome = await work.then(
     () => 'resolved',
@@ -62,7 +62,7 @@ export async function refused(what: string, work: Promise<unknown>): Promise<voi
   same(what, outcome, 'rejected')
 }
 
-/** Lets everything run that waits for no more than a moment. */
+/** Waits a moment, so that work in progress can continue. */
 export function pause(ms: number = 1): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

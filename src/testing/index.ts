@@ -9,18 +9,18 @@ export type { StorageCase, StorageFactory, StorageUnderTest } from './case.ts'
 
 /** The options of `storageSuite`. */
 export interface StorageSuiteOptions {
-  /** `own` (default): the storage has `withLock`. `none`: one page or process is all that uses it; the cases for locks are left out. */
+  /** Sets whether the storage has `withLock` (`own`) or one page or process uses it alone (`none`: no cases for locks). Default: `own`. */
   readonly lock?: 'own' | 'none' | undefined
-  /** For each case, in milliseconds. Default 15,000. */
+  /** Time limit of each case, in milliseconds. Default: 15,000. */
   readonly limitMs?: number | undefined
 }
 
 /**
- * What a storage promises, as a list of cases for any test runner. `open` makes an empty storage for each case: the
- * storage itself, or `{ handle, close }` when several handles, such as connections, share its records.
+ * Returns the contract of a storage as a list of cases for any test runner. `open` creates an empty storage for each case: the
+ * storage itself, or `{ handle, close }` if several clients, such as connections, share its records. Throws `config_invalid`.
  */
 export function storageSuite(open: StorageFactory, options: StorageSuiteOptions = {}): readonly StorageCase[] {
-  if (typeof open !== 'function') invalid('open must be a function that makes a storage')
+  if (typeof open !== 'function') invalid('open must be a function that creates a storage')
   checkOptions('storageSuite', options, { lock: { oneOf: ['own', 'none'] }, limitMs: 'number' })
   const { lock = 'own', limitMs = 15_000 } = options
   const checks = { ...recordChecks, ...(lock === 'own' && lockChecks), ...sessionChecks }

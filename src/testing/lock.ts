@@ -3,7 +3,7 @@ import { type Checks, pause, recordKey, refused, same } from './case.ts'
 
 type WithLock = NonNullable<TokenStorage['withLock']>
 
-/** The first arguments of a promise's executor, to settle it later. */
+/** A promise that is resolved from outside. */
 interface Gate {
   readonly opened: Promise<void>
   open(): void
@@ -119,7 +119,7 @@ async function hold(lock: WithLock, ran: string[]): Promise<{ holding: Promise<v
     inside.open()
     await end.opened
   })
-  // A lock that can't be had must not be waited for.
+  // If the lock rejects, the check must not wait.
   await Promise.race([inside.opened, holding])
   return { holding, release: end.open }
 }

@@ -1,7 +1,7 @@
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { type Checks, recordKey, same } from './case.ts'
 
-/** A record as long as the longest: two tokens of 16 KiB. */
+/** The longest record: two tokens of 16 KiB. */
 const long = JSON.stringify({ v: 1, accessToken: 'a'.repeat(16_384), refreshToken: 'r'.repeat(16_384) })
 
 const texts: readonly string[] = [
@@ -12,7 +12,7 @@ const texts: readonly string[] = [
   long,
 ]
 
-/** Some storages read JSON by themselves; the library understands both. */
+/** Compares texts. Some storages parse JSON, and the library reads both. */
 function sameText(seen: unknown, text: string): void {
   same('the text of a record', typeof seen === 'string' ? seen : JSON.stringify(seen ?? null), text)
 }
@@ -44,7 +44,7 @@ export const recordChecks: Checks = {
     for (const each of [one, two]) same('a removed record', await each.getItem(recordKey), null)
     await two.removeItem(recordKey)
     await two.setItem(recordKey, 'again')
-    same('a record put anew', await one.getItem(recordKey), 'again')
+    same('a record put again', await one.getItem(recordKey), 'again')
   },
   'tells keys apart': async (handle) => {
     const storage = await handle()

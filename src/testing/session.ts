@@ -1,29 +1,28 @@
 import { createAuthConfig } from '../config.ts'
 import type { Clock } from '../internal/clock.ts'
+import { revalidateAfterMs } from '../internal/limits.ts'
 import { createSession, type Session } from '../session.ts'
 import type { Tokens } from '../tokens.ts'
 import { type Check, type Checks, pause, same } from './case.ts'
 
 const hourMs = 3_600_000
-/** After this long a session looks at its storage again, whatever kind that is. */
-const lookMs = 1_000
 
-/** Sessions on two handles, against a token endpoint whose refresh tokens work once. */
+/** Sessions of two clients, with a token endpoint whose refresh tokens work once. */
 interface Stage {
   readonly here: Session
   readonly there: Session
   readonly clock: Clock & { pass(ms: number): void }
   readonly endpoint: TokenEndpoint
-  /** The code a call fails with, or the token it gives. */
+  /** Resolves to the token of a call, or to the code with which it rejects. */
   outcome(session: Session): Promise<string>
 }
 
 interface TokenEndpoint {
   readonly fetch: typeof fetch
-  /** How many requests came, and how many with a token that was used before. */
+  /** How many requests came, and how many of them with a used token. */
   readonly seen: { requests: number; refused: number }
   issue(): Tokens
-  /** Keeps answers back until the returned function is called. */
+  /** Delays responses until the returned function is called. */
   hold(): () => void
 }
 
@@ -42,7 +41,7 @@ export const sessionChecks: Checks = {
   ),
   'ends a session on every handle when one signs out': onStage(async ({ here, there, clock, endpoint, outcome }) => {
     await here.signOut()
-    clock.pass(lookMs)
+    clock.pass(revalidateAfterMs)
     same('a call on the other handle', await outcome(there), 'login_required')
     same('refreshes', endpoint.seen.requests, 0)
   }),
@@ -55,7 +54,7 @@ export const sessionChecks: Checks = {
     await pause(20)
     release()
     await Promise.all([call, leaving])
-    clock.pass(lookMs)
+    clock.pass(revalidateAfterMs)
     same('a call here', await outcome(here), 'login_required')
     same('a call there', await outcome(there), 'login_required')
   }),
@@ -70,9 +69,9 @@ export const sessionChecks: Checks = {
     await pause(20)
     release()
     await Promise.all([call, signingIn])
-    clock.pass(lookMs)
+    clock.pass(revalidateAfterMs)
     for (const session of [here, there]) {
-      // A call that finds out about the new sign-in was made for the old one.
+      // The call that first reads the new sign-in was made for the old one.
       const first = await outcome(session)
       if (first !== 'session_changed') same('the token', first, next.accessToken)
       same('the token', await outcome(session), next.accessToken)
