@@ -50,7 +50,7 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirectUri })
 }
 
-/** A refused request is not stored: a client that the tenant has not approved could be asked for without end. */
+/** Sends an error back. Nothing is stored: requests of a client that the tenant has not approved would never end. */
 async function refuse(
   c: Context<HttpEnvironment>,
   { request, kept, from }: Asking,
@@ -75,58 +75,59 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
   // Another user signed in since the page was shown: ask the one who is signed in now (S-015).
   if (form.request.sessionHash !== signedIn.sessionHash) return askConsent(c, { ...form, signedIn })
   const decision = form.get('decision')
-  if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose to approve or to deny.')
+  if (decision !== 'approve' && decision !== 'deny') return showError(c, 400, 'Choose Approve or Deny.')
   return decision === 'approve' ? approve(c, form, signedIn) : deny(c, form, signedIn)
 }
 
-async function approve(c: Context<HttpEnvironment>, post: RequestForm, signedIn: SignedIn): Promise<Response> {
+async function approve(c: Context<HttpEnvironment>, form: RequestForm, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
   const { person } = signedIn
-  const approval = await findApproval(store.db, post.request.clientId, person.tenantId)
-  if (approval !== 'approved') return askConsent(c, { ...post, signedIn })
+  const approval = await findApproval(store.db, form.request.clientId, person.tenantId)
+  if (approval !== 'approved') return askConsent(c, { ...form, signedIn })
   const code = randomToken('aac_')
   const result = await transact(store.db, async (tx) => {
-    const decided = await decide(c, { tx, post, signedIn })
-    if (decided === 'decided') await saveApprovedCode(c, { tx, code, request: post.request, signedIn })
+    const decided = await decide(c, { tx, form, signedIn })
+    if (decided === 'decided') await saveApprovedCode(c, { tx, code, request: form.request, signedIn })
     return decided
   })
   if (result === 'refused') return showTooOld(c)
-  journal.event('consent_approved', { clientId: post.request.clientId, personId: person.id, tenant: person.tenantId })
-  return sendBack(c, callbackUrl(post.request.redirectUri, { code }, post.request.state))
+  journal.event('consent_approved', { clientId: form.request.clientId, personId: person.id, tenant: person.tenantId })
+  return sendBack(c, callbackUrl(form.request.redirectUri, { code }, form.request.state))
 }
 
-async function deny(c: Context<HttpEnvironment>, post: RequestForm, signedIn: SignedIn): Promise<Response> {
+async function deny(c: Context<HttpEnvironment>, form: RequestForm, signedIn: SignedIn): Promise<Response> {
   const { store, journal } = c.get('service')
-  const result = await transact(store.db, (tx) => decide(c, { tx, post, signedIn }))
+  const result = await transact(store.db, (tx) => decide(c, { tx, form, signedIn }))
   if (result === 'refused') return showTooOld(c)
   const { person } = signedIn
-  journal.event('consent_denied', { clientId: post.request.clientId, personId: person.id, tenant: person.tenantId })
-  return sendBack(c, callbackUrl(post.request.redirectUri, { error: 'access_denied' }, post.request.state))
+  journal.event('consent_denied', { clientId: form.request.clientId, personId: person.id, tenant: person.tenantId })
+  return sendBack(c, callbackUrl(form.request.redirectUri, { error: 'access_denied' }, form.request.state))
 }
 
 function decide(
   c: Context<HttpEnvironment>,
-  { tx, post, signedIn }: { tx: Db; post: RequestForm; signedIn: SignedIn },
+  { tx, form, signedIn }: { tx: Db; form: RequestForm; signedIn: SignedIn },
 ): Promise<'decided' | 'refused'> {
   return decideRequest(tx, {
-    idHash: post.request.idHash,
+    idHash: form.request.idHash,
     sessionHash: signedIn.sessionHash,
-    consentHash: hashToken(post.get('token') ?? ''),
+    consentHash: hashToken(form.get('token') ?? ''),
     nowMs: c.get('service').clock.nowMs(),
   })
 }
 
-/** The code is bound to everything that was verified when the request came in (S-026). */
+/** Saves a code that is bound to everything that was checked when the request came (S-026). */
 async function saveApprovedCode(
   c: Context<HttpEnvironment>,
   { tx, code, request, signedIn }: { tx: Db; code: string; request: AuthorizationRequestRow; signedIn: SignedIn },
 ): Promise<void> {
   const { clock, config } = c.get('service')
+  const { clientId, redirectUri, codeChallenge } = request
   await saveCode(tx, {
     hash: hashToken(code),
-    clientId: request.clientId,
-    redirectUri: request.redirectUri,
-    codeChallenge: request.codeChallenge,
+    clientId,
+    redirectUri,
+    codeChallenge,
     personId: signedIn.person.id,
     tenantId: signedIn.person.tenantId,
     scope: request.scope,

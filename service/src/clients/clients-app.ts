@@ -5,7 +5,7 @@ import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
 import { endSignedIn, startSignedIn } from '../sign-in/sign-in-session.ts'
 import { showError } from '../ui/error.tsx'
 import { readAdmin, readAdminForm, readSignInForm, signInToken } from './admin.ts'
-import { changeActivity, createSecret, showOneClient, stopSecret } from './one-client.ts'
+import { changeActivity, createSecret, retireOneSecret, showOneClient } from './one-client.ts'
 import { registerClient } from './register-client.ts'
 import { showClients } from './views/clients.tsx'
 import { showClientsSignIn } from './views/clients-sign-in.tsx'
@@ -29,7 +29,7 @@ export function createClientsApp(): Hono<HttpEnvironment> {
   app.get('/:clientId', showOneClient)
   app.post('/:clientId/activity', changeActivity)
   app.post('/:clientId/secrets', createSecret)
-  app.post('/:clientId/secrets/retire', stopSecret)
+  app.post('/:clientId/secrets/retire', retireOneSecret)
   return app
 }
 

@@ -5,7 +5,7 @@ import type { RegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
 import type { Admin } from './admin.ts'
 import { readAdmin, readAdminForm, registryContext } from './admin.ts'
-import { proveAgain } from './prove-again.ts'
+import { confirmPassword } from './confirm-password.ts'
 import { retireSecret, rotateSecret, setActivity } from './registry.ts'
 import { showClient } from './views/client.tsx'
 import { showCredentials } from './views/client-credentials.tsx'
@@ -23,8 +23,8 @@ export async function changeActivity(c: Context<HttpEnvironment>): Promise<Respo
   const clientId = clientIdOf(c)
   const activity = post.get('activity')
   if (activity !== 'active' && activity !== 'inactive') return showError(c, 400, 'Choose active or inactive.')
-  const outcome = await setActivity(registryContext(c, post.admin), { clientId, activity })
-  if (outcome.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: outcome.problem })
+  const result = await setActivity(registryContext(c, post.admin), { clientId, activity })
+  if (result.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: result.problem })
   return changed(c, post.admin, activity === 'active' ? 'client_activated' : 'client_deactivated')
 }
 
@@ -34,21 +34,21 @@ export async function createSecret(c: Context<HttpEnvironment>): Promise<Respons
   if (post instanceof Response) return post
   const client = await findClient(c, post.admin)
   if (client === undefined) return showFound(c, post.admin)
-  const proof = await proveAgain(c, post.admin, post.get)
-  if (proof.kind === 'refused') return showFound(c, post.admin, proof)
-  const outcome = await rotateSecret(registryContext(c, post.admin), client.id)
-  if (outcome.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: outcome.problem })
+  const confirmation = await confirmPassword(c, post.admin, post.get)
+  if (confirmation.kind === 'refused') return showFound(c, post.admin, confirmation)
+  const result = await rotateSecret(registryContext(c, post.admin), client.id)
+  if (result.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: result.problem })
   record(c, post.admin, 'client_secret_created')
-  return showCredentials(c, { ...outcome.value, name: client.name })
+  return showCredentials(c, { ...result.value, name: client.name })
 }
 
 /** POST …/secrets/retire, field secret. */
-export async function stopSecret(c: Context<HttpEnvironment>): Promise<Response> {
+export async function retireOneSecret(c: Context<HttpEnvironment>): Promise<Response> {
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
   const which = { clientId: clientIdOf(c), secretId: post.get('secret') ?? '' }
-  const outcome = await retireSecret(registryContext(c, post.admin), which)
-  if (outcome.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: outcome.problem })
+  const result = await retireSecret(registryContext(c, post.admin), which)
+  if (result.kind === 'refused') return showFound(c, post.admin, { status: 422, problem: result.problem })
   return changed(c, post.admin, 'client_secret_retired')
 }
 

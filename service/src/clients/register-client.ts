@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { readAdminForm, registryContext } from './admin.ts'
+import { confirmPassword } from './confirm-password.ts'
 import { readClientForm } from './new-client.ts'
-import { proveAgain } from './prove-again.ts'
 import { createClient } from './registry.ts'
 import { showCredentials } from './views/client-credentials.tsx'
 import { showNewClient } from './views/new-client.tsx'
@@ -22,8 +22,8 @@ export async function registerClient(c: Context<HttpEnvironment>): Promise<Respo
   if (read.kind === 'refused') {
     return showNewClient(c, { ...shown, status: 422, problem: sentence(read.problem), asked })
   }
-  const proof = await proveAgain(c, admin, get)
-  if (proof.kind === 'refused') return showNewClient(c, { ...shown, ...proof, asked })
+  const confirmation = await confirmPassword(c, admin, get)
+  if (confirmation.kind === 'refused') return showNewClient(c, { ...shown, ...confirmation, asked })
   const credentials = await createClient(registryContext(c, admin), read.form)
   const { id: personId, tenantId: tenant } = admin.person
   c.get('service').journal.event('client_created', { clientId: credentials.clientId, personId, tenant })

@@ -15,7 +15,7 @@ export interface RegistryContext {
 }
 
 /** `done` is committed. `refused` changed nothing and says why. */
-export type Outcome<Value> = { kind: 'done'; value: Value } | { kind: 'refused'; problem: string }
+export type RegistryResult<Value> = { kind: 'done'; value: Value } | { kind: 'refused'; problem: string }
 
 /** The client id and its secret, which can be read only now. */
 export interface Credentials {
@@ -34,7 +34,7 @@ export async function createClient(context: RegistryContext, form: ClientForm): 
 }
 
 /** Adds a second secret, so that a running application can change to it before the first one is retired. */
-export async function rotateSecret(context: RegistryContext, clientId: string): Promise<Outcome<Credentials>> {
+export async function rotateSecret(context: RegistryContext, clientId: string): Promise<RegistryResult<Credentials>> {
   return inTransaction(context, async (registry, record) => {
     await registry.lock(clientId)
     const client = await registry.find(clientId)
@@ -51,7 +51,7 @@ export async function rotateSecret(context: RegistryContext, clientId: string): 
 export async function retireSecret(
   context: RegistryContext,
   { clientId, secretId }: { clientId: string; secretId: string },
-): Promise<Outcome<undefined>> {
+): Promise<RegistryResult<undefined>> {
   return inTransaction(context, async (registry, record) => {
     await registry.lock(clientId)
     if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
@@ -67,7 +67,7 @@ export async function retireSecret(
 export async function setActivity(
   context: RegistryContext,
   { clientId, activity }: { clientId: string; activity: 'active' | 'inactive' },
-): Promise<Outcome<undefined>> {
+): Promise<RegistryResult<undefined>> {
   return inTransaction(context, async (registry, record) => {
     if ((await registry.find(clientId)) === undefined) return refused('there is no such client')
     await registry.setActive(clientId, activity)

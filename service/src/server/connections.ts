@@ -36,7 +36,7 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
 
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress
-    if (!makeRoom(address)) return socket.destroy()
+    if (!makeRoom(open, address, limits)) return socket.destroy()
     const connection: Connection = { socket, address, turns: [], latest: undefined, bytesAtResponse: undefined }
     open.set(socket, connection)
     socket.once('close', () => {
@@ -56,20 +56,6 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
     for (const connection of open.values()) if (isIdle(connection)) connection.socket.destroy()
   }
 
-  /** Closes a connection without a whole request if there are too many. */
-  function makeRoom(address: string | undefined): boolean {
-    if (open.size < Math.min(limits.maxConnections, limits.maxConnectionsPerAddress)) return true
-    const sameAddress = [...open.values()].filter((connection) => connection.address === address)
-    if (sameAddress.length >= limits.maxConnectionsPerAddress) return dropOne(sameAddress)
-    return open.size < limits.maxConnections || dropOne([...open.values()])
-  }
-  /** The oldest one: an order by state would let new connections, whose headers are on the way, push out each other. */
-  function dropOne(connections: Connection[]): boolean {
-    const dropped = connections.find((connection) => !hasWholeRequest(connection))
-    dropped?.socket.destroy()
-    if (dropped !== undefined) open.delete(dropped.socket)
-    return dropped !== undefined
-  }
   function settle(connection: Connection): void {
     connection.turns.shift()
     connection.bytesAtResponse = connection.socket.bytesRead
@@ -85,19 +71,7 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
       open.delete(socket)
       open.set(socket, connection)
       connection.latest = outgoing.req
-      const { turns } = connection
-      if (turns.length >= limits.maxPipelined) {
-        socket.destroy()
-        return 'gone'
-      }
-      await new Promise<void>((go) => {
-        turns.push(go)
-        if (turns.length === 1) go()
-      })
-      if (!socket.writable) {
-        socket.destroy()
-        return 'gone'
-      }
+      if ((await waitForTurn(connection, limits.maxPipelined)) === 'gone') return 'gone'
       const overdue = setTimeout(() => socket.destroy(), limits.answerMs).unref()
       outgoing.once('close', () => {
         clearTimeout(overdue)
@@ -106,6 +80,34 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
       return 'go'
     },
   }
+}
+
+/** Closes a connection without a whole request if there are too many. Returns false if each one has such a request. */
+function makeRoom(open: Map<Socket, Connection>, address: string | undefined, limits: ConnectionLimits): boolean {
+  if (open.size < Math.min(limits.maxConnections, limits.maxConnectionsPerAddress)) return true
+  const sameAddress = [...open.values()].filter((connection) => connection.address === address)
+  if (sameAddress.length >= limits.maxConnectionsPerAddress) return closeOne(open, sameAddress)
+  return open.size < limits.maxConnections || closeOne(open, [...open.values()])
+}
+
+/** Closes the oldest one. By state instead of age, new connections, whose headers are on the way, would close each other. */
+function closeOne(open: Map<Socket, Connection>, connections: Connection[]): boolean {
+  const closed = connections.find((connection) => !hasWholeRequest(connection))
+  closed?.socket.destroy()
+  return closed !== undefined && open.delete(closed.socket)
+}
+
+/** Waits until the request is the first of its connection. */
+async function waitForTurn({ socket, turns }: Connection, maxPipelined: number): Promise<'go' | 'gone'> {
+  if (turns.length < maxPipelined) {
+    await new Promise<void>((go) => {
+      turns.push(go)
+      if (turns.length === 1) go()
+    })
+    if (socket.writable) return 'go'
+  }
+  socket.destroy()
+  return 'gone'
 }
 
 /** No request is in progress, and nothing is being sent or received. */

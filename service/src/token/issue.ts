@@ -22,7 +22,7 @@ export interface IssuedTokens {
  * the count of attempts and the revocation. `reused` is a used one that was presented again; its authorization is revoked
  * (S-087).
  */
-export type TokenOutcome =
+export type IssueResult =
   | { kind: 'issued'; tokens: IssuedTokens }
   | { kind: 'invalid' }
   | { kind: 'unapproved'; reason: Unapproved }

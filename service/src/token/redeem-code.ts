@@ -12,7 +12,7 @@ import { findRedirectUrisOf } from '../store/tables/clients.ts'
 import type { AuthorizationCode } from '../store/tables/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
 import { findEligibility } from '../store/tables/grant-eligibility.ts'
-import type { IssuedTokens, TokenOutcome } from './issue.ts'
+import type { IssuedTokens, IssueResult } from './issue.ts'
 import { absoluteLifeMs, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
@@ -35,16 +35,16 @@ export async function redeemCode(
   { client, fields }: { client: ClientRecord; fields: TokenFields },
 ): Promise<IssuedTokens> {
   const presented = readPresented(fields)
-  const outcome = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
-  switch (outcome.kind) {
+  const result = await transact(service.store.db, (tx) => redeem(service, { tx, client, presented }))
+  switch (result.kind) {
     case 'issued':
-      return outcome.tokens
+      return result.tokens
     case 'invalid':
       throw invalidGrant(await redirectUriProblem(service, client, presented.redirectUri))
     case 'unapproved':
-      throw unauthorizedClient(outcome.reason)
+      throw unauthorizedClient(result.reason)
     case 'reused':
-      service.journal.event('code_replayed', { clientId: client.id, ...outcome.user })
+      service.journal.event('code_replayed', { clientId: client.id, ...result.user })
       throw invalidGrant()
   }
 }
@@ -57,7 +57,7 @@ function readPresented(fields: TokenFields): PresentedCode {
   return { code, redirectUri, verifier: fields('code_verifier') }
 }
 
-async function redeem(service: ServiceContext, { tx, client, presented }: Redemption): Promise<TokenOutcome> {
+async function redeem(service: ServiceContext, { tx, client, presented }: Redemption): Promise<IssueResult> {
   const nowMs = service.clock.nowMs()
   const code = await countAttempt(tx, hashToken(presented.code))
   if (code === undefined || !isBoundTo(code, client, presented)) return { kind: 'invalid' }

@@ -13,7 +13,7 @@ import {
   findRefreshTokenUse,
   markRefreshTokenUsed,
 } from '../store/tables/refresh-tokens.ts'
-import type { IssuedTokens, TokenOutcome } from './issue.ts'
+import type { IssuedTokens, IssueResult } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'
 import type { TokenFields } from './request.ts'
@@ -39,18 +39,18 @@ export async function refresh(
   const refreshToken = fields('refresh_token')
   if (refreshToken === undefined) throw invalidRequest('refresh_token is missing')
   const presented = { refreshToken, scope: fields('scope') }
-  const outcome = await transact(service.store.db, (tx) => checkAndIssue(service, { tx, client, presented }))
-  switch (outcome.kind) {
+  const result = await transact(service.store.db, (tx) => checkAndIssue(service, { tx, client, presented }))
+  switch (result.kind) {
     case 'issued':
-      return outcome.tokens
+      return result.tokens
     case 'invalid':
       throw invalidGrant()
     case 'other-scope':
       throw new OAuthError({ error: 'invalid_scope', description: 'scope cannot be changed on refresh; omit it' })
     case 'unapproved':
-      throw unauthorizedClient(outcome.reason)
+      throw unauthorizedClient(result.reason)
     case 'reused':
-      service.journal.event('refresh_token_reused', { clientId: client.id, ...outcome.user })
+      service.journal.event('refresh_token_reused', { clientId: client.id, ...result.user })
       throw invalidGrant()
   }
 }
@@ -59,7 +59,7 @@ export async function refresh(
 async function checkAndIssue(
   service: ServiceContext,
   { tx, client, presented }: Pick<Refresh, 'tx' | 'client' | 'presented'>,
-): Promise<TokenOutcome | { kind: 'other-scope' }> {
+): Promise<IssueResult | { kind: 'other-scope' }> {
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented.refreshToken)
   await lockAuthorizationOf(tx, hash, nowMs)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readClientForm } from '../../clients/new-client.ts'
-import type { Credentials, Outcome, RegistryContext } from '../../clients/registry.ts'
+import type { Credentials, RegistryContext, RegistryResult } from '../../clients/registry.ts'
 import { createClient, retireSecret, rotateSecret, setActivity } from '../../clients/registry.ts'
 import { loadKeys } from '../../credentials/keys.ts'
 import type { Store } from '../../store/store.ts'
@@ -25,7 +25,7 @@ export interface ListedClient {
 /** One line of the trail. */
 export type ListedChange = RegistryChange & { tenant: string }
 
-export type CommandResult = Outcome<
+export type CommandResult = RegistryResult<
   { clients: ListedClient[] } | { changes: ListedChange[] } | Credentials | { clientId: string }
 >
 
@@ -61,11 +61,11 @@ async function perform(context: RegistryContext, command: ClientsCommand): Promi
     return read.kind === 'refused' ? read : { kind: 'done', value: await createClient(context, read.form) }
   }
   if (command.action === 'rotate-secret') return rotateSecret(context, clientId)
-  const outcome =
+  const result =
     command.action === 'retire-secret'
       ? await retireSecret(context, { clientId, secretId })
       : await setActivity(context, { clientId, activity: command.action === 'activate' ? 'active' : 'inactive' })
-  return outcome.kind === 'refused' ? outcome : { kind: 'done', value: { clientId } }
+  return result.kind === 'refused' ? result : { kind: 'done', value: { clientId } }
 }
 
 async function list(store: Store, { tenant }: ClientsCommand): Promise<CommandResult> {

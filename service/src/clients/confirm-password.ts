@@ -4,12 +4,16 @@ import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
 import type { Admin } from './admin.ts'
 
-export type Proof = { kind: 'proved' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
+export type Confirmation = { kind: 'confirmed' } | { kind: 'refused'; status: 403 | 422 | 429 | 503; problem: string }
 
 /** Asks for the admin's password again before a secret is made, because the browser may be unattended (S-060). */
-export async function proveAgain(c: Context<HttpEnvironment>, { person }: Admin, get: FormField): Promise<Proof> {
+export async function confirmPassword(
+  c: Context<HttpEnvironment>,
+  { person }: Admin,
+  get: FormField,
+): Promise<Confirmation> {
   const attempt = await attemptSignIn(c, { email: person.email, password: get('password') ?? '' })
-  if (attempt.kind === 'person') return { kind: 'proved' }
+  if (attempt.kind === 'person') return { kind: 'confirmed' }
   if (attempt.kind === 'too_long')
     return { kind: 'refused', status: 422, problem: 'The password is too long. Enter a shorter one.' }
   const { status, problem } = refusalOf(c, attempt)
