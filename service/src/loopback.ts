@@ -1,4 +1,4 @@
-/** What a loopback server is called in Host. */
+/** The hosts by which a client can reach a loopback server. */
 export const loopbackHosts: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 /** Whether only this machine can reach the origin. */

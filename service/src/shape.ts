@@ -1,4 +1,4 @@
-/** Whether a value is what it says. zod says more, but loading it is a tenth of a start. */
+/** Returns whether a value has a shape. zod reports more, but loading it takes a tenth of a start. */
 export type Check = (value: unknown) => boolean
 
 export function isText(value: unknown): value is string {
@@ -17,7 +17,7 @@ export function oneOf(...texts: string[]): Check {
   return (value) => isText(value) && texts.includes(value)
 }
 
-/** An object with these members and no others: a misspelt one is not overlooked. */
+/** Accepts an object with these members and no others, so that a misspelt one is refused. */
 export function object(members: Record<string, Check>): Check {
   return (value) =>
     isRecord(value) &&

@@ -5,12 +5,12 @@ import type { ClientRegistry } from '../store/tables/tenant/client-registry.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import type { ClientForm } from './new-client.ts'
 
-/** The tenant, the actor and the time of a change, which the pages and the command give. */
+/** The tenant, the actor and the time of a change. The pages and the command pass it. */
 export interface RegistryContext {
   tenant: TenantStore
   hashKey: Uint8Array
   nowMs: number
-  /** Who makes the change: a person's id, or `command line`. */
+  /** The id of the user who makes the change, or `command line`. */
   actor: string
 }
 

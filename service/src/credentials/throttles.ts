@@ -32,7 +32,7 @@ const oneOrigin: ThrottlePolicy = { ...oneAccount, freeFailures: 5, stop: { fail
 export const throttlePolicies: Record<keyof Throttles, ThrottlePolicy> = {
   device: oneOrigin,
   accountAddress: oneOrigin,
-  // As many as one address can fail before it has to stop, so that a single address cannot slow down the others.
+  // One address has to stop after this number of failures, so a single address cannot slow down the others.
   account: { ...oneAccount, freeFailures: 100, firstDelayMs: minuteMs },
   signInAddress: { ...delays, freeFailures: 100, rememberMs: hourMs, afterSuccess: 'keep' },
   client: { ...delays, freeFailures: 10, rememberMs: hourMs, afterSuccess: 'forget' },

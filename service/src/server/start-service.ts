@@ -50,7 +50,7 @@ function limitsBehind(trustedProxies: number): ListenerLimits {
   return trustedProxies === 0 ? usualLimits : { ...usualLimits, maxConnectionsPerAddress: maxConnections }
 }
 
-/** Rejects with an error that keeps code and port and says what to do. */
+/** Rejects with an error that has code and port of the cause and says what to do. */
 function listenOn(port: number | undefined, options: ListenOptions): Promise<Listener> {
   return listen(port ?? 0, options).catch((error: unknown) => {
     const text = portFailureText(error, 'authPort and basePort')

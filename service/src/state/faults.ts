@@ -1,4 +1,4 @@
-/** What a test wants to go wrong, for which requests and how often. */
+/** A fault for a test: which requests it hits, what happens to them, and how often. */
 export interface FaultRule {
   /** Which requests. Default: all. */
   match?: FaultMatch | undefined
@@ -12,20 +12,21 @@ export interface FaultRule {
 export interface FaultMatch {
   /** The HTTP method. */
   method?: string | undefined
-  /** Compared exactly, or as a beginning when it ends with `*`. */
+  /** The path. One that ends with `*` matches every path with that beginning. */
   path?: string | undefined
   /** The authorization server or the API. */
   origin?: 'auth' | 'base' | undefined
 }
 
 /**
- * An answer of the test's choice instead of ours; a pause before ours; `reset`: nothing is done and the connection
- * breaks; `truncate`: it is done, and half of the answer arrives; `drop-after-commit`: it is done, and no answer arrives.
+ * The effect of a fault: another response, a delay before the response, or a lost response. `reset` breaks the connection
+ * before anything is done. After `truncate` everything is done and half of the response arrives; after
+ * `drop-after-commit` everything is done and no response arrives.
  */
 export type FaultEffect =
-  /** Answers with this status, this body (text, or JSON of anything else) and these headers. */
+  /** Responds with this status, this body (text, or JSON of any other value) and these headers. */
   | { status: number; body?: unknown; headers?: Record<string, string> | undefined }
-  /** Waits so many milliseconds first. */
+  /** Waits this number of milliseconds first. */
   | { delayMs: number }
   | 'reset'
   | 'truncate'

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { serverLimits } from '../limits.ts'
 import type { ServiceClock } from './clock.ts'
 
-/** What happened, without a secret: no query, body, cookie, token or header value but the scheme name. */
+/** A request or an event, without secrets: no query, body, cookie, token or header value except the scheme name. */
 export type JournalEntry = RequestEntry | EventEntry
 
 /** One request that the service received. */
 export interface RequestEntry {
   kind: 'request'
-  /** When it came, by the clock of the service, in epoch milliseconds. */
+  /** The time of the request by the clock of the service, in epoch milliseconds. */
   atMs: number
   /** The authorization server or the API. */
   origin: 'auth' | 'base'
@@ -35,7 +35,7 @@ export interface EventEntry {
   kind: 'event'
   /** Names this one record. */
   id: string
-  /** When it happened, by the clock of the service, in epoch milliseconds. */
+  /** The time of the event by the clock of the service, in epoch milliseconds. */
   atMs: number
   /** What happened. */
   event: SecurityEvent
@@ -59,7 +59,7 @@ export type SecurityEvent =
   | 'access_forbidden'
   | RegistryEvent
 
-/** A change of the client registry; its trail is kept with the data as well (S-060, A-82). */
+/** A change of the client registry, which is stored with the data as well (S-060, A-82). */
 export type RegistryEvent =
   | 'client_created'
   | 'client_activated'

@@ -15,9 +15,9 @@ export interface Page {
   width?: 'narrow' | 'wide'
   /** Where forms and the redirects behind them may lead. Default: to this origin (A-50). */
   formsLead?: 'anywhere'
-  /** Where the page goes by itself, at once. */
+  /** The URL that the page navigates to at once. */
   forwardTo?: string
-  /** The only script that may run, named by its hash; requests may then go to this origin. */
+  /** The only script that may run, allowed by its hash. It may send requests to this origin. */
   script?: { text: string; hash: string }
   children: Child
 }
@@ -47,9 +47,9 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
 }
 
 /**
- * A page as text. Hono's components for what stands in a head, and every `toString` of an element, start an
- * AsyncLocalStorage for asynchronous components: from the first page on, Node 20 would call a hook for every promise of
- * the process. So the frame is a template, and no component is asynchronous.
+ * Renders a page as text. Hono's components for the head of a page, and `toString` of an element, start an
+ * AsyncLocalStorage for asynchronous components. From then on Node 20 calls a hook for every promise of the process. The
+ * frame is a template instead, and no component is asynchronous.
  */
 function textOf({ title, width = 'narrow', forwardTo, script, children }: Page): Html {
   const forward = forwardTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url=${forwardTo}" />`

@@ -7,9 +7,9 @@ interface TableProps {
   label: string
   columns: readonly string[]
   rows: readonly (readonly Child[])[]
-  /** What a row becomes on a narrow screen: a card with the names of the columns, or running text. */
+  /** The form of a row on a narrow screen: a card with the names of the columns, or running text. */
   narrow?: 'cards' | 'lines'
-  /** What stands there when there are no rows. */
+  /** The text if there are no rows. */
   empty?: string
 }
 
