@@ -4,37 +4,26 @@
 
 /** How long the first read of a storage may take, in milliseconds. A session waits longer, so that the memory takes over first. */
 export const maxFirstReadMs = 4_000
-
 /** How often the removal of a record that could not be read is tried again, in milliseconds. */
 export const removalRetryMs = 5_000
-
 /** How many logins without a click may fail within `automaticLoginWindowMs`, because a third one would be a redirect loop. */
 export const maxAutomaticLogins = 2
-
 /** How long a login without a click counts, in milliseconds. */
 export const automaticLoginWindowMs = 300_000
-
 /** Within this time, in milliseconds, the logins of one page have one cause, such as an effect that StrictMode runs twice. */
 export const sameCauseMs = 5_000
-
 /** How long a login must last to count as a success, in milliseconds. A page in a redirect loop loses it sooner. */
 export const minLoginLifeMs = 5_000
-
 /** How long a page may take to release its tab to the page that a reload put there, in milliseconds. */
 export const tabReleaseMs = 1_000
-
 /** How long a callback may stay in the address before it is reported, in milliseconds. */
 export const callbackReminderMs = 5_000
-
 /** The default of how long a popup login may take, in milliseconds: as long as a user may need for a password manager. */
 export const defaultPopupMs = 300_000
-
 /** How often a page checks whether its popup was closed, in milliseconds. */
 export const popupCheckMs = 250
-
 /** How long a popup waits for the page that opened it, in milliseconds. */
 export const maxHandOverMs = 3_000
-
 /** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
 export const popupCloseMs = 1_000
 
@@ -42,13 +31,10 @@ export const popupCloseMs = 1_000
 
 /** How many URLs a bearer fetch remembers for each base. Requests repeat, and an app has a few dozen endpoints. */
 export const maxRememberedUrls = 64
-
 /** How long a remembered URL may be, in characters, because a query can hold a whole document. */
 export const maxRememberedUrlLength = 2_048
-
 /** How much of a token response is read, in bytes after decompression. Two tokens of the greatest length fit. */
 export const maxTokenResponseBytes = 262_144
-
 /** The longest wait that `Retry-After` can ask for, in milliseconds, so that a wrong header does not stop an app for a day. */
 export const maxRetryAfterMs = 300_000
 
@@ -56,94 +42,66 @@ export const maxRetryAfterMs = 300_000
 
 /** How long one storage operation of a session may take, and the release of a lock, in milliseconds. */
 export const maxStorageOperationMs = 5_000
-
 /** How long a session waits for the lock, in milliseconds: longer than a refresh and the storage operations around it usually take. */
 export const maxLockWaitMs = 20_000
-
 /** How long an asynchronous storage is not read again while a session has tokens, in milliseconds. */
 export const revalidateAfterMs = 1_000
-
 /** How long a session waits before it repeats a pending write, in milliseconds. A token may be asked for many times a second. */
 export const saveAgainMs = 5_000
-
 /** How long a session waits before it removes an unwanted record again, in milliseconds, for the same reason. */
 export const discardAgainMs = 5_000
-
 /** How long after a refresh a 401 is final, in milliseconds, because another new token would be refused as well. */
 export const finalRefusalMs = 30_000
-
 /** How long an access token is not refreshed after it was granted, in milliseconds. Half its life, if that is shorter. */
 export const minRefreshAgeMs = 5_000
-
 /** The longest margin before the end of an access token in which it is refreshed, in milliseconds. */
 export const maxMarginMs = 60_000
-
 /** How long a refused refresh waits for the tokens of another page or process, in milliseconds, if they share no lock. */
 export const lateWriterMs = 1_000
-
 /** How often one call sends a refresh in all after lost responses. The service accepts the same token for a while only. */
 export const maxLostResponses = 3
-
 /** How often one call sends a required refresh in all while the service is busy. */
 export const maxBusyResponses = 4
-
 /** How many ended sign-ins a session remembers: far more than one record can still come back. */
 export const maxEndedSignIns = 256
-
 /** How many access tokens a session remembers, so that it knows which sign-in a refused one came from. */
 export const maxRememberedTokens = 16
 /** How often a path is decoded in the search for `..`. A path that still has encoded bytes after that gets no token. */
 export const maxPathDecodings = 4
-
 /** How much of a body is kept for the second request after a 401, in bytes. */
 export const maxReplayBytes = 1_048_576
-
 /** The longest `WWW-Authenticate` header that is parsed, in characters, because a server controls it. */
 export const maxChallengeLength = 8_192
-
 /** How long a login may take from `startLogin` to its callback, in milliseconds. A sign-in with two factors takes minutes. */
 export const maxLoginMs = 600_000
-
 /** How many pending logins one storage keeps. Each tab can start some. */
 export const maxPendingLogins = 16
-
 /** Time limit for the lock and the operations on pending logins together, in milliseconds. */
 export const pendingLoginsTimeoutMs = 10_000
-
 /** The length of a `state` in characters: 22 hold 128 random bits, and 512 fit every server and every cookie. */
 export const minStateLength = 22
 export const maxStateLength = 512
-
 /** The longest authorization code that is sent, in characters. */
 export const maxCodeLength = 4_096
-
 /** How much of a callback's `error` an error keeps, in characters. */
 export const maxErrorLength = 64
-
 /** How much of a callback's `error_description` and `error_uri` an error keeps, in characters. */
 export const maxErrorTextLength = 512
-
 /** How often a code exchange is sent in all while the service cannot be reached. */
 export const maxExchangeSends = 3
-
 /** Time limits of one token request, in milliseconds. Below a second a slow network never succeeds; above a minute users leave. */
 export const defaultTimeoutMs = 10_000
 export const minTimeoutMs = 1_000
 export const maxTimeoutMs = 60_000
-
 /** The longest token that is used, in characters, because servers limit the size of a header. */
 export const maxTokenLength = 16_384
-
 /** The longest scope that is kept, in characters. A longer one is dropped. */
 export const maxScopeLength = 16_384
-
 /** The longest lifetime that counts, in seconds: ten years. A longer one is a mistake, and the lifetime counts as unknown. */
 export const maxLifetimeS = 315_360_000
-
 /** Waits after failures, in milliseconds: the first one, and the longest one after doubling. */
 export const firstBackoffMs = 500
 export const maxBackoffMs = 30_000
-
 /** The longest wait of a platform timer, in milliseconds. A longer one would fire at once. */
 export const maxTimerMs = 2_147_483_647
 
@@ -151,32 +109,23 @@ export const maxTimerMs = 2_147_483_647
 
 /** The length of an encryption key in bytes, for AES-256. */
 export const encryptionKeyBytes = 32
-
 /** Time limit of one database operation, in milliseconds. A call reads the record and asks for the lock, and must fail within 6 s. */
 export const databaseTimeoutMs = 2_750
-
 /** How long a lease lasts, in milliseconds. Others wait so long for a lock owner that crashed; two renewals can be lost before. */
 export const leaseMs = 8_000
-
 /** How often a lease is renewed, in milliseconds. */
 export const leaseRenewalMs = 2_000
-
 /** How long a lock owner renews its lease, in milliseconds. A task that takes longer than any refresh hangs. */
 export const maxLockMs = 90_000
-
 /** Waits between two requests for a lease, in milliseconds: the first one, and the longest one after doubling. */
 export const firstLeasePauseMs = 10
 export const maxLeasePauseMs = 250
-
 /** How often PostgreSQL is asked to remove expired records, in milliseconds. Expired records are never read. */
 export const sweepEveryMs = 60_000
-
 /** How many expired records one statement removes, so that it ends soon. */
 export const maxSweptRecords = 1_000
-
 /** How often a statement of PostgreSQL is repeated after it lost a race. */
 export const maxStatementRepeats = 5
-
 /** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
 export const maxTableNameLength = 50
 
@@ -184,64 +133,44 @@ export const maxTableNameLength = 50
 
 /** How long a session may last, in milliseconds, from a minute to 400 days, which is the longest that browsers keep a cookie. */
 export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 34_560_000_000 } as const
-
 /** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
 export const minCookieSecretLength = 32
-
 /** How large one `Set-Cookie` line may be, because browsers drop a larger one without a notice. RFC 6265 section 6.1. */
 export const maxCookieBytes = 4_096
-
 /** How many logins of one browser may be pending at a time. */
 export const maxPendingLoginCookies = 8
-
 /** How large the cookies of all pending logins may be together: servers refuse more than 8 KiB, and other cookies need room. */
 export const maxPendingLoginCookieBytes = 7_168
-
 /** How long a return URL may be, in characters, because it is part of the cookie of its login. */
 export const maxReturnUrlLength = 1_024
-
 /** How many failed logins one process remembers, so that it sends none of their codes again. */
 export const maxRememberedFailures = 256
-
 /** How many session ids one process remembers with their keys, so that a request needs no hash. */
 export const maxRememberedSessionKeys = 1_000
-
 /** How many idle sessions stay in memory, so that the next call needs no read. Each takes about 8 kB. */
 export const maxIdleSessions = 1_000
-
 /** How many sessions more may stay in memory because a failing storage did not take their tokens. */
 export const maxUnsavedSessions = 9_000
-
 /** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
 export const maxRefreshWaitMs = 1_000
-
 /** How long the revocation requests of one logout may take together, in milliseconds. */
 export const revocationTimeoutMs = 2_000
-
 /** How many requests of one session the proxy sends at a time. */
 export const maxProxiedRequests = 32
-
 /** How large the headers of a proxied request may be: Node and most servers refuse more than 16 KiB. */
 export const maxProxiedHeaderBytes = 16_384
-
 /** How large the body of a proxied request may be. */
 export const maxProxiedBodyBytes = 1_048_576
-
 /** How large a body may be that is read before it is sent, so that it can be sent again after a 401. */
 export const maxBufferedBodyBytes = 65_536
-
 /** How long the API may send nothing, before its response and within it, in milliseconds. */
 export const maxApiSilenceMs = 30_000
-
 /** How long a browser may take to read one chunk of a response, in milliseconds. */
 export const maxBrowserSilenceMs = 120_000
-
 /** How many places in the code the cause of an event has: enough to find a defect, and still one line of a log each. */
 export const maxCausePlaces = 5
-
 /** How many wrapped errors the cause of an event has, because a chain may be endless. */
 export const maxWrappedCauses = 2
-
 /** How much of a refused body is read, and for how long in milliseconds. More would cost more than a new connection. */
 export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const
 
@@ -249,21 +178,15 @@ export const drainLimits = { maxBytes: 8_388_608, timeoutMs: 30_000 } as const
 
 /** How long a call of the API client may take if it does not say, in milliseconds. */
 export const defaultCallTimeoutMs = 30_000
-
 /** How often a read of the API client is sent again if it does not say. Two retries outlast a restart of a server. */
 export const defaultMaxRetries = 2
-
 /** How much of a success of the API is read if a call does not say, in bytes. A page has 250 rows of any size. */
 export const defaultMaxApiBytes = 33_554_432
-
 /** How much of a refusal of the API is read, in bytes. It explains a failure, and nothing more depends on it. */
 export const maxRefusalBytes = 1_048_576
-
 /** The rows of a page at most. Specification section 8. */
 export const maxPageRows = 250
-
 /** How many ids an iteration of all rows remembers: four pages, because rows move by a few places while others come and go. */
 export const maxRememberedIds = 1_000
-
 /** How many pages without a new row an iteration accepts, so that a server which ignores the offset does not hold it for ever. */
 export const maxRepeatedPages = 3
