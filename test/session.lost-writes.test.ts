@@ -322,3 +322,52 @@ describe('a sign-in that could not be saved', () => {
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
   })
 })
+
+describe('F-21 F070 a refresh during which no read succeeds', () => {
+  async function refreshUnread(elsewhere: (rig: Rig) => Promise<unknown>): Promise<Rig> {
+    const rig = lossy()
+    const { clock, here, service, state } = rig
+    await here.session.signIn(service.issue())
+    state.unreadable = true
+    await elsewhere(rig)
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    return rig
+  }
+
+  test('does not undo a sign-out elsewhere, and ends when a read shows it', async () => {
+    const { clock, here, records, state } = await refreshUnread(({ there }) => there.session.signOut())
+    expect(records.items.size).toBe(0)
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    await flush()
+    expect(records.items.size).toBe(0)
+  })
+
+  test('does not replace the record of a user who signed in elsewhere, and follows when a read shows it', async () => {
+    const { clock, here, records, service, state } = await refreshUnread(({ there, service }) =>
+      there.session.signIn(service.issue()),
+    )
+    expect(service.familyOf(String(records.record()?.refreshToken))).toBe(2)
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(2)
+  })
+
+  test('writes at once if the read before the request has succeeded', async () => {
+    const { clock, here, records, service, state } = lossy()
+    await here.session.signIn(service.issue())
+    clock.advance(hour)
+    const letGo = service.hold()
+    const call = here.session.getAccessToken()
+    while (service.sent.length === 0) await flush()
+    state.unreadable = true
+    letGo()
+    const token = await call
+    expect(records.record()).toMatchObject({ accessToken: token, rev: 2 })
+    expect(here.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'read_failed' }])
+  })
+})

@@ -165,7 +165,10 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     const token = await session.getAccessToken()
     expect(service.familyOf(token)).toBe(1)
     for (let call = 0; call < 20; call++) expect(await session.getAccessToken()).toBe(token)
-    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'read_failed' }])
+    expect(eventsOf('storage_degraded')).toEqual([
+      { type: 'storage_degraded', reason: 'read_failed' },
+      { type: 'storage_degraded', reason: 'write_failed' },
+    ])
     expect(eventsOf('session_ended')).toEqual([])
     failing.clear()
     clock.advance(6_000)

@@ -38,7 +38,7 @@ export async function refreshOnce(
   const { id, rev, tokens } = record
   try {
     const fresh = await refreshTokens(config, tokens, { signal })
-    return await commit(parts, record, { next: { id, rev: rev + 1, tokens: fresh }, signal })
+    return await commit(parts, record, { next: { id, rev: rev + 1, tokens: fresh }, wasRead: !problem, signal })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
     if (await wasReplaced(parts, record, { peers, signal })) return 'done'
@@ -47,27 +47,40 @@ export async function refreshOnce(
   }
 }
 
-/** Saves the new tokens, unless the record was removed or replaced meanwhile. If the write fails, it stays pending. */
+/** What a refresh saves, and what it knows of the record. */
+interface Commit {
+  readonly next: SessionRecord
+  /** Whether the record was read under this lock before the request. */
+  readonly wasRead: boolean
+  readonly signal: AbortSignal
+}
+
+/**
+ * Saves the new tokens, unless the record was removed or replaced meanwhile. If the write fails, or no read has succeeded, it
+ * stays pending.
+ */
 async function commit(
   parts: SessionParts,
   record: CurrentRecord,
-  { next, signal }: { next: SessionRecord; signal: AbortSignal },
+  { next, wasRead, signal }: Commit,
 ): Promise<Refreshed> {
   const { store, current, problems } = parts
   const checkCurrent = (): void => {
     if (signal.aborted || current.record?.id !== next.id) throw endedOrChanged(current.record)
   }
-  await readAndApply(parts)
+  const problem = await readAndApply(parts)
   checkCurrent()
   if (current.record !== record) return 'done'
   const isLeftAlone = current.expected.kind === 'left_alone'
-  const isWritten = !isLeftAlone && (await attempted(() => store.write(next)))
+  // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
+  const isUnread = !wasRead && problem !== undefined
+  const isWritten = !isLeftAlone && !isUnread && (await attempted(() => store.write(next)))
   checkCurrent()
   // The age counts from before the request, which took at most a minute.
   current.set(next, isWritten ? expectSaved : unsavedOver(record, current.expected), maxTimeoutMs)
   if (isWritten || isLeftAlone) return 'done'
   problems.report('write_failed')
-  return 'write_failed'
+  return isUnread ? 'done' : 'write_failed'
 }
 
 /** The record to expect after a failed write: the one before. */
