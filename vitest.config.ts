@@ -104,7 +104,12 @@ function project(
       // A process of its own: its processor time is that of the test that runs in it.
       pool: 'forks',
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },
-      setupFiles: ['test/support/canary-setup.ts', 'test/support/stop-at-failure.ts', 'test/support/fixed-seeds.ts'],
+      setupFiles: [
+        'test/support/canary-setup.ts',
+        'test/support/stop-at-failure.ts',
+        'test/support/fixed-seeds.ts',
+        'test/support/leave-async-contexts.ts',
+      ],
       // These end what hangs. No test waits for more than 15 s, on a machine that may have ten times as much to do.
       testTimeout: 180_000,
       hookTimeout: 180_000,
