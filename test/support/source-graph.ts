@@ -40,6 +40,25 @@ export function importsOf(folder: string, from: string): Import[] {
   return found
 }
 
+export function lineCount(file: string): number {
+  return readFileSync(file, 'utf8').trimEnd().split('\n').length
+}
+
+/** Every function with a body, with the number of lines it takes. */
+export function functionsOf(file: string): { name: string; lines: number }[] {
+  const source = parse(file)
+  const found: { name: string; lines: number }[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
+      const [first, last] = [node.getStart(source), node.end].map((at) => source.getLineAndCharacterOfPosition(at).line)
+      found.push({ name: node.name?.getText(source) ?? 'anonymous', lines: (last ?? 0) - (first ?? 0) + 1 })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
 /** The string literals of a closed union type, as `type Name = 'a' | 'b'`. */
 export function unionMembers(file: string, typeName: string): string[] {
   const members: string[] = []
