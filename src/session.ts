@@ -2,17 +2,16 @@ import { checkNames, checkOptions, type OptionKinds, storageKind } from './confi
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
-import { abortable, attempted } from './internal/timeouts.ts'
-import { accessToken, type GetAccessTokenOptions } from './session/access-token.ts'
+import { attempted } from './internal/timeouts.ts'
+import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import type { CurrentSession } from './session/current.ts'
-import { sessionChanged } from './session/errors.ts'
 import { sessionParts } from './session/parts.ts'
 import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
-import { pendingSave, saveSignIn } from './session/save.ts'
+import { saveSignIn } from './session/save.ts'
 import { refreshSchedule } from './session/schedule.ts'
 import { endUnsaved, signOut } from './session/sign-out.ts'
 import type { SessionState } from './session/state.ts'
-import { isPromise, sessionStore } from './session/store.ts'
+import { sessionStore } from './session/store.ts'
 import { memoryStorage } from './storage/memory.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 import type { Tokens } from './tokens.ts'
@@ -68,7 +67,6 @@ export interface SessionOptions {
 }
 
 const optionKinds: OptionKinds<SessionOptions> = { storage: storageKind, key: 'string' }
-const tokenOptionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minValidMs', 'forceRefresh', 'signal']
 
 /** What another entry point does along with a session. */
 export interface SessionHooks {
@@ -104,7 +102,6 @@ export function createHookedSession(
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts
   const schedule = refreshSchedule(parts, storage.withLock ? 'locked' : 'unlocked')
-  const savePending = pendingSave(parts)
   let pendingSignOut: Promise<unknown> = Promise.resolve()
   let intentCount = 0
 
@@ -118,21 +115,7 @@ export function createHookedSession(
   }
 
   const methods: Omit<Session, 'state'> = {
-    async getAccessToken(options = {}) {
-      checkNames('getAccessToken', options, tokenOptionNames)
-      const caller = current.record?.id
-      const read = sync.revalidate()
-      if (isPromise(read)) await abortable(read, options.signal)
-      // A call that was made for one user must not be sent with the token of another.
-      if (caller && current.record && current.record.id !== caller) throw sessionChanged()
-      const { record } = current
-      try {
-        return await accessToken(parts, schedule, options)
-      } finally {
-        // A refresh has written the record already, or its own write has just failed.
-        if (current.record === record) savePending()
-      }
-    },
+    getAccessToken: tokenGetter(parts, schedule),
     async signIn(tokens) {
       const own = checkedTokens(tokens)
       const mine = ++intentCount

@@ -1,10 +1,13 @@
+import { checkNames } from '../config/options.ts'
 import { isAgentAuthError } from '../errors.ts'
-import { aborted } from '../internal/timeouts.ts'
+import { abortable, aborted } from '../internal/timeouts.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
 import { decide, freshness, type Wanted } from './decide.ts'
 import { endedOrChanged, loginRequired, sessionChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
+import { pendingSave } from './save.ts'
 import type { RefreshSchedule, Urgency } from './schedule.ts'
+import { isPromise } from './store.ts'
 
 /** The options of `getAccessToken`. */
 export interface GetAccessTokenOptions {
@@ -18,8 +21,34 @@ export interface GetAccessTokenOptions {
   readonly signal?: AbortSignal | null | undefined
 }
 
+const optionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minValidMs', 'forceRefresh', 'signal']
+
+/** Returns `getAccessToken` of a session: it reads the storage, carries out the decision, and repeats a pending write. */
+export function tokenGetter(
+  parts: SessionParts,
+  schedule: RefreshSchedule,
+): (options?: GetAccessTokenOptions) => Promise<string> {
+  const { current, sync } = parts
+  const savePending = pendingSave(parts)
+  return async (options = {}) => {
+    checkNames('getAccessToken', options, optionNames)
+    const caller = current.record?.id
+    const read = sync.revalidate()
+    if (isPromise(read)) await abortable(read, options.signal)
+    // A call that was made for one user must not be sent with the token of another.
+    if (caller && current.record && current.record.id !== caller) throw sessionChanged()
+    const { record } = current
+    try {
+      return await accessToken(parts, schedule, options)
+    } finally {
+      // A refresh has written the record already, or its own write has just failed.
+      if (current.record === record) savePending()
+    }
+  }
+}
+
 /** Carries out what `decide` says: returns the current token, refreshes it first, or rejects. */
-export async function accessToken(
+async function accessToken(
   parts: SessionParts,
   schedule: RefreshSchedule,
   { rejected, minValidMs = 0, forceRefresh = false, signal }: GetAccessTokenOptions,

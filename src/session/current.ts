@@ -3,6 +3,7 @@ import { randomFraction } from '../internal/backoff.ts'
 import { maxMarginMs } from '../internal/limits.ts'
 import { present } from '../internal/present.ts'
 import { lifeOf } from '../tokens.ts'
+import { stateListeners } from './listeners.ts'
 import type { StorageProblems } from './problems.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
 import { type ExpectedRecord, expectAbsent } from './reconcile.ts'
@@ -50,11 +51,12 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 export function currentSession({ clock, emit }: AuthConfig, problems: StorageProblems): CurrentSession {
   const recent = recentSignIns()
-  let listeners: readonly (() => void)[] = []
+  const state: SessionState = { status: 'loading' }
+  const listeners = stateListeners(state)
   // Members and no getters, because V8 gives each object with getters of its own a hash table, and a backend has thousands.
   const current: Mutable<CurrentSession> = {
     record: undefined,
-    state: { status: 'loading' },
+    state,
     expected: expectAbsent,
     version: 0,
     set(record, expected, maxAgeMs) {
@@ -91,27 +93,9 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       const id = current.record?.id
       return (recent.signInOf(accessToken) ?? id) !== id
     },
-    notify() {
-      if (lastNotified === current.state) return
-      lastNotified = current.state
-      for (const listener of listeners) {
-        try {
-          listener()
-        } catch {
-          // An error in one listener must not affect the other listeners or the session.
-        }
-      }
-    },
-    subscribe(listener) {
-      // A wrapper for each call, because the same function may be subscribed twice and each subscription ends by itself.
-      const own = (): void => listener()
-      listeners = [...listeners, own]
-      return () => {
-        listeners = listeners.filter((one) => one !== own)
-      }
-    },
+    notify: () => listeners.notify(current.state),
+    subscribe: listeners.subscribe,
   }
-  let lastNotified = current.state
   return current
 }
 

@@ -1,11 +1,11 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
-import { backoffMs } from '../internal/backoff.ts'
 import { maxBusyResponses, maxLostResponses } from '../internal/limits.ts'
 import { abortable, sleep } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import { endedOrChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { type Peers, refreshOnce } from './refresh.ts'
+import { retryDelay } from './retry-delay.ts'
 import { confirmWrite } from './save.ts'
 
 /** A required refresh is repeated while the service is busy. A proactive one is repeated only after a lost response. */
@@ -36,11 +36,9 @@ const unscheduled: readonly AgentAuthErrorCode[] = [
 
 export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSchedule {
   const { config, store, current, problems, sync } = parts
-  const { clock, emit, timeoutMs } = config
+  const { clock, timeoutMs } = config
+  const delay = retryDelay(config)
   let inFlight: InFlight | undefined
-  let failures = 0
-  let failure: AgentAuthError | undefined
-  let retryAtMs = 0
 
   function startRefresh(from: CurrentRecord): Promise<void> {
     const cancel = new AbortController()
@@ -58,7 +56,7 @@ export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSched
         store.locked(() => refreshOnce(parts, from, { peers, signal })),
         signal,
       )
-      reset()
+      delay.reset()
       if (refreshed === 'write_failed') confirmWrite(parts).catch(() => problems.report('read_failed'))
     } catch (error) {
       // An error of the program is never reported as the end of a session.
@@ -67,34 +65,23 @@ export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSched
       // The lock owner may have refreshed meanwhile.
       if (error.code === 'lock_timeout') await sync.revalidate()
       if (error.code === 'lock_timeout' && current.record !== from) return
-      if (!unscheduled.includes(error.code)) recordFailure(error)
+      if (!unscheduled.includes(error.code)) delay.recordFailure(error)
       throw error
     }
-  }
-
-  function reset(): void {
-    failures = 0
-    failure = undefined
-  }
-
-  function recordFailure(error: AgentAuthError): void {
-    const waitMs = error.details?.retryAfterMs || backoffMs(++failures)
-    failure = error
-    retryAtMs = clock.monotonicMs() + waitMs
-    emit({ type: 'refresh_failed', code: error.code, waitMs })
   }
 
   return {
     async refresh(from, urgency, signal) {
       const startedMs = clock.monotonicMs()
-      if (failure && startedMs < retryAtMs) throw failure
+      if (delay.failure && startedMs < delay.untilMs) throw delay.failure
       for (let attempts = 1; ; attempts++) {
         try {
           return await abortable(inFlight?.done ?? startRefresh(from), signal)
         } catch (error) {
-          const isLate = retryAtMs - startedMs > timeoutMs
+          const { failure, untilMs } = delay
+          const isLate = untilMs - startedMs > timeoutMs
           if (!failure || error !== failure || isLate || attempts >= maxAttempts(failure, urgency)) throw error
-          await sleep(retryAtMs - clock.monotonicMs(), signal)
+          await sleep(untilMs - clock.monotonicMs(), signal)
           if (current.record !== from) return
         }
       }
@@ -102,9 +89,9 @@ export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSched
     cancel() {
       inFlight?.cancel.abort()
       inFlight = undefined
-      reset()
+      delay.reset()
     },
-    reset,
+    reset: delay.reset,
   }
 }
 

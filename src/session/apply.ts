@@ -1,0 +1,76 @@
+import type { AuthConfig } from '../config.ts'
+import { discardAgainMs } from '../internal/limits.ts'
+import type { CurrentSession } from './current.ts'
+import type { StorageProblems } from './problems.ts'
+import { expectSaved, reconcile } from './reconcile.ts'
+import { isRecord, type SessionRecord, type Stored } from './record.ts'
+import type { SessionStore } from './store.ts'
+
+/** Decides what a record that was read changes here, and does it. */
+export interface RecordApplier {
+  /** Applies a record that was read: takes it over, expects it, or ends the session. Listeners are not notified. */
+  applyStored(stored: Stored): void
+  /** Applies no record until the work has ended, nor one whose read began before that. */
+  ignoreUntil(work: Promise<unknown>): void
+  /** Rises when a read that began before has to be dropped. */
+  version(): number
+}
+
+/** The parts that follow the storage. */
+export interface SyncedParts {
+  readonly config: AuthConfig
+  readonly store: SessionStore
+  readonly current: CurrentSession
+  readonly problems: StorageProblems
+}
+
+export function recordApplier({ config, store, current, problems }: SyncedParts): RecordApplier {
+  // NaN means "never", because every comparison with NaN is false.
+  let discardAtMs = Number.NaN
+  let pendingSignOuts = 0
+  let finishedSignOuts = 0
+
+  function applyStored(stored: Stored): void {
+    if (pendingSignOuts > 0) return
+    if (stored === 'absent' || isRecord(stored)) problems.clear('read_failed', 'unreadable', 'newer', 'foreign')
+    else problems.report(stored)
+    if (stored === 'unreadable') discard((still) => still === stored)
+    if (current.record) change(current, stored, current.record)
+    else if (isRecord(stored)) load(stored)
+    current.finishLoading()
+  }
+
+  function load(stored: SessionRecord): void {
+    if (!current.hasEnded(stored.id)) current.set(stored, expectSaved)
+    // An expired session keeps its record, because by the clock of another machine its token may be valid.
+    else if (current.state.reason !== 'expired') discard((still) => isRecord(still) && current.hasEnded(still.id))
+  }
+
+  /** Removes a record that should not be there, such as one whose write took effect after a sign-out, if it is still there. */
+  function discard(isStill: (stored: Stored) => boolean): void {
+    if (config.clock.monotonicMs() < discardAtMs) return
+    discardAtMs = config.clock.monotonicMs() + discardAgainMs
+    const remove = async (): Promise<void> => {
+      if (isStill(await store.read())) await store.remove()
+    }
+    store.locked(remove).catch(() => problems.report('remove_failed'))
+  }
+
+  function ignoreUntil(work: Promise<unknown>): void {
+    pendingSignOuts++
+    const finish = (): void => {
+      pendingSignOuts--
+      finishedSignOuts++
+    }
+    work.then(finish, finish)
+  }
+
+  return { applyStored, ignoreUntil, version: () => current.version + finishedSignOuts }
+}
+
+function change(current: CurrentSession, stored: Stored, record: SessionRecord): void {
+  const decided = reconcile(stored, { current: record, expected: current.expected, hasEnded: current.hasEnded })
+  if (decided.change === 'expect') current.expect(decided.expected)
+  if (decided.change === 'take') current.set(decided.record, expectSaved)
+  if (decided.change === 'end') current.end('store_lost')
+}

@@ -1,0 +1,31 @@
+import type { AuthConfig } from '../config.ts'
+import type { AgentAuthError } from '../errors.ts'
+import { backoffMs } from '../internal/backoff.ts'
+
+/** The delay after a failed refresh. Until it has passed, calls get the same error. */
+export interface RetryDelay {
+  readonly failure: AgentAuthError | undefined
+  /** When the next refresh may start, on the monotonic clock. */
+  readonly untilMs: number
+  recordFailure(error: AgentAuthError): void
+  reset(): void
+}
+
+export function retryDelay({ clock, emit }: AuthConfig): RetryDelay {
+  let failures = 0
+  const delay = {
+    failure: undefined as AgentAuthError | undefined,
+    untilMs: 0,
+    recordFailure(error: AgentAuthError) {
+      const waitMs = error.details?.retryAfterMs || backoffMs(++failures)
+      delay.failure = error
+      delay.untilMs = clock.monotonicMs() + waitMs
+      emit({ type: 'refresh_failed', code: error.code, waitMs })
+    },
+    reset() {
+      failures = 0
+      delay.failure = undefined
+    },
+  }
+  return delay
+}
