@@ -21,8 +21,8 @@ export type { GetAccessTokenOptions }
 /** The options of `resume`. */
 export interface ResumeOptions {
   /**
-   * Sets what happened in another page or process. `sign-out` also ends a session whose record is not saved, because the
-   * sign-out found no record to remove. Default `change`.
+   * Sets what happened in another page or process. `sign-out` also ends a session whose record is not saved, and a `signIn`
+   * that waits for an earlier `signOut`, because the sign-out found no record to remove. Default `change`.
    */
   readonly after?: 'change' | 'sign-out' | undefined
 }
@@ -141,6 +141,8 @@ export function createHookedSession(
       checkNames('resume', options, ['after'])
       const { after = 'change' } = options
       schedule.reset()
+      // A sign-in that still waits for a sign-out here began before the one elsewhere.
+      if (after === 'sign-out') intentCount++
       if (after === 'sign-out' && current.record && current.expected.kind !== 'saved') {
         schedule.cancel()
         endUnsaved(parts)

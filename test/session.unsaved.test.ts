@@ -42,6 +42,28 @@ describe('resume after a sign-out elsewhere', () => {
     expect(await laterCall(here)).toBe('login_required')
   })
 
+  it('C-108 ends a sign-in that still waits for an earlier sign-out here', async () => {
+    const { realm, service } = sessionRig()
+    const records = sharedRecords()
+    let isAnswered: Promise<void> | undefined
+    const { session } = realm({ storage: records.handle({ step: async () => isAnswered }) })
+    await session.ready()
+    let answer = (): void => {}
+    isAnswered = new Promise((resolve) => {
+      answer = resolve
+    })
+    const signedOut = session.signOut()
+    const signedIn = session.signIn(service.issue())
+    const resumed = session.resume({ after: 'sign-out' })
+    answer()
+    await Promise.all([signedOut, signedIn, resumed])
+    expect(session.state.status).toBe('signed-out')
+    expect(records.items.size).toBe(0)
+    // A sign-in that begins later is not concerned.
+    await session.signIn(service.issue())
+    expect(session.state.status).toBe('signed-in')
+  })
+
   it('C-108 leaves a saved session to what the store shows', async () => {
     const { here, there, service, freeSpace } = unsavedThere()
     freeSpace()
