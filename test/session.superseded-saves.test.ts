@@ -175,6 +175,37 @@ test('C-074 F-32 a pending write does not count as the save of the sign-in that 
   expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
 })
 
+test('C-065 a failed write is not reported again when a later one has succeeded before its lock is released', async () => {
+  const { clock, service, realm } = sessionRig()
+  const records = sharedRecords()
+  let isFull = true
+  const handle = records.handle({
+    fault(operation) {
+      if (isFull && operation === 'setItem') throw new Error('full')
+    },
+  })
+  const releases: (() => void)[] = []
+  let isSlow = false
+  const withLock: typeof handle.withLock = async (_name, task) => {
+    const released = isSlow ? new Promise<void>((resolve) => void releases.push(resolve)) : undefined
+    return task().finally(() => released)
+  }
+  const { session, eventsOf } = realm({ storage: { ...handle, withLock } })
+  await session.signIn(service.issue())
+  isSlow = true
+  await session.getAccessToken()
+  await flush()
+  isFull = false
+  clock.advance(6_000)
+  await session.getAccessToken()
+  await flush()
+  expect(records.items.size).toBe(1)
+  expect(releases).toHaveLength(2)
+  for (const release of releases) release()
+  await flush()
+  expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+})
+
 describe('a refresh', () => {
   const counted = () => {
     const time = virtualTime()

@@ -61,7 +61,8 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
       if (current.record === record) current.expect(expectSaved)
     }),
   )
-  if (!isDone) problems.report('write_failed')
+  // A later save may have succeeded before this one learned of its failure.
+  if (!isDone && isPending(current.expected)) problems.report('write_failed')
   if (isSent && !isDone) await confirmWrite(parts)
   current.notify()
 }
