@@ -87,7 +87,7 @@ export async function startLogin(
     tokenEndpoint,
     issuer,
     issuerParameter,
-    returnTo: returnTo === undefined ? returnTo : localPath(returnTo, redirectUri),
+    returnTo: returnTo === undefined ? returnTo : sameOriginPath(returnTo, redirectUri),
     createdAtMs: clock.wallMs(),
   })
   return { url, pending: redacted(pending, 'PendingLogin') }
@@ -113,8 +113,11 @@ export function requireWebCrypto(): void {
     )
 }
 
-/** Reduces a URL to path, query and hash. Checks the parsed path, because the parser turns `/..//e` into `//e`. */
-function localPath(target: string, redirectUri: string): string {
+/**
+ * Reduces a URL to path, query and hash, or to `/` if its origin is not that of the redirect URI. Checks the parsed path, because
+ * the parser turns `/..//e` into `//e`.
+ */
+function sameOriginPath(target: string, redirectUri: string): string {
   const { origin } = new URL(redirectUri)
   const url = attempt(() => new URL(target, origin))
   if (url?.origin !== origin || !/^\/(?![/\\])/.test(url.pathname)) return '/'

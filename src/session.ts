@@ -151,11 +151,11 @@ export function createHookedSession(
     },
     subscribe: current.subscribe,
   }
-  return { session: Object.assign(new StateOf(current), methods), followSignOut }
+  return { session: Object.assign(new SessionStateView(current), methods), followSignOut }
 }
 
 /** Has the one getter of all sessions, because V8 gives each object with a getter of its own a hash table. */
-class StateOf {
+class SessionStateView {
   readonly #current: CurrentSession
 
   constructor(current: CurrentSession) {

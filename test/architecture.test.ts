@@ -108,7 +108,7 @@ const backendOrder = [
   'options',
   'cookies/cookies',
   'cookies/cookie-keys',
-  'sessions/session-records',
+  'sessions/observed-storage',
   'sessions/watched-storage',
   'sessions/live-sessions',
   'context',

@@ -125,7 +125,8 @@ async function finishLogin(options: LoginFinisherOptions, callback: Callback, si
   if (signal.aborted) return
   await signIn(options, grant, signal)
   await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
-  // After a sign-out the app may already show another page.
+  // After a sign-out the app may already show another page. `startLogin` reduced returnTo to a path of this origin, which
+  // prevents an open redirect.
   if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
 }
 

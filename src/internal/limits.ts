@@ -52,7 +52,7 @@ export const saveAgainMs = 5_000
 export const discardAgainMs = 5_000
 /** How long after a refresh a 401 is final, in milliseconds, because another new token would be refused as well. */
 export const finalRefusalMs = 30_000
-/** How long an access token is not refreshed after it was granted, in milliseconds. Half its life, if that is shorter. */
+/** How long an access token is not refreshed proactively after it was granted, in milliseconds. Half its life, if shorter. */
 export const minRefreshAgeMs = 5_000
 /** The longest margin before the end of an access token in which it is refreshed, in milliseconds. */
 export const maxMarginMs = 60_000

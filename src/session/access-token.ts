@@ -13,7 +13,10 @@ import { isPromise } from './store.ts'
 export interface GetAccessTokenOptions {
   /** An access token the API refused with 401. */
   readonly rejected?: string | undefined
-  /** Asks for a token that is valid for this long, as far as the service grants it. Milliseconds, default 0. */
+  /**
+   * Asks for a token that is valid for this long, as far as the service grants it. Milliseconds, default 0. It has no effect
+   * while the current token is younger than 5 s, or than half its life if that is shorter.
+   */
   readonly minValidMs?: number | undefined
   /** Refreshes the token even if it seems valid. Default `false`. */
   readonly forceRefresh?: boolean | undefined
@@ -58,7 +61,7 @@ async function accessToken(
   if (signal?.aborted) throw aborted()
   const { record } = current
   const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }
-  const decision = decide(record, now, { rejected: whose(current, rejected), minValidMs, forceRefresh })
+  const decision = decide(record, now, { rejected: rejectedKind(current, rejected), minValidMs, forceRefresh })
   if (decision === 'session_changed') throw sessionChanged()
   if (decision === 'expire') {
     current.end('expired')
@@ -87,7 +90,7 @@ async function refreshedToken(
   return current.record.tokens.accessToken
 }
 
-function whose(current: CurrentSession, rejected: string | undefined): Wanted['rejected'] {
+function rejectedKind(current: CurrentSession, rejected: string | undefined): Wanted['rejected'] {
   if (!rejected) return 'none'
   if (current.isFromAnotherSignIn(rejected)) return 'another_sign_in'
   return rejected === current.record?.tokens.accessToken ? 'current' : 'none'

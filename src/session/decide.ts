@@ -34,12 +34,17 @@ export function decide(record: CurrentRecord | undefined, now: Now, wanted: Want
   if (rejected === 'current' && left !== 'expired' && isJustRefreshed(record, now)) return 'use'
   const isRequired = left === 'expired' || rejected === 'current' || forceRefresh
   if (left === 'fresh' && !isRequired) return 'use'
-  if (record.tokens.refreshToken) return isRequired ? 'refresh_required' : 'refresh_proactively'
-  if (left === 'expired') return 'expire'
-  return isRequired ? 'login_required' : 'use'
+  if (!record.tokens.refreshToken) {
+    if (left === 'expired') return 'expire'
+    return isRequired ? 'login_required' : 'use'
+  }
+  return isRequired ? 'refresh_required' : 'refresh_proactively'
 }
 
-/** How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. */
+/**
+ * How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. A young token and one
+ * whose lifetime is unknown are `fresh` as well.
+ */
 export type Freshness = 'fresh' | 'expiring' | 'expired'
 
 export function freshness(
@@ -50,14 +55,14 @@ export function freshness(
   if (lifeMs === undefined) return 'fresh'
   const ageMs = nowMs - bornMs
   if (ageMs >= lifeMs) return 'expired'
-  // A token this young is never refreshed, because a service with very short lives would be asked at every call.
+  // A young token is not refreshed proactively, because a service with very short lifetimes would get a refresh at every call.
   const isYoung = ageMs < Math.min(minRefreshAgeMs, lifeMs / 2)
   return !isYoung && lifeMs - ageMs <= Math.max(marginMs, minValidMs) ? 'expiring' : 'fresh'
 }
 
 /**
- * Whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may stand still while the
- * machine sleeps. A timestamp far in the future means that the wall clock was put back, so the age is unknown.
+ * Returns whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may not advance
+ * while the machine sleeps. A timestamp far in the future means that the wall clock was put back, so the age is unknown.
  */
 function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, { monotonicMs, wallMs }: Now): boolean {
   const ageMs = Math.max(monotonicMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))

@@ -77,14 +77,14 @@ async function commit(
   const isWritten = !isLeftAlone && !isUnread && (await attempted(() => store.write(next)))
   checkCurrent()
   // The age counts from before the request, which took at most a minute.
-  current.set(next, isWritten ? expectSaved : unsavedOver(record, current.expected), maxTimeoutMs)
+  current.set(next, isWritten ? expectSaved : expectedAfterFailedWrite(record, current.expected), maxTimeoutMs)
   if (isWritten || isLeftAlone) return 'done'
   problems.report('write_failed')
   return isUnread ? 'done' : 'write_failed'
 }
 
-/** The record to expect after a failed write: the one before. */
-function unsavedOver(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
+/** Returns the record to expect after a failed write: the one before. */
+function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
   // The first save did not get the lock in time, so nothing is known of the record that it was to replace.
   if (expected.kind === 'replacing') return { kind: 'unknown', over: 'unread', absence: 'removed' }

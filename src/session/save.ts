@@ -88,7 +88,7 @@ async function confirm(
     problems.report('read_failed')
     current.expect(write === 'sent' ? perhapsWritten(expected) : expected)
   } else {
-    current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? unsavedOver(stored) : expected)
+    current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }
 }
@@ -98,8 +98,8 @@ function perhapsWritten(expected: ExpectedRecord): ExpectedRecord {
   return 'over' in expected ? { kind: 'unknown', over: expected.over, absence: 'removed' } : expected
 }
 
-/** The first record that is read after a sign-in is the one that the sign-in replaces. */
-function unsavedOver(stored: Stored): ExpectedRecord {
+/** Returns the record that the first successful read after a sign-in shows, which is the one that the sign-in replaces. */
+function expectedFromFirstRead(stored: Stored): ExpectedRecord {
   return isRecord(stored) ? { kind: 'unsaved', over: stored } : expectAbsent
 }
 

@@ -10,7 +10,12 @@ import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './r
 export interface SessionStore {
   /** Returns the record at once if the storage does. */
   read(): MaybePromise<Stored>
+  /** Must be called under the lock. */
   write(record: SessionRecord): Promise<void>
+  /**
+   * Called under the lock, with two exceptions in a sign-out: its first removal, because a wait for the lock may be long, and
+   * its last one if the lock failed.
+   */
   remove(): Promise<void>
   /** Runs the task under the lock of the record. Rejects as the task does, or with `lock_timeout` or `storage_failed`. */
   locked<T>(task: () => Promise<T>): Promise<T>

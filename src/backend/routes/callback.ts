@@ -55,7 +55,7 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
   const name = sessionName(config, key)
   // The sign-in below takes the lock of the record itself.
   await sessionStore(sessions, `${name}:login`).locked(() =>
-    live.use(key, async ({ session, records }) => {
+    live.use(key, async ({ session, observed }) => {
       // If the storage does not respond, this rejects before the code is used.
       const { status, reason } = await session.ready()
       if (status === 'signed-in' || reason === 'expired') return
@@ -63,7 +63,7 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
       await session.signIn(tokens)
       // A write that was reported as failed may have succeeded. The session must know, or it would undo a logout elsewhere.
       await session.resume()
-      if (isRecord(decodeRecord(name, records.lastSeen))) return
+      if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await attempted(() => session.signOut())
       // The code is used, so this error is not retryable, unlike that of a storage that failed before.
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
@@ -71,7 +71,7 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
   )
 }
 
-/** Ends the session that the new one replaces. */
+/** Ends the sessions that the browser had when the login began and has now. */
 async function endReplaced(
   context: BackendContext,
   request: Request,

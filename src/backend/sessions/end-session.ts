@@ -4,7 +4,7 @@ import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/
 import { readOr, sessionStore } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
-import type { SessionRecords } from './session-records.ts'
+import type { ObservedStorage } from './observed-storage.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /** A session that has begun to end. */
@@ -20,6 +20,7 @@ export interface EndingSession {
 /**
  * Signs the session out behind the refresh that is in progress in any process, because that refresh replaces the token to
  * revoke. Resolves when the record is removed, or with a rejected `signedOut`.
+ * Sends no revocation: `logout` does.
  */
 export async function endSession(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
   const { config, sessions } = context
@@ -28,7 +29,7 @@ export async function endSession(context: BackendContext, live: LiveSession, key
   const release = await lockWithin(sessions, name, maxRefreshWaitMs)
   try {
     const stored = await readOr(store, undefined)
-    const refreshTokens = refreshTokensOf(name, live.records, stored)
+    const refreshTokens = refreshTokensOf(name, live.observed, stored)
     const signedOut = live.session.signOut()
     // It rejects while the lock is held, before the caller can wait for it.
     signedOut.catch(() => {})
@@ -46,7 +47,7 @@ export async function endSession(context: BackendContext, live: LiveSession, key
  */
 function refreshTokensOf(
   name: string,
-  { pendingWrite, lastSeen }: SessionRecords,
+  { pendingWrite, lastSeen }: ObservedStorage,
   stored: Stored | undefined,
 ): string[] {
   const records = [decodeRecord(name, pendingWrite), stored ?? decodeRecord(name, lastSeen)]

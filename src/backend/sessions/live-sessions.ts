@@ -3,13 +3,13 @@ import { maxIdleSessions, maxUnsavedSessions } from '../../internal/limits.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createSession, type Session } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
-import { type SessionRecords, sessionRecords } from './session-records.ts'
+import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
 export interface LiveSession {
   readonly session: Session
-  /** The writes and reads of this session. */
-  readonly records: SessionRecords
+  /** The storage of this session, with its last writes and reads. */
+  readonly observed: ObservedStorage
   /** Calls the API with the session's token. Made at the first proxied request. */
   fetch?: typeof fetch
   /** How many proxied requests are in progress. */
@@ -58,7 +58,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     idle.delete(oldest)
     const entry = entries.get(oldest)
     // An unsaved session stays as long as possible, because memory holds the only copy of its tokens.
-    if (entry?.records.pendingWrite === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
+    if (entry?.observed.pendingWrite === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
     else makeUnsaved(oldest)
   }
 
@@ -90,12 +90,12 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
 }
 
 /** An expired session stays, because its record is still stored and a new Session object would take it for valid. */
-function isForgettable({ records, session }: Entry): boolean {
+function isForgettable({ observed, session }: Entry): boolean {
   const { status, reason }: SessionState = session.state
-  return records.isSettled && status !== 'signed-in' && reason !== 'expired'
+  return observed.hasLastChangeSucceeded && status !== 'signed-in' && reason !== 'expired'
 }
 
 function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
-  const records = sessionRecords(sessions)
-  return { session: createSession(config, { storage: records.storage, key }), records, proxiedRequests: 0, users: 0 }
+  const observed = observedStorage(sessions)
+  return { session: createSession(config, { storage: observed.storage, key }), observed, proxiedRequests: 0, users: 0 }
 }

@@ -7,7 +7,7 @@ import { untilShown } from '../prerendering.ts'
 import type { BrowserStorage } from '../storage/browser-storage.ts'
 import { fallbackStorage, unreadRecord } from '../storage/fallback.ts'
 import { signOutMark } from './sign-out-mark.ts'
-import { joinTabs } from './tabs.ts'
+import { openTabChannel } from './tab-channel.ts'
 
 export interface TabSessionOptions {
   readonly storage: BrowserStorage | undefined
@@ -32,7 +32,7 @@ export function createTabSession(
     if (storage.reach !== 'tab' && !record.isDegraded()) revalidate('sign-out')
     else followHere().catch(() => {})
   }
-  const { send, close } = joinTabs(name, {
+  const { send, close } = openTabChannel(name, {
     received(type) {
       record.retryRemoval()
       if (type === 'changed') revalidate('change')

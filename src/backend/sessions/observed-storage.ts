@@ -1,29 +1,29 @@
 import { isPromise } from '../../session/store.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
-/** Records what one session writes to the storage and reads from it. */
-export interface SessionRecords {
+/** The storage of one session, and the records that the session wrote to it and read from it. */
+export interface ObservedStorage {
   /** The storage as this session uses it. */
   readonly storage: TokenStorage
   /** The record whose write has failed or is in progress. */
   readonly pendingWrite: string | undefined
   /** The record that was written or read last, as the storage returned it. */
   readonly lastSeen: unknown
-  /** Whether the last write or removal succeeded. */
-  readonly isSettled: boolean
+  /** Whether the last write or removal succeeded. `false` while one is in progress, `true` before the first one. */
+  readonly hasLastChangeSucceeded: boolean
 }
 
-export function sessionRecords(sessions: TokenStorage): SessionRecords {
-  return new Records(sessions)
+export function observedStorage(sessions: TokenStorage): ObservedStorage {
+  return new Observed(sessions)
 }
 
 /** A class, because a process has thousands of these, which then share their functions. */
-class Records implements SessionRecords, TokenStorage {
+class Observed implements ObservedStorage, TokenStorage {
   readonly storage: TokenStorage = this
   declare readonly withLock?: NonNullable<TokenStorage['withLock']>
   pendingWrite: string | undefined
   lastSeen: unknown
-  isSettled = true
+  hasLastChangeSucceeded = true
   #changes = 0
   readonly #sessions: TokenStorage
 
@@ -48,13 +48,13 @@ class Records implements SessionRecords, TokenStorage {
   async #change(value: string | undefined, operation: () => unknown): Promise<void> {
     const change = ++this.#changes
     this.pendingWrite = value
-    this.isSettled = false
+    this.hasLastChangeSucceeded = false
     await operation()
     this.lastSeen = value
     // A slow change may end while a later one is in progress, whose outcome is the one that counts.
     if (change !== this.#changes) return
     this.pendingWrite = undefined
-    this.isSettled = true
+    this.hasLastChangeSucceeded = true
   }
 
   #noted<T>(value: T): T {

@@ -1,7 +1,8 @@
 /** Everything that is sent over the channel between tabs. */
 export type TabMessage = 'changed' | 'signed-out'
 
-export interface Tabs {
+/** The channel to the other tabs of this origin. `tab-session.ts` has the rule of which sign-outs a tab follows. */
+export interface TabChannel {
   send(type: TabMessage): void
   close(): void
 }
@@ -14,7 +15,7 @@ export interface TabListeners {
 }
 
 /** Connects this page with the other tabs of its origin until it is closed. Does nothing without a page. */
-export function joinTabs(name: string, { received, returned }: TabListeners): Tabs {
+export function openTabChannel(name: string, { received, returned }: TabListeners): TabChannel {
   const closing = new AbortController()
   let channel: BroadcastChannel | undefined
   const join = (): void => {
