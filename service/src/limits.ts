@@ -84,8 +84,8 @@ export const storeLimits = {
   purgedRows: 1_000,
   /** Statements of one purge, so that the request that caused it does not wait long. */
   purgeStatements: 40,
-  /** Rows that a new authorization request may drop: sessions of earlier versions had no limit. */
-  droppedRequests: 1_000,
+  /** Rows that a new authorization request deletes at most, because sessions of earlier versions had no limit. */
+  deletedRequests: 1_000,
   /** Changes of the client registry that a list returns (A-65). */
   registryChanges: 100,
 } as const
@@ -147,9 +147,9 @@ export const credentialLimits = {
   deviceAccounts: 5,
 } as const
 
-/** How long logins, sign-ins and tokens live. */
+/** How long logins, sign-ins, user session tokens and refresh tokens live. Codes and access tokens: `optionRanges`. */
 export const lifetimes = {
-  /** Ten minutes: an authorization request that is not finished is dropped (A-05). */
+  /** Ten minutes. After them an authorization request that is not finished is invalid (A-05). */
   authorizationRequestMs: 600_000,
   /** Half an hour without a request and twelve hours in all, for a sign-in on the pages (A-61). */
   signInIdleMs: 1_800_000,

@@ -187,11 +187,11 @@ test('S-067 a query that lost its tenant predicate fails instead of answering', 
     filter: { kind: 'all' as const, filters: [] },
     sort: [],
   }
-  await expect(parentAgentsOf(blind, 'demo').search(body)).rejects.toThrow('left its tenant')
-  await expect(parentAgentsOf(blind, 'demo').has(1)).rejects.toThrow('left its tenant')
-  await expect(llmModelsOf(blind, 'demo').search(body)).rejects.toThrow('left its tenant')
-  await expect(llmModelsOf(blind, 'other').firstId()).rejects.toThrow('left its tenant')
-  await expect(contextGroupsOf(blind, 'other').ofAgent(1)).rejects.toThrow('left its tenant')
+  await expect(parentAgentsOf(blind, 'demo').search(body)).rejects.toThrow('the row of another tenant')
+  await expect(parentAgentsOf(blind, 'demo').has(1)).rejects.toThrow('the row of another tenant')
+  await expect(llmModelsOf(blind, 'demo').search(body)).rejects.toThrow('the row of another tenant')
+  await expect(llmModelsOf(blind, 'other').firstId()).rejects.toThrow('the row of another tenant')
+  await expect(contextGroupsOf(blind, 'other').ofAgent(1)).rejects.toThrow('the row of another tenant')
 })
 
 test.each([

@@ -50,7 +50,7 @@ const internal = [
   'store/engine/private-file.ts othersBits',
   'store/engine/private-file.ts ownerOnly',
   ...['connections', 'connectMs', 'lockWaitMs', 'statementMs', 'idleTransactionMs', 'transactionAttempts']
-    .concat(['preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'droppedRequests'])
+    .concat(['preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'deletedRequests'])
     .map((name) => `limits.ts storeLimits.${name}`),
   'limits.ts toolLimits.devBodyDepth',
 ]

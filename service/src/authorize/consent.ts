@@ -11,7 +11,7 @@ import {
   bindConsent,
   closeRequest,
   decideRequest,
-  dropOldRequests,
+  deleteOldRequests,
   saveRequest,
 } from '../store/tables/authorization-requests.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
@@ -46,7 +46,7 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   const token = randomSecret()
   const consent = { idHash: request.idHash, sessionHash: signedIn.sessionHash, consentHash: hashToken(token) }
   if ((await bindConsent(store.db, consent)) === 'decided') return showTooOld(c)
-  await dropOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.idHash })
+  await deleteOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.idHash })
   return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirectUri })
 }
 

@@ -23,9 +23,15 @@ export interface RequestForm {
 }
 
 /**
- * Reads a form of a page that this service showed. It counts only with a request that began in the same browser: a page
- * of another site can neither know nor make up one, which is the protection from CSRF (S-024). Everything else that the
- * form could say about the request is ignored.
+ * Reads a form of a page that belongs to an authorization request. The CSRF protection (S-024) has three checks:
+ *
+ * 1. The browser reports that a page of this origin posted the form (`readInteractionForm`).
+ * 2. The field `request` names or carries a request that began in the same browser. This function checks it against the
+ *    browser's cookie. Another site knows no such request and cannot make one.
+ * 3. The consent form holds the token of its page, and the sign-in session is the one that saw the page
+ *    (`decideRequest`).
+ *
+ * Client, redirect URI and scope come from the request. The form's other fields cannot change them.
  */
 export async function readRequestForm(c: Context<HttpEnvironment>): Promise<RequestForm | Response> {
   const { store, clock } = c.get('service')
@@ -41,7 +47,7 @@ export async function readRequestForm(c: Context<HttpEnvironment>): Promise<Requ
   return isOpen ? { requestField, id: decrypted.id, request: rowOf(decrypted), kept: 'on-page', get } : showTooOld(c)
 }
 
-/** The page for a request that was decided, has expired, or began before a reset. */
+/** Shows the page for a request that was decided, has expired, or began before a reset. */
 export function showTooOld(c: Context<HttpEnvironment>): Promise<Response> {
   return showError(c, 400, 'This page has been used or is too old. Go back to your application and start again.')
 }

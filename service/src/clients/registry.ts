@@ -1,6 +1,7 @@
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
 import { requestLimits } from '../limits.ts'
 import type { RegistryEvent } from '../state/journal.ts'
+import type { RegisteredClient } from '../store/tables/clients.ts'
 import type { ClientRegistry } from '../store/tables/tenant/client-registry.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import type { ClientForm } from './new-client.ts'
@@ -26,9 +27,9 @@ export interface Credentials {
 export async function createClient(context: RegistryContext, form: ClientForm): Promise<Credentials> {
   const clientId = randomId('app')
   return inTransaction(context, async (registry, record) => {
-    await registry.create({ ...form, id: clientId })
+    const client = await registry.create({ ...form, id: clientId })
     await record('client_created', clientId)
-    const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, clientId) : undefined
+    const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, client) : undefined
     return { clientId, clientSecret }
   })
 }
@@ -44,7 +45,7 @@ export async function rotateSecret(context: RegistryContext, clientId: string): 
     if (secrets.length >= requestLimits.clientSecrets)
       return refused(`${requestLimits.clientSecrets} secrets are active; retire one first`)
     await record('client_secret_created', clientId)
-    return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, clientId) } }
+    return { kind: 'done', value: { clientId, clientSecret: await addSecret(context, registry, client) } }
   })
 }
 
@@ -76,9 +77,13 @@ export async function setActivity(
   })
 }
 
-async function addSecret(context: RegistryContext, registry: ClientRegistry, clientId: string): Promise<string> {
+async function addSecret(
+  context: RegistryContext,
+  registry: ClientRegistry,
+  client: RegisteredClient,
+): Promise<string> {
   const secret = randomSecret()
-  await registry.addSecret(clientId, {
+  await registry.addSecret(client, {
     id: randomId('secret'),
     hash: keyedHash(context.hashKey, secret),
     createdMs: context.nowMs,

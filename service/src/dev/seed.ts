@@ -3,7 +3,7 @@ import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
 import { refuseRegistration } from '../redirect-uris.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { emptyEveryTable } from '../store/tables/every-table.ts'
+import { deleteAllData } from '../store/tables/delete-all-data.ts'
 import { savePerson } from '../store/tables/people.ts'
 import { replaceServiceKey } from '../store/tables/service-keys.ts'
 import { insertTenants, listTenantIds } from '../store/tables/tenants.ts'
@@ -31,10 +31,10 @@ export async function seed(
   )
   return transact(service.store.db, async (tx) => {
     if (mode === 'replace') {
-      await service.store.lockEverything(tx)
+      await service.store.lockParentRows(tx)
       // Authorization requests that sign-in pages carry are void from now on.
       await replaceServiceKey(tx, 'reset', randomSecret())
-      await emptyEveryTable(tx)
+      await deleteAllData(tx)
     }
     if ((await insertTenants(tx, world.tenants)) === 'present') return 'filled before'
     for (const { id } of world.tenants) await seedAgents(tenantStore(tx, id), service.clock.nowMs())
@@ -49,9 +49,9 @@ async function seedClient({ keys, clock }: ServiceContext, tx: Db, client: DemoC
   if (problem !== undefined) throw new TypeError(problem)
   const { clientId, tenant, clientSecret } = client
   const registry = tenantStore(tx, tenant).clients
-  await registry.create({ ...client, id: clientId })
+  const created = await registry.create({ ...client, id: clientId })
   if (clientSecret === undefined) return
-  await registry.addSecret(clientId, {
+  await registry.addSecret(created, {
     id: randomId('secret'),
     hash: keyedHash(keys.hashKey, clientSecret),
     createdMs: clock.nowMs(),

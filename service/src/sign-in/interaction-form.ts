@@ -27,9 +27,9 @@ export async function readInteractionForm(
 }
 
 /**
- * Whether the browser says that a page of this origin posted the form. Pages of this service send no referrer, so their
- * forms have `Origin: null`. A sandboxed frame has that too, and Sec-Fetch-Site tells the two apart. The form's token,
- * which no other origin can read, is checked as well.
+ * Returns whether the browser reports that a page of this origin posted the form. Pages of this service send no referrer,
+ * so their forms have `Origin: null`. A sandboxed frame has that too, but another Sec-Fetch-Site. The callers add the
+ * other checks: `readRequestForm` for the login pages, clients/admin.ts and dev/dev-page.ts for their pages.
  */
 function isSameOrigin(c: Context<HttpEnvironment>): boolean {
   const site = c.req.header('sec-fetch-site') ?? 'same-origin'

@@ -3,7 +3,7 @@ import type { Tables } from './schema.ts'
 
 declare const opaque: unique symbol
 
-/** A connection or an open transaction. Every room passes it on, and only the store can build a query on it. */
+/** A connection or an open transaction. All parts of the service pass it on, but only the store builds queries on it. */
 export interface Db {
   readonly [opaque]: 'database'
 }

@@ -16,8 +16,8 @@ export interface Store {
   /** For the functions of `tables/` about users, clients, logins and tokens. */
   readonly db: Db
   forTenant(tenantId: string): TenantStore
-  /** Keeps others from adding rows that belong to a tenant, a user, a client or an authorization, until the transaction ends. */
-  lockEverything(tx: Db): Promise<void>
+  /** Locks the rows that others refer to. Until the transaction ends, no other one adds a row that belongs to them. */
+  lockParentRows(tx: Db): Promise<void>
   /** Waits for every transaction that writes an authorization, also a new one. No other one begins until this one ends. */
   lockAuthorizations(tx: Db): Promise<void>
   close(): Promise<void>
@@ -40,7 +40,7 @@ export async function openStore(location: StoreLocation): Promise<Store> {
   return {
     db,
     forTenant: (tenantId) => tenantStore(db, tenantId),
-    lockEverything: (tx) => lockEverything(rawDatabase(tx), engine),
+    lockParentRows: (tx) => lockParentRows(rawDatabase(tx), engine),
     lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
     close: () => raw.destroy(),
   }
@@ -57,7 +57,7 @@ const lockedTables = [
   'tenants',
 ] as const
 
-async function lockEverything(tx: RawDatabase, { lockRows }: StoreEngine): Promise<void> {
+async function lockParentRows(tx: RawDatabase, { lockRows }: StoreEngine): Promise<void> {
   for (const table of lockedTables) await lockRows(tx, table)
 }
 

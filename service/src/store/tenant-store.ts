@@ -12,7 +12,10 @@ import { parentAgentsOf } from './tables/tenant/parent-agents.ts'
 import type { RegistryChanges } from './tables/tenant/registry-changes.ts'
 import { registryChangesOf } from './tables/tenant/registry-changes.ts'
 
-/** The data of one tenant. Each of its queries names the tenant, so none can return or change the row of another. */
+/**
+ * The data of one tenant. Each query of agents, models, context groups and registry changes names the tenant. `clients`
+ * compares the tenant of the client that it found. A secret is added to such a client only.
+ */
 export interface TenantStore {
   readonly tenantId: string
   readonly agents: ParentAgents

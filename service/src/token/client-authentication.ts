@@ -29,7 +29,7 @@ export async function authenticateClient(c: Context<HttpEnvironment>, fields: To
   return authenticateBySecret(c, credentials.clientId, credentials.secret)
 }
 
-/** The error names a mix-up of client ids, because ids are not secret. */
+/** Finds a public client by its id. The error names a mix-up of client ids, because ids are not secret. */
 async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
   const clientId = fields('client_id')
   if (clientId === undefined) throw authenticationFailed(c, undefined)
@@ -41,8 +41,8 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 }
 
 /**
- * Accepts a correct secret at any time: it has 256 random bits, so that a response to every guess helps no one, and other
- * clients behind the same address cannot lock this one out. Wrong secrets are slowed down (S-044).
+ * Accepts a correct secret at any time. It has 256 random bits, so unlimited guesses do not find it. Other clients at the
+ * same address cannot lock this client out. Wrong secrets are slowed down (S-044).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,

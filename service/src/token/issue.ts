@@ -5,7 +5,7 @@ import { lifetimes } from '../limits.ts'
 import type { Db } from '../store/store.ts'
 import { saveAccessToken } from '../store/tables/access-tokens.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
-import type { Unapproved } from '../store/tables/clients.ts'
+import type { ClientRefusal } from '../store/tables/clients.ts'
 import { saveRefreshToken } from '../store/tables/refresh-tokens.ts'
 
 /** The tokens of a response, before they are written in its format. */
@@ -19,13 +19,13 @@ export interface IssuedTokens {
 
 /**
  * The result of a code or refresh token inside its transaction. Refusals are values, because an error would roll back
- * the count of attempts and the revocation. `reused` is a used one that was presented again; its authorization is revoked
- * (S-087).
+ * the count of attempts and the revocation. `reused`: a used code or token was presented again. Its authorization is
+ * revoked (S-087).
  */
 export type IssueResult =
   | { kind: 'issued'; tokens: IssuedTokens }
   | { kind: 'invalid' }
-  | { kind: 'unapproved'; reason: Unapproved }
+  | { kind: 'unapproved'; reason: ClientRefusal }
   | { kind: 'reused'; user: { personId: string; tenant: string } }
 
 /** Lifetimes of refresh tokens. Rotation never extends the absolute one, which counts from the first issue (S-051, A-26). */

@@ -1,4 +1,4 @@
-import type { Unapproved } from '../store/tables/clients.ts'
+import type { ClientRefusal } from '../store/tables/clients.ts'
 
 export type OAuthErrorName =
   | 'invalid_request'
@@ -39,13 +39,13 @@ export function invalidRequest(description: string): OAuthError {
 }
 
 /** Why a client may not act, for the user who signs in and for the developer of the client (S-061). */
-export const unapprovedText: Record<Unapproved, string> = {
+export const unapprovedText: Record<ClientRefusal, string> = {
   'client-inactive': 'the client is inactive',
   'client-not-approved': 'the tenant of this account has not approved the client',
   'no-api-surface': 'the client may not use the API, because it lacks the api surface',
 }
 
-export function unauthorizedClient(why: Unapproved): OAuthError {
+export function unauthorizedClient(why: ClientRefusal): OAuthError {
   return new OAuthError({ error: 'unauthorized_client', description: unapprovedText[why] })
 }
 

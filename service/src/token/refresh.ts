@@ -81,18 +81,18 @@ async function checkAndIssue(
   return { kind: 'issued', tokens: await issue(service, { ...live, tx, client, presented, permissions }) }
 }
 
-/** A scope that is repeated is the same scope, and an authorization has one (RFC 6749 §3.3, §6, A-53). */
+/** Returns whether the request asks for no other scope. An authorization has one scope (RFC 6749 §3.3, §6, A-53). */
 function isSameScope(requested: string | undefined, authorized: string): boolean {
   return requested === undefined || requested.split(' ').every((name) => name === authorized)
 }
 
 /**
- * Whether a used token gets its successor again: the client may have lost the response. That is so for a short time, and
- * while the successor is unused (S-048). Any other use of a used token means that two parties have it (S-050).
+ * Returns whether a used token gets its successor again, because the client may have lost the response. It does for a
+ * short time, while the successor is unused (S-048). Any other use means that two parties have the token (S-050).
  */
 async function isInGracePeriod({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
   if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
-  // The successor is not revoked, because a revocation takes all tokens of a family and this one is live.
+  // The successor is not revoked, because a revocation revokes the whole family and the old token is not revoked.
   if (token.successorHash === null || token.successorEncrypted === null) return false
   return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused'
 }
@@ -114,7 +114,7 @@ async function rotate(service: ServiceContext, refresh: Refresh): Promise<Issued
   return pair
 }
 
-/** Without rotation the client keeps its refresh token, and the idle life starts again. */
+/** Extends the idle life of the refresh token, which the client keeps, because rotation is off. */
 async function keep(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
   const idleExpiresMs = idleExpiry(refresh.authorization, refresh.client.kind, service.clock.nowMs())
   await extendIdleLife(refresh.tx, refresh.token.hash, idleExpiresMs)
@@ -125,6 +125,6 @@ async function keep(service: ServiceContext, refresh: Refresh): Promise<IssuedTo
 async function repeatSuccessor(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
   const { tx, token, presented } = refresh
   const pair = JSON.parse(decrypt(presented.refreshToken, token.successorEncrypted ?? '')) as IssuedTokens
-  const live = await findAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
-  return live === undefined ? { ...pair, ...(await issueAccessToken(service, refresh)) } : pair
+  const accessToken = await findAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
+  return accessToken === undefined ? { ...pair, ...(await issueAccessToken(service, refresh)) } : pair
 }

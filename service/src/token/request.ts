@@ -12,7 +12,7 @@ export interface TokenRequest {
   fields: TokenFields
 }
 
-//
+// A query may hold none of these, because servers and proxies write URLs to their logs.
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
 

@@ -55,7 +55,7 @@ interface OldRequests {
   keptIdHash: string
 }
 
-const dropOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
+const deleteOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
   db
     .deleteFrom('authorization_requests')
     .where('session_hash', '=', sessionHash)
@@ -67,14 +67,14 @@ const dropOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) =>
         .where('session_hash', '=', sessionHash)
         .where('decided_ms', 'is', null)
         .orderBy('expires_ms', 'desc')
-        .limit(storeLimits.droppedRequests)
+        .limit(storeLimits.deletedRequests)
         .offset(limits.requestsPerSession),
     ),
 )
 
-/** Keeps the newest open requests of one sign-in session, this one among them. */
-export async function dropOldRequests(db: Db, old: OldRequests): Promise<void> {
-  await dropOld.run(db, old)
+/** Deletes the oldest open requests of one sign-in session above its limit, but never the request `keptIdHash`. */
+export async function deleteOldRequests(db: Db, old: OldRequests): Promise<void> {
+  await deleteOld.run(db, old)
 }
 
 interface Asked {
@@ -138,17 +138,17 @@ const decide = prepare((db, { idHash, sessionHash, consentHash, nowMs }: Slots<C
     .where('expires_ms', '>', nowMs),
 )
 
-const dropUncarried = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
+const deleteUncarried = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
   db.deleteFrom('authorization_requests').where('id_hash', '=', idHash).where('carried', '=', 0),
 )
 
 /**
  * Decides the request once: of several decisions only the first finds it open (S-014). Takes an open transaction. The
- * row goes, unless a sign-in page carries the request and could have it stored and decided again.
+ * row is deleted, unless a sign-in page carries the request and could have it stored and decided again.
  */
 export async function decideRequest(tx: Db, consent: Consent & { nowMs: number }): Promise<'decided' | 'refused'> {
   if ((await decide.run(tx, consent)) !== 1) return 'refused'
-  await dropUncarried.run(tx, consent)
+  await deleteUncarried.run(tx, consent)
   return 'decided'
 }
 
@@ -156,5 +156,5 @@ export async function decideRequest(tx: Db, consent: Consent & { nowMs: number }
 export async function closeRequest(tx: Db, idHash: string, nowMs: number): Promise<void> {
   const closed = { ...blank, decided_ms: nowMs }
   await rawDatabase(tx).updateTable('authorization_requests').set(closed).where('id_hash', '=', idHash).execute()
-  await dropUncarried.run(tx, { idHash })
+  await deleteUncarried.run(tx, { idHash })
 }

@@ -21,7 +21,7 @@ const client = prepare((db, { id }: Slots<{ id: string }>) =>
   db.selectFrom('clients').select(['id', 'tenant_id', 'name', 'kind', 'active']).where('id', '=', id),
 )
 
-/** Finds a client with one query, whether it exists or not, so that time does not tell (S-044). */
+/** Finds a client with one query, whether it exists or not, so that response times do not reveal ids (S-044). */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
   const row = await client.first(db, { id: lookupText(clientId) })
   if (row === undefined) return undefined
@@ -57,9 +57,9 @@ export async function findSecretHashes(db: Db, clientId: string, nowMs: number):
   return rows.map((row) => row.secret_hash)
 }
 
-/** Why a client may not act for a tenant. */
-export type Unapproved = 'client-inactive' | 'client-not-approved' | 'no-api-surface'
-export type Approval = 'approved' | Unapproved
+/** The reason why a client may not act for a tenant. */
+export type ClientRefusal = 'client-inactive' | 'client-not-approved' | 'no-api-surface'
+export type Approval = 'approved' | ClientRefusal
 
 const approval = prepare((db, { clientId, tenantId }: Slots<{ clientId: string; tenantId: string }>) =>
   db
@@ -82,21 +82,21 @@ interface ApprovalColumns {
   surfaces: string | null
 }
 
-/** The client must be active, approved for the tenant, and have the api surface (spec 5.1, S-061). */
+/** Returns whether the client is active, is approved for the tenant and has the api surface (spec 5.1, S-061). */
 export function approvalOf(columns: ApprovalColumns | undefined): Approval {
   if (columns?.client_active !== 1) return 'client-inactive'
   if (columns.approved !== 1) return 'client-not-approved'
   return (JSON.parse(columns.surfaces ?? '[]') as string[]).includes('api') ? 'approved' : 'no-api-surface'
 }
 
-/** Every client with its redirect URIs, in the order in which they were added. */
+/** Lists every client with its redirect URIs, in the order in which they were added. */
 export async function listClients(db: Db): Promise<RegisteredClient[]> {
   const rows = await rawDatabase(db).selectFrom('clients').select('id').orderBy('position').execute()
   const clients = await Promise.all(rows.map(({ id }) => findRegisteredClient(db, id)))
   return clients.filter((client) => client !== undefined)
 }
 
-/** What an approval of a client may be changed to. */
+/** A change of the approval of a client. */
 export type ApprovalChange = { approval: 'approved' | 'unapproved' } | { surfaces: readonly string[] }
 
 /** Changes the approval of the clients with this id or name. `unknown` means that there is none. A tenant approves its own (A-31). */

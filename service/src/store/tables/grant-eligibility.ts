@@ -1,7 +1,7 @@
 import type { Db } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { Unapproved } from './clients.ts'
+import type { ClientRefusal } from './clients.ts'
 import { approvalOf } from './clients.ts'
 
 interface Parties {
@@ -10,10 +10,10 @@ interface Parties {
   tenantId: string
 }
 
-/** The permissions that new tokens of an authorization carry, or why it gives none. */
+/** The permissions that new tokens of an authorization carry, or the reason why there are no new tokens. */
 export type GrantEligibility = { permissions: string[] } | Ineligible
-/** `account-inactive` is also an account that moved to another tenant, and one of an inactive tenant. */
-export type Ineligible = 'account-inactive' | Unapproved
+/** `account-inactive` also covers a user who moved to another tenant, and a user of an inactive tenant. */
+export type Ineligible = 'account-inactive' | ClientRefusal
 
 const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties>) =>
   db
@@ -28,7 +28,7 @@ const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties
     .where('people.id', '=', personId),
 )
 
-/** Reads person, tenant, client and approval in one query, because every redemption and every refresh needs them. */
+/** Reads user, tenant, client and approval in one query, because every redemption and every refresh needs them. */
 export async function findEligibility(db: Db, parties: Parties): Promise<GrantEligibility> {
   const row = await eligibility.first(db, parties)
   if (row === undefined) return 'account-inactive'

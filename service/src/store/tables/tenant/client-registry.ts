@@ -16,18 +16,23 @@ export interface ClientSecret {
   createdMs: number
 }
 
-/** The clients of one tenant. `addSecret` takes a client that `find` returned. */
+interface NewSecret extends ClientSecret {
+  hash: string
+}
+
+/** The clients of one tenant. */
 export interface ClientRegistry {
   list(): Promise<RegisteredClient[]>
   find(clientId: string): Promise<RegisteredClient | undefined>
-  /** Adds a client that is active and approved for its own tenant, with the api surface (A-31). */
-  create(client: NewClient): Promise<void>
+  /** Adds a client that is active and approved for its own tenant, with the api surface (A-31), and returns it. */
+  create(client: NewClient): Promise<RegisteredClient>
   setActive(clientId: string, activity: 'active' | 'inactive'): Promise<void>
   /** Makes transactions on one client run one after the other. */
   lock(clientId: string): Promise<void>
   /** Returns the active secrets, oldest first. */
   activeSecrets(clientId: string, nowMs: number): Promise<ClientSecret[]>
-  addSecret(clientId: string, secret: { id: string; hash: string; createdMs: number }): Promise<void>
+  /** Adds a secret to a client that `find` or `create` returned, because the query does not name the tenant. */
+  addSecret(client: RegisteredClient, secret: NewSecret): Promise<void>
   retireSecret(clientId: string, secretId: string, nowMs: number): Promise<void>
 }
 
@@ -81,8 +86,8 @@ function clientSecretsOf(db: RawDatabase, tenantId: string): SecretActions {
         .execute()
       return rows.map(({ id, created_ms }) => ({ id, createdMs: created_ms }))
     },
-    async addSecret(clientId, { id, hash, createdMs }) {
-      const row = { id, client_id: clientId, secret_hash: hash, created_ms: createdMs, retired_ms: null }
+    async addSecret(client, { id, hash, createdMs }) {
+      const row = { id, client_id: client.id, secret_hash: hash, created_ms: createdMs, retired_ms: null }
       await db.insertInto('client_secrets').values(row).execute()
     },
     async retireSecret(clientId, secretId, nowMs) {
@@ -102,7 +107,7 @@ async function insertClient(
   db: RawDatabase,
   tenantId: string,
   { id, name, kind, redirectUris }: NewClient,
-): Promise<void> {
+): Promise<RegisteredClient> {
   const { last } = await db
     .selectFrom('clients')
     .select((select) => select.fn.max('position').as('last'))
@@ -113,4 +118,5 @@ async function insertClient(
   await db.insertInto('client_redirect_uris').values(uris).execute()
   const approval = { client_id: id, tenant_id: tenantId, active: 1 as const, surfaces: JSON.stringify(['api']) }
   await db.insertInto('client_approvals').values(approval).execute()
+  return { id, tenantId, name, kind, active: true, redirectUris: [...redirectUris] }
 }

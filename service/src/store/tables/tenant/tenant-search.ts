@@ -48,7 +48,7 @@ export async function searchTenant<Column extends string>(
 
 /** Throws if a query returned the row of another tenant, because it lost its tenant predicate (S-067). */
 export function requireTenant(found: string | null, tenantId: string): void {
-  if (found !== null && found !== tenantId) throw new Error('a query left its tenant')
+  if (found !== null && found !== tenantId) throw new Error('a query returned the row of another tenant')
 }
 
 function conditions<Column extends string>(

@@ -1,8 +1,8 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 
-/** Children before parents, because foreign keys refuse the other order. */
-const everyTable = [
+/** Every table of data. Children come before parents, because foreign keys refuse the other order. */
+const childrenFirst = [
   'registry_events',
   'context_groups',
   'parent_agents',
@@ -22,7 +22,7 @@ const everyTable = [
   'tenants',
 ] as const
 
-/** Deletes every row but the service's own keys. */
-export async function emptyEveryTable(tx: Db): Promise<void> {
-  for (const table of everyTable) await rawDatabase(tx).deleteFrom(table).execute()
+/** Deletes the rows of all tables except `service_keys`, which holds the keys of the service. */
+export async function deleteAllData(tx: Db): Promise<void> {
+  for (const table of childrenFirst) await rawDatabase(tx).deleteFrom(table).execute()
 }
