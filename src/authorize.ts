@@ -93,7 +93,7 @@ export async function startLogin(
   return { url, pending: redacted(pending, 'PendingLogin') }
 }
 
-/** Tells whether a text can be a `state`: unreserved characters, so that every server and storage keeps them as they are. */
+/** Returns whether a text can be a `state`: unreserved characters, so that every server and storage keeps them as they are. */
 export function isState(text: string): boolean {
   return /^[\w.~-]*$/.test(text) && text.length >= minStateLength && text.length <= maxStateLength
 }

@@ -45,7 +45,15 @@ export interface AgentAuthErrorDetails {
   readonly errorUri?: string
   /** The return URL of the login. */
   readonly returnTo?: string
-  /** The class of the outcome at the token endpoint. */
+  /**
+   * The class of a failed token request. docs/sessions.md has the responses of each.
+   * - `not_sent`: the request was not sent.
+   * - `busy`: the service asks to send the request later.
+   * - `ambiguous`: no usable response arrived, so the service may have used the token or code.
+   * - `terminal`: the service refuses the refresh token or code.
+   * - `config`: the service refuses the client or the request, or redirects it.
+   * - `foreign`: the response is not a JSON object, such as the sign-in page of a network.
+   */
   readonly outcome?: 'not_sent' | 'busy' | 'ambiguous' | 'terminal' | 'config' | 'foreign'
   /** The delay that the service asked for in `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number
@@ -86,7 +94,7 @@ export class AgentAuthError extends Error {
   }
 }
 
-/** Tells whether a value is an error of this library, also if it comes from another copy of it or another realm. */
+/** Returns whether a value is an error of this library, also if it comes from another copy of it or another realm. */
 export function isAgentAuthError(value: unknown): value is AgentAuthError {
   return typeof value === 'object' && value !== null && marker in value
 }

@@ -25,7 +25,7 @@ export function remedyFor(error: string | undefined): string | undefined {
   return Object.entries(remedies).find(([codes]) => codes.split(' ').includes(error as string))?.[1]
 }
 
-/** Tells whether a code says that the service may succeed later. */
+/** Returns whether a code says that the service may succeed later. */
 export function isTemporary(error: string): boolean {
   return temporary.includes(error)
 }

@@ -56,11 +56,13 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
   try {
     return await withDeadline(config.timeoutMs, roundTrip, request.signal)
   } catch (error) {
-    return { lost: isAgentAuthError(error) ? error : isOffline || wasNotSent(error) ? 'not_sent' : 'unknown' }
+    if (isAgentAuthError(error)) return { lost: error }
+    if (isOffline || wasNotSent(error)) return { lost: 'not_sent' }
+    return { lost: 'unknown' }
   }
 }
 
-/** Tells whether a name is missing in the granted scope. An absent scope is the requested one. RFC 6749 section 5.1. */
+/** Returns whether a name is missing in the granted scope. An absent scope is the requested one. RFC 6749 section 5.1. */
 function isReduced(granted: string | undefined, asked: string): boolean {
   return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
 }
@@ -97,7 +99,7 @@ function wireRequest(
 }
 
 /**
- * Tells whether the failure came before a byte of the request was sent. Only Node names the cause. TLS has too many codes for a
+ * Returns whether the failure came before a byte of the request was sent. Only Node names the cause. TLS has too many codes for a
  * list: those of certificates name them.
  */
 function wasNotSent(error: unknown): boolean {

@@ -17,12 +17,12 @@ export interface Tokens {
   readonly scope?: string
 }
 
-/** Tells whether a header can have this token after `Bearer `. RFC 6750 section 2.1, RFC 9110 section 5.5. */
+/** Returns whether a header can have this token after `Bearer `. RFC 6750 section 2.1, RFC 9110 section 5.5. */
 export function isTokenText(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]+$/.test(value) && value.length <= maxTokenLength
 }
 
-/** Tells whether a token response holds an access token that is sent as `Bearer`. RFC 6749 sections 5.1 and 7.1. */
+/** Returns whether a token response holds an access token that is sent as `Bearer`. RFC 6749 sections 5.1 and 7.1. */
 export function hasBearerToken({ access_token: token, token_type: type }: Record<string, unknown>): boolean {
   return isTokenText(token) && (type == null || (typeof type === 'string' && type.toLowerCase() === 'bearer'))
 }

@@ -123,7 +123,7 @@ export class AgentApiError extends AgentAuthError {
   }
 }
 
-/** Tells whether a value is an error of an API call, also when it comes from another copy of the library. */
+/** Returns whether a value is an error of an API call, also when it comes from another copy of the library. */
 export function isAgentApiError(value: unknown): value is AgentApiError {
   return isAgentAuthError(value) && 'fieldErrors' in value
 }

@@ -38,7 +38,7 @@ export async function readResponse(response: Response, expected: Expected): Prom
   })
 }
 
-/** Whether a status may be over a moment later. */
+/** Returns whether the failure behind a status may be temporary. */
 export function isPassing(status: number): boolean {
   return [429, 502, 503, 504].includes(status)
 }

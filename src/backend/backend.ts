@@ -86,7 +86,7 @@ function findRoute(
   return match && { route: match.route.template, serve: () => proxy(context, match, request) }
 }
 
-/** RFC 9110 section 15.5.6. */
+/** Returns the response to a request with another method than that of the route. RFC 9110 section 15.5.6. */
 function wrongMethod(method: string): Response {
   const response = errorResponse(405, {
     code: 'request_failed',

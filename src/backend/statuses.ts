@@ -39,7 +39,7 @@ const statuses: Readonly<Record<AgentAuthErrorCode, readonly [json: number, page
   request_failed: [502, 502],
 }
 
-/** An error may come from another version of this library, whose codes are not in the table. */
+/** Returns 502 for a code that is not in the table, because an error may come from another version of this library. */
 function statusesOf(code: AgentAuthErrorCode): readonly [json: number, page: number] {
   return Object.hasOwn(statuses, code) ? statuses[code] : [502, 502]
 }

@@ -64,7 +64,7 @@ function remembered(judgeText: Judge): Judge {
   }
 }
 
-/** Tells whether a URL holds a user name or password, because every `fetch` rejects it with an error that quotes it. */
+/** Returns whether a URL holds a user name or password, because every `fetch` rejects it with an error that quotes it. */
 export function hasUserInfo(input: FetchInput): boolean {
   const text = textOf(input) ?? ''
   const url = parse(text, pageUrl())
@@ -123,7 +123,7 @@ function judge(url: URL | undefined, allowed: readonly string[], prefix: string)
   return inside && !(prefix && mayClimb(pathname)) ? href : undefined
 }
 
-/** Tells whether a server that decodes a path several times, or drops the text after a `;`, may leave the base path for it. */
+/** Returns whether a server that decodes a path several times, or drops the text after a `;`, may leave the base path for it. */
 function mayClimb(path: string): boolean {
   if (!/[%;]/.test(path)) return false
   let decoded = path

@@ -64,7 +64,7 @@ function rejectUnknown(caller: string, name: string, names: readonly string[]): 
   invalid(`${name} is not an option of ${caller}. ${meant ? `Use ${meant}` : 'Remove it'}`)
 }
 
-/** Tells whether at most so many insertions, removals and replacements of letters turn one text into the other. */
+/** Returns whether at most so many insertions, removals and replacements of letters turn one text into the other. */
 function isNear(one: string, other: string, edits: number): boolean {
   const [rest, otherRest] = [one.slice(1), other.slice(1)]
   if (one === other) return true

@@ -103,7 +103,7 @@ function sweeper(sweep: () => Promise<unknown>): () => void {
   }
 }
 
-/** Records and locks share the table. The first letter of a key tells which one it is. */
+/** Returns the key of a record in the table. Locks share the table, so the first letter of a key distinguishes them. */
 function recordKey(key: string): string {
   return `r:${encode(key)}`
 }

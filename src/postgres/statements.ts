@@ -24,7 +24,7 @@ export function statementsFor(table: string): Statements {
     .map((part) => `"${part}"`)
     .join('.')
   const inMs = (parameter: string): string => `clock_timestamp() + ${parameter}::float8 * interval '1 millisecond'`
-  // The row stays locked until the statement has ended, so that no other process takes over the lock meanwhile.
+  // The row stays locked until the statement has ended, so that no other process takes over the lock before then.
   const owned = (lock: string, owner: string): string =>
     `with owned as (select 1 from ${t} where key = ${lock} and value = ${owner} for update)`
   const replace = 'on conflict (key) do update set value = excluded.value, expires_at = excluded.expires_at'
@@ -36,7 +36,7 @@ create index if not exists "${name}_expires_at" on ${t} (expires_at)`,
     writeWhileOwned: `${owned('$4', '$5')}
 insert into ${t} (key, value, expires_at) select $1, $2, ${inMs('$3')} from owned ${replace} returning 1`,
     removeIf: `delete from ${t} where key = $1 and value = $2 returning 1`,
-    removeWhileOwned: `${owned('$2', '$3')}, gone as (delete from ${t} where key = $1 and exists (select from owned)) select 1 from owned`,
+    removeWhileOwned: `${owned('$2', '$3')}, removed as (delete from ${t} where key = $1 and exists (select from owned)) select 1 from owned`,
     acquire: `insert into ${t} as lock (key, value, expires_at) values ($1, $2, ${inMs('$3')})
 ${replace} where lock.expires_at <= clock_timestamp() returning 1`,
     renew: `update ${t} set expires_at = ${inMs('$3')} where key = $1 and value = $2 returning 1`,

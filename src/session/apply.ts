@@ -12,7 +12,7 @@ export interface RecordApplier {
   applyStored(stored: Stored): void
   /** Applies no record until the work has ended, nor one whose read began before that. */
   ignoreUntil(work: Promise<unknown>): void
-  /** Rises when a read that began before has to be dropped. */
+  /** Rises when a read that began before must be discarded. */
   version(): number
 }
 
@@ -65,6 +65,7 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
     work.then(finish, finish)
   }
 
+  // The sum only serves comparison. It rises with either number.
   return { applyStored, ignoreUntil, version: () => current.version + finishedSignOuts }
 }
 

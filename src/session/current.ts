@@ -26,7 +26,7 @@ export interface CurrentSession {
   readonly state: SessionState
   /** The record that the storage should show. It has a meaning only while there are tokens. */
   readonly expected: ExpectedRecord
-  /** Rises with every change, so that a read that began before a change can be dropped. */
+  /** Rises with every change, so that a read that began before a change can be discarded. */
   readonly version: number
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void

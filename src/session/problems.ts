@@ -4,7 +4,7 @@ import type { AuthEvent, StorageProblem } from '../events.ts'
 export interface StorageProblems {
   /** Emits `storage_degraded`, unless this problem was reported before and not cleared since. */
   report(problem: StorageProblem): void
-  /** Notes that these problems are gone, so that they are reported when they return. */
+  /** Notes that these problems no longer exist, so that they are reported if they return. */
   clear(...problems: StorageProblem[]): void
 }
 

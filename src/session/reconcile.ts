@@ -55,7 +55,7 @@ export function reconcile(
     : { change: 'take', record: stored }
 }
 
-/** Whether both are the same revision of the same sign-in with the same access token. */
+/** Returns whether both are the same revision of the same sign-in with the same access token. */
 export function isSameRecord(one: Stored, other: Stored): boolean {
   if (!isRecord(one) || !isRecord(other)) return false
   return one.id === other.id && one.rev === other.rev && one.tokens.accessToken === other.tokens.accessToken
@@ -65,7 +65,7 @@ function expect(expected: ExpectedRecord): StoredChange {
   return { change: 'expect', expected }
 }
 
-/** Whether this record is the one that the pending write replaces. */
+/** Returns whether this record is the one that the pending write replaces. */
 function isReplaced(stored: SessionRecord, expected: ExpectedRecord): boolean {
   return 'over' in expected && expected.over !== 'unread' && isSameRecord(stored, expected.over)
 }
@@ -75,7 +75,10 @@ function isAbsenceExpected(expected: ExpectedRecord): boolean {
   return expected.kind === 'unsaved' && expected.over === 'absent'
 }
 
-/** Whether a record that no read showed at the sign-in stood there before it: only the age of the tokens can tell. */
+/**
+ * Returns whether the record is older than this sign-in. No read at the sign-in succeeded, so only the age of the tokens can
+ * show it.
+ */
 function isReplacedUnread(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
   const isUnread = expected.kind === 'unknown' && expected.over === 'unread'
   return isUnread && stored.tokens.obtainedAtMs < current.tokens.obtainedAtMs

@@ -17,7 +17,7 @@ export type Refreshed = 'done' | 'write_failed'
 
 export interface RefreshOptions {
   readonly peers: Peers
-  /** Drops the result, because the session ended or another sign-in replaced it. */
+  /** Fires when the result must be discarded, because the session ended or another sign-in replaced it. */
   readonly signal: AbortSignal
 }
 
@@ -33,7 +33,7 @@ export async function refreshOnce(
   if (problem?.retryable === false) throw problem
   const { record } = current
   if (record?.id !== from.id || signal.aborted) throw endedOrChanged(record)
-  // Another page or process has refreshed the token meanwhile.
+  // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'done'
   const { id, rev, tokens } = record
   try {
@@ -56,8 +56,8 @@ interface Commit {
 }
 
 /**
- * Saves the new tokens, unless the record was removed or replaced meanwhile. If the write fails, or no read has succeeded, it
- * stays pending.
+ * Saves the new tokens, unless the record was removed or replaced during the request. If the write fails, or no read has
+ * succeeded, it stays pending.
  */
 async function commit(
   parts: SessionParts,

@@ -93,7 +93,10 @@ async function confirm(
   }
 }
 
-/** A session that another page or process may have seen must not outlast a sign-out there. */
+/**
+ * Returns the record to expect after a write that may have taken effect. A session that another page or process may have seen
+ * must not outlast a sign-out there.
+ */
 function perhapsWritten(expected: ExpectedRecord): ExpectedRecord {
   return 'over' in expected ? { kind: 'unknown', over: expected.over, absence: 'removed' } : expected
 }

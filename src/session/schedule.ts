@@ -15,7 +15,7 @@ export type Urgency = 'required' | 'proactive'
 export interface RefreshSchedule {
   /** Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
-  /** Drops the refresh in progress, and frees its lock at once. */
+  /** Cancels the refresh in progress, and frees its lock at once. */
   cancel(): void
   /** Forgets earlier failures, so that the next call may send at once. */
   reset(): void
@@ -62,7 +62,7 @@ export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSched
       // An error of the program is never reported as the end of a session.
       if (!isAgentAuthError(error)) throw error
       if (signal.aborted) throw endedOrChanged(current.record)
-      // The lock owner may have refreshed meanwhile.
+      // The lock owner may have refreshed the token during the wait.
       if (error.code === 'lock_timeout') await sync.revalidate()
       if (error.code === 'lock_timeout' && current.record !== from) return
       if (!unscheduled.includes(error.code)) delay.recordFailure(error)
@@ -95,7 +95,7 @@ export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSched
   }
 }
 
-/** How often one call may send in all. If the service was not reached, or refuses the client, it is not asked again. */
+/** Returns how often one call may send in all. If the service was not reached, or refuses the client, it is not asked again. */
 function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
   const outcome = details?.outcome
   // Without an outcome it was the storage that failed, and its time-out has passed.

@@ -43,7 +43,7 @@ async function removeAgain(parts: SessionParts, removed: Promise<boolean>): Prom
   const remove = async (): Promise<void> => {
     // A record that cannot be read now may be that of a later sign-in, unless the first removal failed.
     const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !isRemoved))
-    // If the record is gone, end the session that a concurrent call loaded.
+    // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
   // Under the lock, because a refresh elsewhere may have been between its last read and its write.

@@ -61,7 +61,7 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
 
 /**
  * Runs the task inside the lock's own callback, because a storage with leases knows by that which lock a write belongs to.
- * A lock that is lost meanwhile does not end the task, which has its own time-outs.
+ * A lock that is lost during the task does not end it, because the task has its own time-outs.
  */
 async function runLocked<T>(storage: TokenStorage, name: string, task: () => Promise<T>): Promise<T> {
   const waiting = new AbortController()
@@ -116,7 +116,7 @@ export function bounded<T>(operation: () => Promise<T>): Promise<T> {
   })
 }
 
-/** Keeps the error of a storage of this library, which says more. Any other error is dropped, because it may quote the record. */
+/** Keeps an error of a storage of this library, which says more. Discards any other, because it may quote the record. */
 function asStorageFailed(error: unknown): Error {
   return isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
 }

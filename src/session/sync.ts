@@ -6,7 +6,7 @@ import { type RecordApplier, recordApplier, type SyncedParts } from './apply.ts'
 import type { Stored } from './record.ts'
 import { isPromise } from './store.ts'
 
-/** Keeps what is current in step with the storage. */
+/** Keeps the current session in sync with the storage. */
 export interface StorageSync extends Pick<RecordApplier, 'applyStored' | 'ignoreUntil'> {
   /**
    * Reads the storage if the last read is too old (`due`), or always (`now`), and applies the record. Rejects with
@@ -66,7 +66,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
     current.notify()
   }
 
-  /** A session that has tokens does not need the storage. */
+  /** Continues with the tokens in memory after a failed read. Throws the error of the read if there are none. */
   function goOnWithoutRead(error: unknown): void {
     if (!current.record || !isAgentAuthError(error)) throw error
     applied = undefined

@@ -5,6 +5,7 @@ import { hasBearerToken } from '../tokens.ts'
 import { retryAfterMs, type TokenResponse } from './response.ts'
 
 export type GrantType = 'authorization_code' | 'refresh_token'
+/** The class of a failed token request. `AgentAuthErrorDetails` has one line for each. */
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
 
 /** There is no response: the request was provably not sent, its fate is unknown, or this library gave up. */

@@ -7,6 +7,9 @@ import { readTextAtMost } from '../internal/read-at-most.ts'
 /** `Date.parse` reads a date into nearly any text. RFC 9110 section 5.6.7. */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
+/** The status of every redirect, because a browser hides the real one. A redirect counts as wrong configuration. */
+const movedStatus = 302
+
 /** A response of the token endpoint. `body` is set if the response was one JSON object. */
 export interface TokenResponse {
   readonly status: number
@@ -24,7 +27,7 @@ export async function readTokenResponse(response: Response, requested: string): 
   const moved = redirected || type === 'opaqueredirect' || (url && url !== new URL(requested).href)
   if (moved || (mediaType && !/^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(mediaType))) {
     discardBody(response)
-    return moved ? { status: 302, media: 'foreign' } : { status, media: 'foreign', retryAfter }
+    return moved ? { status: movedStatus, media: 'foreign' } : { status, media: 'foreign', retryAfter }
   }
   return { status, media: 'json', body: parseObject(await readText(response)), retryAfter }
 }

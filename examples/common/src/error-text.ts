@@ -29,7 +29,7 @@ const rows: Record<AgentAuthErrorCode, Row> = {
   client_rejected: ['The service does not accept this app', 'none'],
   login_required: ['Please sign in', 'sign-in'],
   session_ended: ['Your session has ended', 'sign-in'],
-  session_changed: ['Somebody else signed in meanwhile', 'again'],
+  session_changed: ['Another sign-in replaced this session', 'again'],
   temporarily_unavailable: ['The service is not available at the moment', 'again'],
   timeout: ['The service did not answer in time', 'again'],
   aborted: ['The request was cancelled', 'again'],
@@ -46,7 +46,7 @@ const rows: Record<AgentAuthErrorCode, Row> = {
   request_failed: ['The request failed', 'again'],
 }
 
-/** What a person should read about a failure, and what they can do. */
+/** Returns the title, text and action that the page shows for a failure. */
 export function errorText(error: unknown): ErrorText {
   if (isAgentApiError(error) && error.code === 'request_failed' && error.status === undefined) return unreached
   if (!isAgentAuthError(error)) return unreached

@@ -143,7 +143,7 @@ function lateResponse({ config }: BackendContext): Forwarded {
   return { response: errorResponse(504, error), cause: unreachedCause(error, config.baseUrl, 'baseUrl') }
 }
 
-/** No browser gets this response. Its status keeps the event apart from failures of the API. */
+/** Returns a response that no browser gets. Its status distinguishes the event from failures of the API. */
 function leftResponse(): Forwarded {
   return { response: errorResponse(499, { code: 'aborted', message: 'The browser left before the API responded.' }) }
 }

@@ -84,7 +84,7 @@ async function endReplaced(
       await context.live.use(old, ({ session }) => attempted(() => session.signOut()))
 }
 
-/** A callback that is loaded again finds the session that it started. Without a session it is an error. */
+/** Continues if the callback is loaded again after it started a session. Rejects with `flow_not_found` without a session. */
 async function withoutPendingLogin(context: BackendContext, request: Request): Promise<Response> {
   const { key } = await findSession(context, request)
   const state = key && (await context.live.use(key, ({ session }) => session.ready()))

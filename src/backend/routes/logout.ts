@@ -26,7 +26,7 @@ export async function logout(context: BackendContext, request: Request): Promise
   return jsonResponse({ status: 'signed-out' }, { cookies })
 }
 
-/** Rejects with `storage_failed` if the record may still be there. The token is revoked even then. */
+/** Ends the session and revokes its tokens, also if it then rejects with `storage_failed` because the record may remain. */
 async function end(context: BackendContext, live: LiveSession, key: string): Promise<void> {
   if (await isUnknown(live)) return
   const { revocationEndpoint } = context

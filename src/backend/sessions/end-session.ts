@@ -33,7 +33,7 @@ export async function endSession(context: BackendContext, live: LiveSession, key
     const signedOut = live.session.signOut()
     // It rejects while the lock is held, before the caller can wait for it.
     signedOut.catch(() => {})
-    // The record is gone before the lock is free, because the next owner would refresh it.
+    // The record must be removed before the lock is free, because the next owner would refresh it.
     if (release && stored && isRecord(stored)) await attempted(() => store.remove())
     return { signedOut, refreshTokens, otherTokens: release ? 'none' : 'possible' }
   } finally {
@@ -42,8 +42,8 @@ export async function endSession(context: BackendContext, live: LiveSession, key
 }
 
 /**
- * Returns the refresh token of the record that could not be saved, and that of the storage. If the storage cannot be read,
- * the record that this process read last stands in.
+ * Returns the refresh token of the record that could not be saved, and that of the storage. If the storage cannot be read, it
+ * uses the record that this process wrote or read last.
  */
 function refreshTokensOf(
   name: string,

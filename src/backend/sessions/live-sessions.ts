@@ -89,7 +89,10 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 }
 
-/** An expired session stays, because its record is still stored and a new Session object would take it for valid. */
+/**
+ * Returns whether a session without users can be removed from memory. An expired session stays, because its record is still
+ * stored and a new Session object would take it for valid.
+ */
 function isForgettable({ observed, session }: Entry): boolean {
   const { status, reason }: SessionState = session.state
   return observed.hasLastChangeSucceeded && status !== 'signed-in' && reason !== 'expired'
