@@ -62,7 +62,7 @@ test('issue: autoApprove ends with undefined and with a reset, and knows only pe
     const { answer } = await ask()
     expect([answer.status, (await answer.text()).includes(signInPath)]).toEqual([200, true])
   }
-  expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow('nobody')
+  expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow('no account has this email address')
 })
 
 test('issue: POST /_dev/auto-approve does the same', async () => {
