@@ -145,7 +145,7 @@ function unknownOption(name: string): string {
   return `${name} is not an option of agent-service. ${meant === undefined ? advice : `Did you mean ${meant}?`}`
 }
 
-/** Whether at most so many letters have to be added, removed or replaced to make one text of the other. */
+/** Returns whether at most so many letters have to be added, removed or replaced to make one text of the other. */
 function isNear(one: string, other: string, edits: number): boolean {
   if (one === other) return true
   if (edits === 0) return false
@@ -177,7 +177,7 @@ function inRange(name: keyof typeof optionRanges, given: number | undefined): nu
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
 }
 
-/** The message does not quote the URL, because it holds a password. */
+/** Returns the URL of a PostgreSQL database. The error does not quote it, because it holds a password. */
 function postgresUrlOf(text: string): string {
   const isPostgres = URL.canParse(text) && /^postgres(?:ql)?:$/.test(new URL(text).protocol)
   if (!isPostgres) throw new TypeError('databaseUrl must be a postgresql:// URL')

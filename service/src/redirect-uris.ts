@@ -15,7 +15,7 @@ export function matchesRegistered(sent: string, registered: string, kind: 'publi
   return left[1] === right[1] && (left[3] ?? '') === (right[3] ?? '')
 }
 
-/** Whether a matching redirect URI can lead to a page of this origin, which then has to finish the login (S-045). */
+/** Returns whether a matching redirect URI can be a page of this origin, which then has to finish the login (S-045). */
 export function matchesOrigin(origin: string, registered: string, kind: 'public' | 'confidential'): boolean {
   const url = new URL(registered)
   if (origin === url.origin) return true

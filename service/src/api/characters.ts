@@ -8,7 +8,7 @@ const joiner = /[\u200c\u200d]/
 
 const loneSurrogate = /\p{Cs}/u
 
-/** Whether the database can store a text: PostgreSQL refuses NUL, and UTF-8 has no lone surrogates. */
+/** Returns whether the database can store a text: PostgreSQL refuses NUL, and UTF-8 has no lone surrogates. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && !loneSurrogate.test(text)
 }

@@ -13,7 +13,7 @@ function filledText(): z.ZodType<string, string> {
   return z.string().min(1).pipe(storableText())
 }
 
-/** The schema of a description, which is bounded because searches read every one. */
+/** Returns the schema of a description, which is bounded because searches read every one. */
 export function descriptionText(): z.ZodType<string, string> {
   return bounded(filledText(), limits.descriptionCharacters)
 }
@@ -33,12 +33,12 @@ export function bounded(text: z.ZodType<string, string>, most: number): z.ZodTyp
     .meta({ maxLength: most })
 }
 
-/** Whether a text has more code points. */
+/** Returns whether a text has more code points. */
 export function isLongerThan(text: string, most: number): boolean {
   return text.length > most && (text.length > 2 * most || [...text].length > most)
 }
 
-/** The schema of a name, as it was sent: bounded, and without invisible characters (A-17, S-076, S-078). */
+/** Returns the schema of a name, as it was sent: bounded, and without invisible characters (A-17, S-076, S-078). */
 export function nameText(): z.ZodType<string, string> {
   return filledText().pipe(visibleName()).meta({ maxLength: apiLimits.nameCharacters })
 }

@@ -1,12 +1,11 @@
 import type { Context } from 'hono'
-import { hashToken, randomToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { findApproval } from '../store/tables/clients.ts'
-import { saveCode } from '../store/tables/codes.ts'
 import type { PersonRecord } from '../store/tables/people.ts'
 import { findPersonByEmail } from '../store/tables/people.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { refusalFields } from './authorization-request.ts'
+import { issueCode } from './issue-code.ts'
 import { callbackUrl, sendBack } from './send-back.ts'
 
 /** Returns the user of `dev.autoApprove`, if it is set and the account may sign in. */
@@ -22,22 +21,13 @@ export async function approveAtOnce(
   c: Context<HttpEnvironment>,
   { clientId, asked, person }: { clientId: string; asked: AuthorizationRequest; person: PersonRecord },
 ): Promise<Response> {
-  const { store, clock, config, journal } = c.get('service')
+  const service = c.get('service')
+  const { store, journal } = service
   const { redirectUri, state } = asked
   const approval = await findApproval(store.db, clientId, person.tenantId)
   const refusal = refusalFields(asked.refusal, approval)
   if (refusal !== undefined) return sendBack(c, callbackUrl(redirectUri, refusal, state))
-  const code = randomToken('aac_')
-  await saveCode(store.db, {
-    hash: hashToken(code),
-    clientId,
-    redirectUri,
-    codeChallenge: asked.codeChallenge,
-    personId: person.id,
-    tenantId: person.tenantId,
-    scope: asked.scope,
-    expiresMs: clock.nowMs() + config.codeLifeMs,
-  })
+  const code = await issueCode(service, { db: store.db, clientId, request: asked, person })
   journal.event('consent_approved', { clientId, personId: person.id, tenant: person.tenantId })
   return sendBack(c, callbackUrl(redirectUri, { code }, state))
 }

@@ -5,7 +5,7 @@ import { findServiceKey } from '../store/tables/service-keys.ts'
 
 /**
  * An authorization request before the user has signed in. The sign-in page carries it, encrypted, so that requests of
- * strangers take no room in the service (A-48).
+ * strangers use no storage of the service (A-48).
  */
 export interface CarriedRequest {
   /** Its id once it is stored. */
@@ -40,7 +40,7 @@ export function rowOf(request: CarriedRequest): AuthorizationRequestRow {
   return { ...row, idHash: hashToken(id), sessionHash: null, carried: 1 }
 }
 
-/** A reset removes the rows that say which requests were decided, so it also ends the pages that carry them. */
+/** Returns a key that a reset replaces, because a reset deletes the rows that show which requests were decided. */
 async function keyFor({ keys, store }: ServiceContext): Promise<string> {
   const reset = (await findServiceKey(store.db, 'reset')) ?? ''
   return keyedHash(keys.hashKey, `authorization request ${reset}`)

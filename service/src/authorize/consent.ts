@@ -1,12 +1,11 @@
 import type { Context } from 'hono'
-import { hashToken, randomSecret, randomToken } from '../credentials/secrets.ts'
+import { hashToken, randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { SignedIn } from '../sign-in/sign-in-session.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
 import { showSignIn } from '../sign-in/views/sign-in.tsx'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import type { AuthorizationRequestRow } from '../store/tables/authorization-requests.ts'
 import {
   bindConsent,
   closeRequest,
@@ -16,9 +15,9 @@ import {
 } from '../store/tables/authorization-requests.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findApproval, findClient } from '../store/tables/clients.ts'
-import { saveCode } from '../store/tables/codes.ts'
 import { showError } from '../ui/error.tsx'
 import { refusalFields } from './authorization-request.ts'
+import { issueCode } from './issue-code.ts'
 import type { RequestForm } from './request-form.ts'
 import { readRequestForm, showTooOld } from './request-form.ts'
 import { callbackUrl, sendBack } from './send-back.ts'
@@ -80,19 +79,19 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
 }
 
 async function approve(c: Context<HttpEnvironment>, form: RequestForm, signedIn: SignedIn): Promise<Response> {
-  const { store, journal } = c.get('service')
+  const service = c.get('service')
+  const { store, journal } = service
   const { person } = signedIn
-  const approval = await findApproval(store.db, form.request.clientId, person.tenantId)
+  const { clientId, redirectUri, state } = form.request
+  const approval = await findApproval(store.db, clientId, person.tenantId)
   if (approval !== 'approved') return askConsent(c, { ...form, signedIn })
-  const code = randomToken('aac_')
-  const result = await transact(store.db, async (tx) => {
-    const decided = await decide(c, { tx, form, signedIn })
-    if (decided === 'decided') await saveApprovedCode(c, { tx, code, request: form.request, signedIn })
-    return decided
+  const code = await transact(store.db, async (tx) => {
+    const result = await decide(c, { tx, form, signedIn })
+    return result === 'decided' ? issueCode(service, { db: tx, clientId, request: form.request, person }) : undefined
   })
-  if (result === 'refused') return showTooOld(c)
-  journal.event('consent_approved', { clientId: form.request.clientId, personId: person.id, tenant: person.tenantId })
-  return sendBack(c, callbackUrl(form.request.redirectUri, { code }, form.request.state))
+  if (code === undefined) return showTooOld(c)
+  journal.event('consent_approved', { clientId, personId: person.id, tenant: person.tenantId })
+  return sendBack(c, callbackUrl(redirectUri, { code }, state))
 }
 
 async function deny(c: Context<HttpEnvironment>, form: RequestForm, signedIn: SignedIn): Promise<Response> {
@@ -113,24 +112,5 @@ function decide(
     sessionHash: signedIn.sessionHash,
     consentHash: hashToken(form.get('token') ?? ''),
     nowMs: c.get('service').clock.nowMs(),
-  })
-}
-
-/** Saves a code that is bound to everything that was checked when the request came (S-026). */
-async function saveApprovedCode(
-  c: Context<HttpEnvironment>,
-  { tx, code, request, signedIn }: { tx: Db; code: string; request: AuthorizationRequestRow; signedIn: SignedIn },
-): Promise<void> {
-  const { clock, config } = c.get('service')
-  const { clientId, redirectUri, codeChallenge } = request
-  await saveCode(tx, {
-    hash: hashToken(code),
-    clientId,
-    redirectUri,
-    codeChallenge,
-    personId: signedIn.person.id,
-    tenantId: signedIn.person.tenantId,
-    scope: request.scope,
-    expiresMs: clock.nowMs() + config.codeLifeMs,
   })
 }

@@ -48,7 +48,7 @@ export function unregisteredFix({ sent, client, clients, authUrl }: Unregistered
   ]
 }
 
-/** Only printable ASCII is shown, because other characters can look like something else. A password is not shown. */
+/** Returns a URL to show. It has only printable ASCII, because other characters can look alike, and no password. */
 function showable(sent: string | undefined): URL | undefined {
   if (sent === undefined || sent.length > requestLimits.shownRedirectUriCharacters) return undefined
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(sent) || !URL.canParse(sent)) return undefined

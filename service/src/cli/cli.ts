@@ -69,7 +69,7 @@ async function run({ output, framework, options }: Command): Promise<number> {
   }
 }
 
-/** Only the first start on a database registers redirect URIs, because later the clients belong to the user. */
+/** Warns that redirect URIs were not registered, because only the first start on a database registers them. */
 function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions): void {
   const registered = new Set(clients.flatMap((client) => client.redirectUris))
   const missing = redirectUris.filter((uri) => !registered.has(uri))

@@ -36,7 +36,7 @@ function publicClientLines(client: Client | undefined): string[] {
   return client === undefined ? [] : [`AGENT_PUBLIC_CLIENT_ID=${client.clientId}`]
 }
 
-/** If only the hash of the secret is left, a comment takes its place. */
+/** Returns the client's lines. If only the hash of the secret is left, a comment replaces the secret. */
 function confidentialLines(client: Client | undefined): string[] {
   if (client === undefined) return []
   const { clientId, clientSecret } = client

@@ -81,7 +81,7 @@ function idOf(key: string): string {
   return hashToken(key)
 }
 
-/** A record with an attempt in progress is kept for as long as that takes. */
+/** Returns whether a record can be removed. A record is kept while an attempt is in progress. */
 function isOver({ forgetAtMs, inProgress }: FailureRecord, nowMs: number): boolean {
   return forgetAtMs <= nowMs && inProgress === 0
 }

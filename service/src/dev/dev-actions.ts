@@ -58,7 +58,7 @@ const actions: Record<string, DevAction> = {
   'clear-faults': { done: 'No faults are left.', run: (dev) => dev.clearFaults() },
 }
 
-/** A button that changes the access of the tenant, endpoint or client in the field `name`. */
+/** Creates a button that changes the access of the tenant, endpoint or client in the field `name`. */
 function access(done: string, change: (name: string) => AccessChange): DevAction {
   return { done, run: (dev, get) => dev.setAccess(change(get('name') ?? '')) }
 }

@@ -72,7 +72,7 @@ function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions):
   })
 }
 
-/** An unknown member is a mistake, and so is a body that changes nothing. */
+/** Returns whether the body changes the clock. An unknown member makes it invalid. */
 function isClockChange(body: unknown): boolean {
   const isShaped = object({ state: optional(oneOf('running', 'frozen')), advanceMs: optional(wholeNumber(0)) })(body)
   return isShaped && isRecord(body) && (body.state !== undefined || body.advanceMs !== undefined)

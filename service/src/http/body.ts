@@ -47,7 +47,7 @@ function decode(bytes: Uint8Array): TextBody {
   }
 }
 
-/** Whether the body is declared as `type`, in UTF-8 and not compressed. */
+/** Returns whether the body is declared as `type`, in UTF-8 and not compressed. */
 export function hasMediaType(headers: Headers, type: string): boolean {
   if ((headers.get('content-encoding') ?? 'identity') !== 'identity') return false
   const [essence, ...parameters] = (headers.get('content-type') ?? '').split(';').map((part) => part.trim())
@@ -60,7 +60,7 @@ export function hasMediaType(headers: Headers, type: string): boolean {
 
 export type FormFields = { kind: 'fields'; get(name: string): string | undefined } | { kind: 'repeated'; field: string }
 
-/** A form in which each field appears once. An empty field counts as absent. */
+/** Reads a form in which each field appears once. An empty field counts as absent. */
 export function parseForm(text: string): FormFields {
   const fields = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(text)) {

@@ -41,7 +41,7 @@ async function mayRead(c: Context<HttpEnvironment>, origin: string): Promise<boo
   return isAllowed(c, origin, () => findRedirectUrisOf(c.get('service').store.db, clientId))
 }
 
-/** Whether the login of some client may end at a page of this origin. */
+/** Returns whether the login of some client may end at a page of this origin. */
 export function isKnownOrigin(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
   return isAllowed(c, origin, () => findEveryRedirectUri(c.get('service').store.db))
 }

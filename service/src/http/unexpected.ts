@@ -11,7 +11,7 @@ export type Unexpected =
 
 /**
  * Returns 503 if the database is locked, full, read-only or away: its transaction was rolled back, nothing is consumed, and
- * the same request may come again. Returns 499 for the journal if the client has gone. Any other error is 500 with an id
+ * the same request may come again. Returns 499 for the journal if the client has disconnected. Any other error is 500 with an id
  * (S-088, A-41).
  */
 export function unexpected(error: unknown): Unexpected {

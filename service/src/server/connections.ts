@@ -13,7 +13,7 @@ export interface ConnectionLimits {
 export interface Connections {
   /**
    * Waits for the responses to earlier requests of this connection, because responses that wait would fill the memory.
-   * Returns `gone` if the connection is closed meanwhile.
+   * Returns `gone` if the connection closes during the wait.
    */
   turn(outgoing: ServerResponse): Promise<'go' | 'gone'>
 }
@@ -110,12 +110,12 @@ async function waitForTurn({ socket, turns }: Connection, maxPipelined: number):
   return 'gone'
 }
 
-/** No request is in progress, and nothing is being sent or received. */
+/** Returns whether no request is in progress and nothing is being sent or received. */
 function isIdle({ socket, turns, bytesAtResponse }: Connection): boolean {
   return turns.length === 0 && socket.writableLength === 0 && socket.bytesRead === bytesAtResponse
 }
 
-/** A whole request is in progress, or its response is not sent. A request is whole once its body has arrived. */
+/** Returns whether a request whose body has arrived is in progress, or its response is not sent yet. */
 function hasWholeRequest({ socket, turns, latest }: Connection): boolean {
   return turns.length > 1 || socket.writableLength > 0 || (turns.length === 1 && latest?.complete === true)
 }

@@ -76,7 +76,7 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   return { kind: 'issued', tokens: await issuePair(service, { tx, authorization, permissions, kind: client.kind }) }
 }
 
-/** Whether client, redirect URI and verifier are those that the code was issued for (S-026, S-031). */
+/** Returns whether client, redirect URI and verifier are those that the code was issued for (S-026, S-031). */
 function isBoundTo(code: AuthorizationCode, client: ClientRecord, { redirectUri, verifier }: PresentedCode): boolean {
   if (code.clientId !== client.id || code.redirectUri !== redirectUri) return false
   if (code.codeChallenge === null) return verifier === undefined

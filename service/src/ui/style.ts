@@ -83,7 +83,7 @@ a { color: var(--accent) }
 
 export const styleHash: string = hashOf(style)
 
-/** The source expression that allows exactly this inline text. */
+/** Returns the source expression that allows exactly this inline text. */
 export function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }

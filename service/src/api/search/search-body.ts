@@ -37,7 +37,7 @@ export function searchBody<Column extends string, Own>(
   }))
 }
 
-/** The bounds are checked first and end the check, so that a number far out of range gets one item only. */
+/** Returns the schema of a number. The bounds end the check, so that a number far out of range gets one item only. */
 function wholeNumber(least: number, most: number): z.ZodNumber {
   return z.number().min(least, { abort: true }).max(most, { abort: true }).int()
 }

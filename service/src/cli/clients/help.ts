@@ -41,7 +41,7 @@ const usages: Record<Action, { arguments: string; options?: string; text: string
   },
 }
 
-/** The help of one action, or of all of them. */
+/** Returns the help of one action, or of all of them. */
 export function clientsHelp(action: Action | undefined): string {
   if (action !== undefined) {
     const usage = usages[action]

@@ -23,7 +23,7 @@ export interface StoreEngine {
 /** The engine's function that returns the place where a text contains another one, from 1 on, or 0. */
 export type TextPosition = 'instr' | 'strpos'
 
-/** It is kept with the adapter, the one object that a connection and its transactions share. */
+/** Reads it from the adapter, because a connection and its transactions share no other object. */
 export function textPositionOf(db: RawDatabase): TextPosition {
   return (db.getExecutor().adapter as DialectAdapter & { textPosition: TextPosition }).textPosition
 }

@@ -1,5 +1,5 @@
 /**
- * Why a query failed. `conflict`: two transactions were in each other's way and one was rolled back. `unavailable`: the
+ * The reason why a query failed. `conflict`: two transactions conflicted and one was rolled back. `unavailable`: the
  * database is locked, full, read-only, stopping or away. Neither has changed anything.
  */
 export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'

@@ -9,7 +9,7 @@ export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
       const known = statements.get(text)
       if (known !== undefined) return known
       const statement = withFixedReader(database.prepare(text))
-      // Each shape of a filter is a text of its own, so the oldest statement makes room.
+      // The oldest statement is removed, because each shape of a filter is a text of its own.
       if (statements.size >= storeLimits.preparedStatements) statements.delete(statements.keys().next().value ?? '')
       statements.set(text, statement)
       return statement

@@ -53,7 +53,7 @@ function selectPeople(db: RawDatabase) {
 
 type PersonRow = InferResult<ReturnType<typeof selectPeople>>[number]
 
-/** A user of an inactive tenant is inactive too. */
+/** Returns the user of a row. A user of an inactive tenant is inactive too. */
 function personOf(row: PersonRow): PersonRecord {
   return {
     id: row.id,
@@ -67,7 +67,7 @@ function personOf(row: PersonRow): PersonRecord {
   }
 }
 
-/** Every user, in the order in which they were added. */
+/** Lists every user, in the order in which they were added. */
 export async function listPeople(db: Db): Promise<PersonRecord[]> {
   const rows = await selectPeople(rawDatabase(db)).orderBy('people.position').execute()
   return rows.map(personOf)

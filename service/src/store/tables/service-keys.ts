@@ -1,7 +1,7 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 
-/** `reset` is a value that each reset replaces; what was encrypted with an earlier one is void. */
+/** Each reset replaces `reset`. Text that was encrypted with an earlier value is void. */
 export type ServiceKeyName = 'hash' | 'signing' | 'reset'
 
 export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<string | undefined> {
@@ -13,7 +13,7 @@ export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<stri
   return row?.value
 }
 
-/** Stores the key unless there is one of this name: of two processes that start at once, the first one's key stands. */
+/** Stores the key unless there is one of this name. If two processes start at once, the first key is kept. */
 export async function addServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
   await rawDatabase(db)
     .insertInto('service_keys')
