@@ -44,7 +44,7 @@ export class ValidationError extends Error {
   }
 }
 
-/** The challenge names an `error` only if the request had credentials (RFC 6750 section 3.1). */
+/** Creates the 401. Its challenge names an `error` only if the request had credentials (RFC 6750 section 3.1). */
 export function unauthenticated(credentials: 'absent' | 'invalid'): ApiError {
   const challenge = credentials === 'absent' ? 'Bearer' : 'Bearer error="invalid_token"'
   return new ApiError({

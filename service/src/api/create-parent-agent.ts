@@ -100,13 +100,13 @@ function newAgent(body: CreateBody, llmModel: number, nowMs: number): NewParentA
   }
 }
 
-/** Without a limit a tenant could fill the database, because no endpoint removes an agent (A-67). */
+/** Creates the error of a tenant at its limit, which exists because no endpoint removes an agent (A-67). */
 function tooManyAgents(): ApiError {
   const message = `the tenant has the maximum of ${limits.agentsPerTenant} agents`
   return new ApiError({ status: 409, type: 'limit_reached', message })
 }
 
-/** A key is unique in its tenant (A-63). */
+/** Creates the error of a name whose key exists, because a key is unique in its tenant (A-63). */
 function nameTaken(agentName: string): ValidationError {
   const msg = 'an agent with this agent_key exists'
   return new ValidationError([{ loc: ['body', 'agent_name'], msg, type: 'already_exists', input: agentName }])

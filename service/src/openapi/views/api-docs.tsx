@@ -130,7 +130,7 @@ function TypeOf({ schema }: { schema: JsonSchema }) {
   return <>{schema.const === undefined ? [schema.type ?? 'any'].flat().join(' or ') : String(schema.const)}</>
 }
 
-/** A schema may also be `true` or absent, which allows any value. */
+/** Returns the schema, or an empty one for `true` or an absent schema, which allow any value. */
 function schemaOf(schema: unknown): JsonSchema {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema) ? (schema as JsonSchema) : {}
 }
