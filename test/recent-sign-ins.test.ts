@@ -15,6 +15,24 @@ test('a session object that is used for years remembers the newest 256 ended sig
   expect([983, 984, 999].map((turn) => recent.signInOf(`token-${turn}`))).toEqual([undefined, 'id-984', 'id-999'])
 })
 
+test('a sign-in that was replaced elsewhere counts as ended until its record is written over', () => {
+  const recent = recentSignIns()
+  recent.markReplaced('replaced')
+  expect(recent.hasEnded('replaced')).toBe(true)
+  recent.markWrittenOver('replaced')
+  expect(recent.hasEnded('replaced')).toBe(false)
+  recent.markReplaced('replaced')
+  expect(recent.hasEnded('replaced')).toBe(false)
+})
+
+test('a sign-in that was signed out here stays ended, also if it was replaced elsewhere before', () => {
+  const recent = recentSignIns()
+  recent.markReplaced('signed-out')
+  recent.markEnded('signed-out')
+  recent.markWrittenOver('signed-out')
+  expect(recent.hasEnded('signed-out')).toBe(true)
+})
+
 test('a session object that is used for years keeps nothing of each sign-in and sign-out', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -371,3 +371,42 @@ describe('F-21 F070 a refresh during which no read succeeds', () => {
     expect(here.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'read_failed' }])
   })
 })
+
+test('two pages end with one user if a delayed write brings back a sign-in that both have replaced [C-065 F-21]', async () => {
+  const { clock, service, realm } = sessionRig(undefined, { rotate: false })
+  const records = sharedRecords()
+  const inner = records.handle()
+  const delayed: (() => unknown)[] = []
+  let isDelayed = true
+  const first = realm({
+    storage: {
+      ...inner,
+      setItem(key: string, value: string) {
+        if (!isDelayed) return inner.setItem(key, value)
+        delayed.push(() => inner.setItem(key, value))
+        throw new Error('Command timed out')
+      },
+    },
+  })
+  const second = realm({ storage: records.handle() })
+  await first.session.signIn(service.issue())
+  await second.session.signIn(service.issue())
+  isDelayed = false
+  const callBoth = async (): Promise<void> => {
+    for (const { session } of [second, first]) {
+      clock.advance(6_000)
+      await codeOf(session.getAccessToken())
+      await flush()
+    }
+  }
+  await callBoth()
+  expect(first.session.state.sessionRef).toBe(second.session.state.sessionRef)
+  for (const write of delayed) await write()
+  let writes = 0
+  records.onChange(() => writes++)
+  for (let round = 0; round < 5; round++) await callBoth()
+  expect({ writes, users: new Set([first, second].map(({ session }) => session.state.sessionRef)).size }).toEqual({
+    writes: 2,
+    users: 1,
+  })
+})

@@ -61,7 +61,8 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
     version: 0,
     set(record, expected, maxAgeMs) {
       const { id, tokens } = record
-      if (current.record && current.record.id !== id) recent.markEnded(current.record.id)
+      const previous = current.record?.id ?? id
+      if (previous !== id) (expected.kind === 'saved' ? recent.markReplaced : recent.markEnded)(previous)
       current.record = withAge(clock, record, maxAgeMs)
       current.expect(expected)
       recent.noteToken(tokens.accessToken, id)
@@ -74,7 +75,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
       // A record that this session replaces must not come back, also not with a later revision.
       if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
-        recent.markEnded(expected.over.id)
+        recent.markWrittenOver(expected.over.id)
     },
     end(reason, id = current.record?.id) {
       if (id) recent.markEnded(id)
