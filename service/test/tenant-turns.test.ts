@@ -93,3 +93,15 @@ test('A-45 a task that fails gives its turn back, and tenants without calls are 
   }
   expect(turns.size).toBe(0)
 })
+
+test('S-085 A-45 between calls that waited, requests of others get their turn', async () => {
+  vi.useRealTimers()
+  const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 })
+  const order: string[] = []
+  // A query of libSQL ends before the event loop goes on.
+  const busy = Array.from({ length: 102 }, () => turns.run('busy', async () => void order.push('busy')))
+  setImmediate(() => order.push('other'))
+  await Promise.all(busy)
+  expect(order).toHaveLength(103)
+  expect(order.indexOf('other')).toBeLessThan(10)
+})

@@ -40,7 +40,8 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
         clearTimeout(timer)
         load.waiting.delete(admit)
         load.running += 1
-        resolve()
+        // Queries of libSQL end within one turn of the event loop, and so would all calls that wait.
+        setImmediate(resolve)
       }
       load.waiting.add(admit)
     })
