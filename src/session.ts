@@ -141,11 +141,10 @@ export function createHookedSession(
       checkNames('resume', options, ['after'])
       const { after = 'change' } = options
       schedule.reset()
-      // A sign-in that still waits for a sign-out here began before the one elsewhere.
-      if (after === 'sign-out') intentCount++
-      if (after === 'sign-out' && current.record && current.expected.kind !== 'saved') {
-        schedule.cancel()
-        endUnsaved(parts)
+      if (after === 'sign-out') {
+        // A sign-in that still waits for a sign-out here began before the one elsewhere.
+        intentCount++
+        endUnsaved(parts, schedule)
       }
       await sync.revalidate('now')
     },

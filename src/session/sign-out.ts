@@ -2,6 +2,7 @@ import { attempted } from '../internal/timeouts.ts'
 import { recordNotRemoved } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { isRecord, type Stored } from './record.ts'
+import type { RefreshSchedule } from './schedule.ts'
 import { readOr, type SessionStore } from './store.ts'
 
 export interface SignOut {
@@ -29,7 +30,9 @@ export function signOut(parts: SessionParts): SignOut {
  * Ends a session whose record the storage does not show. A write of it may still be in progress, so its record is removed
  * under the lock, and no other.
  */
-export function endUnsaved({ store, current }: SessionParts): void {
+export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSchedule): void {
+  if (!current.record || current.expected.kind === 'saved') return
+  schedule.cancel()
   current.end('signed_out')
   current.notify()
   const removeEnded = (): Promise<Stored> =>
