@@ -139,9 +139,8 @@ export function createHookedSession(
     },
     async resume(options = {}) {
       checkNames('resume', options, ['after'])
-      const { after = 'change' } = options
       schedule.reset()
-      if (after === 'sign-out') {
+      if (options.after === 'sign-out') {
         // A sign-in that still waits for a sign-out here began before the one elsewhere.
         intentCount++
         endUnsaved(parts, schedule)
