@@ -57,8 +57,7 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
     return await withDeadline(config.timeoutMs, roundTrip, request.signal)
   } catch (error) {
     if (isAgentAuthError(error)) return { lost: error }
-    if (isOffline || wasNotSent(error)) return { lost: 'not_sent' }
-    return { lost: 'unknown' }
+    return { lost: isOffline || wasNotSent(error) ? 'not_sent' : 'unknown' }
   }
 }
 
