@@ -1,10 +1,11 @@
-import { AgentAuthError } from 'agent-auth'
+import { AgentAuthError, createBearerFetch } from 'agent-auth'
 import { type AgentApi, type AgentApiOptions, createAgentApi } from 'agent-auth/api'
 import { describe, expect, it } from 'vitest'
 import { apiFailure, envelope, wiredApi } from './support/api-client.ts'
+import { refusingOrigin } from './support/free-port.ts'
 import { failure, json, scriptedFetch } from './support/token-flow.ts'
 import { type VirtualTime, virtualTime } from './support/virtual-time.ts'
-import { reset, respond, stall } from './support/wire.ts'
+import { reset, stall } from './support/wire.ts'
 
 const baseUrl = 'https://api.example.com'
 const found = (): Response => json(envelope({ items: [], count: 0 }))
@@ -72,8 +73,8 @@ describe('what is sent again', () => {
   )
 
   it('a search that a closed port refuses, on a real socket', async () => {
-    const { api, wire } = await wiredApi(respond(200))
-    await wire.close()
+    const origin = await refusingOrigin()
+    const api = createAgentApi({ baseUrl: origin, fetch: createBearerFetch('token', { baseUrl: origin }) })
     const error = await apiFailure(api.parentAgents.search({}, { maxRetries: 1, timeoutMs: 20_000 }))
     expect(error.message).toBe('No response from the API (ECONNREFUSED). Try again later.')
     // Not one byte has left: also a create may be repeated.

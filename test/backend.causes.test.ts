@@ -11,6 +11,7 @@ import { AgentAuthError } from '../src/errors.ts'
 import { type BackendRig, codeOf, guard, searchPath } from './support/backend-rig.ts'
 import { assertNoLeak, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
+import { freePort } from './support/free-port.ts'
 import { rigOf } from './support/rig-of.ts'
 
 afterEach(() => {
@@ -19,15 +20,6 @@ afterEach(() => {
 
 const lastOf = <T extends BackendEvent['type']>(rig: BackendRig, type: T): Extract<BackendEvent, { type: T }> =>
   rig.events.findLast((event): event is Extract<BackendEvent, { type: T }> => event.type === type) as never
-
-/** A port of this machine that refuses connections. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 describe('the cause of an event', () => {
   const token = secret('token')
@@ -135,7 +127,7 @@ describe('errors that are not expected', () => {
   })
 
   test('C-062 an API that is not reached: 502, and the event says why', async () => {
-    const port = await closedPort()
+    const port = await freePort()
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -153,7 +145,7 @@ describe('errors that are not expected', () => {
   })
 
   test('C-062 an authorization server that is not there: the event of the callback names it and the option, the page does not', async () => {
-    const port = await closedPort()
+    const port = await freePort()
     const rig = await rigOf()
     const authUrl = `http://127.0.0.1:${port}`
     const browser = rig.browser(rig.another({ authUrl, fetch: undefined }))
@@ -197,7 +189,7 @@ describe('errors that are not expected', () => {
   })
 
   test('C-062 an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not', async () => {
-    const port = await closedPort()
+    const port = await freePort()
     const clock = testClock(Date.now())
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser()

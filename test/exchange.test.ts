@@ -5,6 +5,7 @@ import type { AuthConfigOptions } from '../src/config.ts'
 import { exchangeCode } from '../src/exchange.ts'
 import type { Grant } from '../src/grant.ts'
 import { assertNoLeak, registerSecret, secret } from './support/canary.ts'
+import { refusingOrigin } from './support/free-port.ts'
 import {
   callbackUrl,
   configWith,
@@ -253,9 +254,7 @@ describe('one code, one request', () => {
   })
 
   async function refusedConnection(): Promise<Error> {
-    const wire = await startWire(respond(200))
-    await wire.close()
-    return fetch(wire.url).then(
+    return fetch(await refusingOrigin()).then(
       () => new Error('The port was taken.'),
       (error: Error) => error,
     )

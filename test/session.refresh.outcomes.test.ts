@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import { secret } from './support/canary.ts'
+import { refusingOrigin } from './support/free-port.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
 import { sharedRecords } from './support/shared-records.ts'
 import { json } from './support/token-service.ts'
 import { flush, virtualTime } from './support/virtual-time.ts'
-import { startWire } from './support/wire.ts'
 
 const hour = 3_600_000
 
@@ -260,7 +260,7 @@ describe('a dead refresh token', () => {
 
 describe('a service that is not there', () => {
   const nowhere: readonly (readonly [string, () => Promise<string>])[] = [
-    ['a closed port', closedPort],
+    ['a closed port', refusingOrigin],
     ['a name that does not resolve', async () => 'https://nowhere.invalid'],
   ]
 
@@ -290,9 +290,3 @@ describe('a service that is not there', () => {
     expect(service.sent).toHaveLength(1)
   })
 })
-
-async function closedPort(): Promise<string> {
-  const wire = await startWire([])
-  await wire.close()
-  return wire.url
-}

@@ -6,6 +6,7 @@ import { exchangeCode } from '../src/exchange.ts'
 import { refreshTokens } from '../src/refresh.ts'
 import { assertNoLeak, secret } from './support/canary.ts'
 import { nextWord, startChild } from './support/children.ts'
+import { refusingOrigin } from './support/free-port.ts'
 import { runs } from './support/runs.ts'
 import { configWith, failure, grantFor, tokensWith } from './support/token-flow.ts'
 import {
@@ -222,9 +223,8 @@ describe('answers that break off', () => {
   })
 
   it('C-029 a port where nobody listens: not_sent, which may be tried again', async () => {
-    const wire = await serve(respond(200, {}, good))
-    await wire.close()
-    const error = await failure(call('refresh', configFor(wire)))
+    const config = configWith({ authUrl: await refusingOrigin(), timeoutMs: 1_000 })
+    const error = await failure(call('refresh', config))
     expect(error).toMatchObject({ code: 'temporarily_unavailable', retryable: true, details: { outcome: 'not_sent' } })
   })
 

@@ -17,6 +17,11 @@ export async function freePort(): Promise<number> {
   return (await isFree(port)) ? port : freePort()
 }
 
+/** An origin that refuses connections. A port that was closed a moment ago may be that of another test's server by now. */
+export async function refusingOrigin(): Promise<string> {
+  return `http://127.0.0.1:${await freePort()}`
+}
+
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()
