@@ -51,7 +51,7 @@ async function signedIn(storage: ReturnType<typeof onTable>['storage']) {
 
 describe('a small pool', () => {
   test.each([1, 2])(
-    'C-069 F-33 of %i: 20 expired sessions, 4 calls each: one refresh each, nobody waits for ever',
+    'C-069 F-33 of %i: 20 expired sessions, 4 calls each: one refresh each, and every call ends',
     async (max) => {
       const { storage } = onTable({}, connected({ max }).pool)
       const { clock, service, realm } = sessionRig()

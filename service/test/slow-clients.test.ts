@@ -89,7 +89,7 @@ async function callOnce(service: Service, token: string): Promise<number> {
 }
 
 test(
-  'S-085 500 slow clients hold up nobody: of 200 calls beside them 99 in 100 are quick',
+  'S-085 500 slow clients delay no other client: of 200 calls beside them 99 in 100 are quick',
   runs(1, 20).options,
   async () => {
     const service = await startService({ dev: 'on' })
