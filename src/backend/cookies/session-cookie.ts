@@ -1,6 +1,7 @@
 import { base64url } from '../../internal/base64url.ts'
 import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
+import { removeOldest } from '../oldest.ts'
 import { cookieLine, readCookies } from './cookies.ts'
 
 /** The form of a session id: when the session began, in seconds to base 36, and 256 random bits. */
@@ -35,8 +36,7 @@ export async function sessionKey({ config, sessionKeys }: BackendContext, id: st
   const key = `web-${base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
   // The id is copied, because a slice of a header keeps the whole header in memory.
   sessionKeys.set(new TextDecoder().decode(new TextEncoder().encode(id)), key)
-  const [oldest = ''] = sessionKeys.keys()
-  if (sessionKeys.size > maxRememberedSessionKeys) sessionKeys.delete(oldest)
+  removeOldest(sessionKeys, maxRememberedSessionKeys)
   return key
 }
 

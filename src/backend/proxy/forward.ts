@@ -12,15 +12,15 @@ import { type OnResponseEnd, relayBody } from './response-body.ts'
 
 /** A request that passed the checks of the proxy. */
 export interface ProxyCall {
-  /** As configured. */
+  /** Method and path as configured in `proxy`. */
   readonly route: string
   readonly request: Request
-  /** Those that the API may see. */
+  /** The headers that the API may see. */
   readonly headers: HeaderList
   readonly live: LiveSession
   /** Path and query under `baseUrl`. */
   readonly target: string
-  /** Frees the place of this request. Safe to call twice. */
+  /** Counts the request as ended, and releases its session. Only the first call counts. */
   readonly release: () => void
 }
 
@@ -33,33 +33,30 @@ export interface Forwarded {
   readonly cause?: ErrorCause | undefined
 }
 
-/** Why a request got no response that can be used: the API did not respond (in time), or the body was unusable. */
-type Problem = 'no_response' | 'late' | 'unusable_response' | BodyProblem
-
-/** Sends a request to the API with the bearer header, and passes the response on. Never rejects. */
+/**
+ * Sends a request to the API with the bearer header, and passes the response on. Never rejects: if the API gives no response
+ * that can be passed on, the browser gets an error response.
+ */
 export async function forward(context: BackendContext, call: ProxyCall): Promise<Forwarded> {
   const { request } = call
   const stop = new AbortController()
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  // The assertion keeps the other members, because callbacks assign them.
-  let problem = 'no_response' as Problem
-  const timer = setTimeout(() => {
-    problem = 'late'
-    abort()
-  }, maxApiSilenceMs)
+  const timer = setTimeout(() => stop.abort(lateError()), maxApiSilenceMs)
+  // Filled in by a streamed body, because `fetch` rejects with an error of its own when the stream fails.
+  const streamed: { problem?: BodyProblem } = {}
+  let response: Response | undefined
   const end = (how: 'complete' | 'broken'): void => {
     request.signal.removeEventListener('abort', abort)
     if (how === 'broken') abort()
     call.release()
   }
   try {
-    const body = await requestBody(request, stop.signal, (unusable) => {
-      problem = unusable
+    const body = await requestBody(request, stop.signal, (problem) => {
+      streamed.problem = problem
     })
-    const response = await send(context, call, body, stop.signal)
-    problem = 'unusable_response'
+    response = await send(context, call, body, stop.signal)
     return passOn(context, response, (how, interruption) => {
       // A browser that left has aborted the request to the API, which is no failure of the API.
       if (interruption !== undefined && !request.signal.aborted)
@@ -68,12 +65,14 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
     })
   } catch (error) {
     const hasLeft = request.signal.aborted
+    const { reason } = stop.signal
     end('broken')
-    if (error instanceof UnusableBodyError) problem = error.problem
-    if (problem === 'late') return lateResponse(context)
+    // Only the timer gives a reason of this library.
+    if (isAgentAuthError(reason)) return lateResponse(context, reason)
     if (hasLeft) return leftResponse()
     await drainBody(request)
-    return failedResponse(context, error, problem)
+    const bodyProblem = error instanceof UnusableBodyError ? error.problem : streamed.problem
+    return bodyProblem ? unusableBodyResponse(bodyProblem) : failedResponse(context, error, response)
   } finally {
     clearTimeout(timer)
   }
@@ -112,17 +111,19 @@ function passOn(context: BackendContext, response: Response, onEnd: OnResponseEn
   return { response: withPrivateHeaders(new Response(body && relayBody(body, onEnd), { status, headers })) }
 }
 
-function failedResponse(context: BackendContext, error: unknown, problem: Problem): Forwarded {
-  const { config } = context
+/** Returns the response to a request whose body cannot be sent to the API. */
+function unusableBodyResponse(problem: BodyProblem): Forwarded {
   if (problem === 'too_large') {
     const message = `The request body is larger than ${maxProxiedBodyBytes / 1_048_576} MiB. Send a smaller one.`
     return { response: errorResponse(413, { code: 'request_failed', message }), refusal: 'body' }
   }
-  if (problem === 'read_before') {
-    const message =
-      'The body was read before the backend got the request. Put the backend before express.json() and other body parsers.'
-    return { response: errorResponse(500, { code: 'config_invalid', message }), refusal: 'body_read' }
-  }
+  const message =
+    'The body was read before the backend got the request. Put the backend before express.json() and other body parsers.'
+  return { response: errorResponse(500, { code: 'config_invalid', message }), refusal: 'body_read' }
+}
+
+/** Returns the response for an error of the session, of the connection, or of a `received` response that cannot be passed on. */
+function failedResponse({ config }: BackendContext, error: unknown, received: Response | undefined): Forwarded {
   if (isAgentAuthError(error)) {
     const response = errorResponseOf(error)
     // This code comes only before the request is sent, because after a 401 the API's own response is passed on.
@@ -133,13 +134,16 @@ function failedResponse(context: BackendContext, error: unknown, problem: Proble
   const message = 'The API could not be reached. Try again.'
   return {
     response: errorResponse(502, { code: 'request_failed', message, retryable: true }),
-    cause: problem === 'no_response' ? unreachedCause(error, config.baseUrl, 'baseUrl') : causeOf(error),
+    cause: received ? causeOf(error) : unreachedCause(error, config.baseUrl, 'baseUrl'),
   }
 }
 
-function lateResponse({ config }: BackendContext): Forwarded {
+function lateError(): AgentAuthError {
   const message = `The API did not respond within ${maxApiSilenceMs / 1_000} s. Try again.`
-  const error = new AgentAuthError('timeout', message, { retryable: true })
+  return new AgentAuthError('timeout', message, { retryable: true })
+}
+
+function lateResponse({ config }: BackendContext, error: AgentAuthError): Forwarded {
   return { response: errorResponse(504, error), cause: unreachedCause(error, config.baseUrl, 'baseUrl') }
 }
 

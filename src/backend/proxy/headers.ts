@@ -1,7 +1,7 @@
 import { invalid } from '../../config/invalid.ts'
 import { checkedElsewhere, checkOptions } from '../../config/options.ts'
 import { maxProxiedHeaderBytes } from '../../internal/limits.ts'
-import { csrfHeader } from '../fetch-metadata.ts'
+import { csrfHeader } from '../csrf.ts'
 
 /** The headers that pass from a page to the API: about the content, its negotiation and tracing. */
 export const passedToApi: readonly string[] = [

@@ -1,5 +1,6 @@
 import { AgentAuthError } from '../../errors.ts'
 import { maxApiSilenceMs, maxBrowserSilenceMs } from '../../internal/limits.ts'
+import { once } from '../once.ts'
 
 /** Called once when no more of a response is sent. `interruption` is set if the API is the reason. */
 export type OnResponseEnd = (how: 'complete' | 'broken', interruption?: unknown) => void
@@ -13,12 +14,11 @@ export function relayBody(body: ReadableStream<Uint8Array>, onEnd: OnResponseEnd
   let timer: ReturnType<typeof setTimeout> | undefined
   let state: 'open' | 'ended' = 'open'
   // Ending a response aborts the request, which fails the read in progress. Only the first reason counts.
-  const end: OnResponseEnd = (how, interruption) => {
-    if (state === 'ended') return
+  const end: OnResponseEnd = once((how, interruption) => {
     state = 'ended'
     clearTimeout(timer)
     onEnd(how, interruption)
-  }
+  })
   const fail = (controller: ReadableStreamDefaultController, interruption?: unknown): void => {
     // The error of a connection may quote the bytes that it carried, so the browser's stream gets another one.
     controller.error(new Error('The response of the API ended early.'))

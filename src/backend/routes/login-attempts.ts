@@ -1,5 +1,6 @@
 import { type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { maxRememberedFailures } from '../../internal/limits.ts'
+import { removeOldest } from '../oldest.ts'
 
 /** Finishes each login of this process once, by the state of the login. */
 export interface LoginAttempts {
@@ -18,17 +19,14 @@ export function loginAttempts(): LoginAttempts {
     try {
       await task()
     } catch (error) {
-      if (!isCodeUnsent(error)) remember(state, error)
+      if (!isCodeUnsent(error)) {
+        failures.set(state, error)
+        removeOldest(failures, maxRememberedFailures)
+      }
       throw error
     } finally {
       inFlight.delete(state)
     }
-  }
-
-  function remember(state: string, error: unknown): void {
-    failures.set(state, error)
-    const [oldest = state] = failures.keys()
-    if (failures.size > maxRememberedFailures) failures.delete(oldest)
   }
 
   return {

@@ -4,7 +4,7 @@ import { maxReturnUrlLength } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { oldestLoginRemovals, pendingLoginLine } from '../cookies/pending-login-cookie.ts'
 import { findSession, newSessionId } from '../cookies/session-cookie.ts'
-import { isNavigation, isOwnNavigation, isPrefetch } from '../fetch-metadata.ts'
+import { isNavigation, isOwnNavigation, isPrefetch } from '../navigation.ts'
 import { createResponse, errorResponse } from '../responses.ts'
 
 /** `GET {basePath}/login?return_to=/path`: redirects a page load to the authorization server. */

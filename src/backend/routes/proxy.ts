@@ -2,8 +2,9 @@ import { maxProxiedHeaderBytes, maxProxiedRequests } from '../../internal/limits
 import { present } from '../../internal/present.ts'
 import type { BackendContext } from '../context.ts'
 import { findSession } from '../cookies/session-cookie.ts'
+import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
-import { crossSite, passesCsrfChecks } from '../fetch-metadata.ts'
+import { once } from '../once.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
 import { requestHeaders } from '../proxy/headers.ts'
 import { drainBody } from '../proxy/request-body.ts'
@@ -51,15 +52,12 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     const message = `No user is signed in. Start a login at ${context.basePath}/login.`
     return { status: 401, reason: 'signed_out', error: { code: 'login_required', message }, cookies: removal }
   }
-  const [live, letGo] = context.live.acquire(key)
-  let state: 'in progress' | 'released' = 'in progress'
-  const release = (): void => {
-    if (state === 'released') return
-    state = 'released'
-    live.proxiedRequests--
-    letGo()
-  }
+  const [live, releaseSession] = context.live.acquire(key)
   live.proxiedRequests++
+  const release = once(() => {
+    live.proxiedRequests--
+    releaseSession()
+  })
   if (live.proxiedRequests > maxProxiedRequests) {
     release()
     return { status: 429, reason: 'busy', error: tooManyRequests }

@@ -3,6 +3,7 @@ import { maxIdleSessions, maxUnsavedSessions } from '../../internal/limits.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createSession, type Session } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
+import { removeOldest } from '../oldest.ts'
 import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
@@ -20,11 +21,14 @@ export interface LiveSession {
 export interface LiveSessions {
   /** Returns the session and a function that releases it. Call that once. */
   acquire(key: string): [live: LiveSession, release: () => void]
+  /** Runs the task with the session, and releases it then. Rejects as the task does. */
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
+  /** How many sessions are in memory. */
   readonly size: number
 }
 
 interface Entry extends LiveSession {
+  /** How many requests and tasks use the session now. */
   users: number
 }
 
@@ -32,9 +36,10 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   const entries = new Map<string, Entry>()
   /** Sessions without users, least recently used first. */
   const idle = new Set<string>()
+  /** Sessions that were idle for so long that only their pending write keeps them in memory, least recently used first. */
   const unsaved = new Set<string>()
 
-  function acquire(key: string): Entry {
+  function addUser(key: string): Entry {
     const entry = entries.get(key) ?? open(config, sessions, key)
     entries.set(key, entry)
     idle.delete(key)
@@ -43,7 +48,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     return entry
   }
 
-  function release(key: string, entry: Entry): void {
+  function removeUser(key: string, entry: Entry): void {
     entry.users--
     if (entry.users > 0) return
     if (isForgettable(entry)) entries.delete(key)
@@ -53,9 +58,8 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   /** Evicts at most one session for each that becomes idle, so that the time of a release does not depend on their number. */
   function makeIdle(key: string): void {
     idle.add(key)
-    const [oldest = key] = idle
-    if (idle.size <= maxIdleSessions) return
-    idle.delete(oldest)
+    const oldest = removeOldest(idle, maxIdleSessions)
+    if (oldest === undefined) return
     const entry = entries.get(oldest)
     // An unsaved session stays as long as possible, because memory holds the only copy of its tokens.
     if (entry?.observed.pendingWrite === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
@@ -64,23 +68,21 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
 
   function makeUnsaved(key: string): void {
     unsaved.add(key)
-    const [oldest = key] = unsaved
-    if (unsaved.size <= maxUnsavedSessions) return
-    unsaved.delete(oldest)
-    entries.delete(oldest)
+    const oldest = removeOldest(unsaved, maxUnsavedSessions)
+    if (oldest !== undefined) entries.delete(oldest)
   }
 
   return {
     acquire(key) {
-      const entry = acquire(key)
-      return [entry, () => release(key, entry)]
+      const entry = addUser(key)
+      return [entry, () => removeUser(key, entry)]
     },
     async use(key, task) {
-      const entry = acquire(key)
+      const entry = addUser(key)
       try {
         return await task(entry)
       } finally {
-        release(key, entry)
+        removeUser(key, entry)
       }
     },
     get size() {

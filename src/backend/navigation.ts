@@ -1,27 +1,4 @@
 import { attempt } from '../internal/attempt.ts'
-import type { ErrorBody } from './responses.ts'
-
-/** The header that another site can send only after a CORS preflight, to which the backend does not respond. */
-export const csrfHeader = 'x-agent-auth'
-
-/** The response to a request that does not pass the CSRF checks. */
-export const crossSite: ErrorBody = {
-  code: 'origin_forbidden',
-  message: `Cross-site request rejected. Send the header ${csrfHeader}: 1 from a page of this app's origin.`,
-}
-
-/** CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. */
-export function passesCsrfChecks(request: Request, origin: string): boolean {
-  return request.headers.get(csrfHeader) === '1' && isSameOrigin(request, origin)
-}
-
-/** Returns whether Fetch Metadata or `Origin` shows a page of this origin, and neither of them another one. */
-function isSameOrigin({ headers }: Request, origin: string): boolean {
-  const site = headers.get('sec-fetch-site')
-  const from = headers.get('origin')
-  if (site === null && from === null) return false
-  return (site === null || site === 'same-origin') && (from === null || from === origin)
-}
 
 /** Returns whether a browser loads the page in advance, which must start or finish no login. */
 export function isPrefetch({ headers }: Request): boolean {
