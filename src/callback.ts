@@ -45,7 +45,7 @@ export function readCallback(
   if (parameters.error) throw refusal(pending, parameters)
   const { code } = parameters
   if (!code || code.length > maxCodeLength) malformed('has no usable code')
-  return createGrant({ pending, code })
+  return createGrant({ pending, code, waiting: 0 })
 }
 
 /** Returns the error for a callback without a record of its login. */

@@ -4,13 +4,13 @@ import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, grantContent } from './grant.ts'
 import { backoffMs } from './internal/backoff.ts'
 import { maxExchangeSends } from './internal/limits.ts'
-import { abortable, sleep } from './internal/timeouts.ts'
+import { abortable, aborted, sleep } from './internal/timeouts.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
  * Exchanges a Grant for Tokens. A code is sent at most once: repeated calls share one result, and only a request that provably
- * was not sent is tried again. `signal` ends only this wait. Rejects with `state_mismatch` for a Grant that `readCallback` did
+ * was not sent is tried again. `signal` ends only this wait, and nothing is sent if no call waits. Rejects with `state_mismatch` for a Grant that `readCallback` did
  * not create, `issuer_mismatch` for one of another configuration, `exchange_interrupted`, `grant_rejected`,
  * `client_rejected`, `config_invalid`, `response_too_large`, `temporarily_unavailable` or `aborted`. Specification
  * section 5.2, RFC 6749 section 4.1.3.
@@ -22,6 +22,7 @@ export async function exchangeCode(
 ): Promise<Tokens> {
   checkConfig('exchangeCode', config)
   checkOptions('exchangeCode', options, { signal: signalKind })
+  const { signal } = options
   const content = grantContent(grant)
   if (!content)
     throw new AgentAuthError(
@@ -34,8 +35,14 @@ export async function exchangeCode(
       'issuer_mismatch',
       'The Grant is of another clientId or tokenEndpoint. Use the config of startLogin. The code was not sent.',
     )
+  if (signal?.aborted) throw aborted()
   content.exchange ??= exchange(config, content)
-  return abortable(content.exchange, options.signal)
+  content.waiting++
+  try {
+    return await abortable(content.exchange, signal)
+  } finally {
+    content.waiting--
+  }
 }
 
 async function exchange(config: AuthConfig, content: GrantContent): Promise<Tokens> {
@@ -48,12 +55,11 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
       })
     } catch (error) {
       if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
-      if (sends === maxExchangeSends) {
-        // The code was not sent, so that the same Grant can be exchanged later.
-        content.exchange = undefined
-        throw error
-      }
-      await sleep(backoffMs(sends))
+      if (sends < maxExchangeSends) await sleep(backoffMs(sends))
+      if (sends < maxExchangeSends && content.waiting) continue
+      // The code was not sent, so that the same Grant can be exchanged later.
+      content.exchange = undefined
+      throw error
     }
   }
 }

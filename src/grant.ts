@@ -17,6 +17,8 @@ export interface GrantContent {
   readonly code: string
   /** The one exchange of this grant. All calls share it. */
   exchange?: Promise<Tokens> | undefined
+  /** How many calls wait for the exchange. */
+  waiting: number
 }
 
 const contents = new WeakMap<Grant, GrantContent>()

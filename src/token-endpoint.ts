@@ -2,7 +2,7 @@ import type { AuthConfig } from './config.ts'
 import { isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { present } from './internal/present.ts'
-import { withDeadline } from './internal/timeouts.ts'
+import { aborted, withDeadline } from './internal/timeouts.ts'
 import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/outcome.ts'
 import { readTokenResponse, type TokenResponse } from './token-endpoint/response.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
@@ -21,7 +21,9 @@ export interface TokenRequest {
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
   const { clock, tokenEndpoint } = config
-  const { grant } = request
+  const { grant, signal } = request
+  // An event would tell of a request that is not sent.
+  if (signal?.aborted) throw aborted()
   const { origin } = new URL(tokenEndpoint)
   const startedMs = clock.monotonicMs()
   const obtainedAtMs = clock.wallMs()

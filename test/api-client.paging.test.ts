@@ -272,6 +272,7 @@ describe('the next page', () => {
     const late = agents.api.parentAgents.searchAll({}, { signal: controller.signal })
     expect(await failure(idsOf(late))).toMatchObject({ code: 'aborted' })
     expect(await failure(late.total())).toMatchObject({ code: 'aborted' })
+    expect(offsets(agents)).toEqual([0, 10])
   })
 })
 

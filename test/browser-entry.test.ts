@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { AgentAuthError, memoryStorage, type TokenStorage } from 'agent-auth'
+import { AgentAuthError, createSession, memoryStorage, type TokenStorage } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, webStorage } from 'agent-auth/browser'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callbackMode, markedState } from '../src/browser/callback-url.ts'
+import { loginFinisher } from '../src/browser/finish-login.ts'
 import { countAutomatic, noteSuccess } from '../src/browser/login-loop.ts'
 import { fallbackStorage, unreadRecord } from '../src/browser/storage/fallback.ts'
 import { encodeRecord, type SessionRecord } from '../src/session/record.ts'
 import { createTokens } from '../src/tokens.ts'
 import { testClock } from './support/clock.ts'
-import { failure } from './support/token-flow.ts'
+import { configWith, failure, grantFor, json, scriptedFetch } from './support/token-flow.ts'
 import { flush } from './support/virtual-time.ts'
 
 // What needs no page; everything else is in test/browser, in a real one.
@@ -77,6 +78,76 @@ describe('a popup that hands over its callback', () => {
     page.close()
     witness.close()
   })
+})
+
+describe('the exchange of a popup login', () => {
+  /** A login that is about to be redeemed, with a token endpoint that gives this response. */
+  const rig = async (respond: () => Response | Promise<Response>) => {
+    const { fetch, calls } = scriptedFetch(respond)
+    const config = configWith({ fetch })
+    const session = createSession(config)
+    const navigate = (): void => {}
+    const parts = { config, name: 'app', session, loginStorage: memoryStorage(), navigate, handOver: undefined }
+    const login = new AbortController()
+    const { redeem, discard } = loginFinisher(parts)
+    return { calls, session, login, discard, grant: await grantFor(config), redeem }
+  }
+  const granted = (): Response => json({ access_token: 'x' })
+
+  it('is not begun after an abort: no code is sent: F102', async () => {
+    const { calls, session, login, grant, redeem } = await rig(granted)
+    login.abort()
+    expect((await failure(redeem(grant, login))).code).toBe('aborted')
+    expect(calls).toEqual([])
+    expect(session.state.status).not.toBe('signed-in')
+  })
+
+  it.each(['abort', 'discard'] as const)('ends with its request at an %s: F102', async (how) => {
+    const { calls, session, login, discard, grant, redeem } = await rig(never)
+    const redeemed = failure(redeem(grant, login))
+    await expect.poll(() => calls).toHaveLength(1)
+    if (how === 'abort') login.abort()
+    else discard()
+    expect((await redeemed).code).toBe('aborted')
+    await expect.poll(() => calls[0]?.init.signal?.aborted).toBe(true)
+    expect(await session.ready()).toEqual({ status: 'signed-out' })
+  })
+
+  const steps = Array.from({ length: 40 }, (_, step) => step)
+
+  it.each(steps)('wins or loses as a whole against an abort %d steps after the response came: F102', async (count) => {
+    const { login, grant, redeem, session, respond } = await answered()
+    const redeemed = redeem(grant, login).then(
+      () => 'signed-in',
+      () => 'signed-out',
+    )
+    await respond(count)
+    login.abort()
+    expect(await redeemed).toBe((await session.ready()).status)
+  })
+
+  it.each(steps)('loses against a sign-out %d steps after the response came: C-108', async (count) => {
+    const { login, grant, redeem, discard, session, respond } = await answered()
+    const redeemed = redeem(grant, login).catch(() => {})
+    await respond(count)
+    const signedOut = session.signOut()
+    discard()
+    await Promise.all([redeemed, signedOut])
+    await flush()
+    expect((await session.ready()).status).toBe('signed-out')
+  })
+
+  /** A rig whose `respond` gives the response when it was asked for, and resolves some steps later. */
+  async function answered() {
+    let answer = (_: Response): void => {}
+    const made = await rig(() => new Promise((resolve) => (answer = resolve)))
+    const respond = async (steps: number): Promise<void> => {
+      await expect.poll(() => made.calls).toHaveLength(1)
+      answer(granted())
+      for (let step = 0; step < steps; step++) await Promise.resolve()
+    }
+    return { ...made, respond }
+  }
 })
 
 describe('without a page', () => {

@@ -368,15 +368,34 @@ describe('waiting', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('C-040 a signal that fired before: aborted, and the grant is not lost', async () => {
+  it('C-040 a signal that fired before: aborted, nothing is sent, and the grant is not lost', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
     expect(await failure(exchangeCode(config, grant, { signal: AbortSignal.abort() }))).toMatchObject({
       code: 'aborted',
     })
+    expect(calls).toEqual([])
     expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
     expect(calls).toHaveLength(1)
+  })
+
+  it('C-040 all give up before a code that was not sent is tried again: it is sent for the next call only', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const cause = Object.assign(new Error(), { code: 'ECONNREFUSED' })
+    const { fetch, calls } = scriptedFetch(new TypeError('fetch failed', { cause }), () => json({ access_token: 'x' }))
+    const events: unknown[] = []
+    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
+    const grant = await grantFor(config)
+    const controller = new AbortController()
+    const wait = failure(exchangeCode(config, grant, { signal: controller.signal }))
+    await expect.poll(() => events).toHaveLength(1)
+    controller.abort()
+    expect(await wait).toMatchObject({ code: 'aborted' })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(calls).toHaveLength(1)
+    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(2)
   })
 
   it('C-063 what fetch throws is replaced, never wrapped', async () => {

@@ -168,9 +168,11 @@ describe('before and while it is sent', () => {
 
   it('C-040 a signal that fired before: the refresh token is not sent, since its answer would be lost', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x', refresh_token: 'rotated' }))
-    const call = refreshTokens(configWith({ fetch }), tokensWith(), { signal: AbortSignal.abort() })
+    const events: unknown[] = []
+    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
+    const call = refreshTokens(config, tokensWith(), { signal: AbortSignal.abort() })
     expect(await failure(call)).toMatchObject({ code: 'aborted' })
     await new Promise((resolve) => setImmediate(resolve))
-    expect(calls).toEqual([])
+    expect([calls, events]).toEqual([[], []])
   })
 })

@@ -50,6 +50,7 @@ async function* eachRow<Row extends { id: number }>(
   const { signal } = range
   const controller = new AbortController()
   const stop = (): void => controller.abort()
+  if (signal?.aborted) stop()
   signal?.addEventListener('abort', stop, { once: true })
   const request: LoadPage<Row> = (page) => {
     const loading = load(page, controller.signal)

@@ -5,7 +5,7 @@ import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { exchangeCode } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
 import { callbackReminderMs } from '../internal/limits.ts'
-import { abortable, succeeds } from '../internal/timeouts.ts'
+import { abortable, aborted, succeeds } from '../internal/timeouts.ts'
 import { pendingLogins } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -29,8 +29,11 @@ export interface LoginFinisherOptions {
 export interface LoginFinisher {
   /** Finishes the login once. A failure that cannot be retried stays until `discard`. */
   finish(): Promise<void> | undefined
-  /** Exchanges the code and signs the user in. Rejects with `aborted` if `discard` comes first. */
-  redeem(grant: Grant): Promise<void>
+  /**
+   * Exchanges the code and signs the user in. Rejects with `aborted` if `discard` comes first, or if the login is aborted before
+   * its tokens are here.
+   */
+  redeem(grant: Grant, login: AbortController): Promise<void>
   /** Discards the callback, because of a sign-out or another login. A login in progress ends without a session. */
   discard(): void
   /** Whether the login is being finished or still has to be. */
@@ -91,9 +94,10 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
 
   return {
     finish,
-    redeem(grant) {
+    redeem(grant, login) {
       const { signal } = discarding
-      return abortable(signIn(options, grant, signal), signal)
+      signal.addEventListener('abort', () => login.abort(), { signal: login.signal })
+      return abortable(signIn(options, grant, login.signal), signal)
     },
     discard() {
       discarding.abort()
@@ -112,7 +116,11 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
 }
 
 async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {
-  await session.signIn(await exchangeCode(config, grant, { signal }))
+  // No other call waits for this exchange, so that the request ends with the login.
+  const fetch: AuthConfig['fetch'] = (url, init) => abortable(config.fetch(url, init), signal)
+  const tokens = await exchangeCode({ ...config, fetch }, grant, { signal })
+  if (signal.aborted) throw aborted()
+  await session.signIn(tokens)
 }
 
 async function finishLogin(options: LoginFinisherOptions, callback: Callback, signal: AbortSignal): Promise<void> {

@@ -32,8 +32,8 @@ export interface PopupLogin {
 export interface PopupApp {
   readonly config: AuthConfig
   readonly name: string
-  /** Exchanges the code and signs the user in. Rejects with `aborted` if the user signs out first. */
-  readonly redeem: (grant: Grant) => Promise<void>
+  /** Exchanges the code and signs the user in. Rejects with `aborted` if the login is aborted or the user signs out first. */
+  readonly redeem: (grant: Grant, login: AbortController) => Promise<void>
 }
 
 const optionKinds: OptionKinds<PopupLoginOptions> = { timeoutMs: 'number', features: 'string' }
@@ -75,7 +75,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         const received = receiveCallback(openChannel(name, ended), state, config.redirectUri)
         const first = Promise.race([received, untilClosed(popup, ended)])
         const callback = await abortable(withTimeout(timeoutMs, first), ended)
-        await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }))
+        await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }), login)
       } finally {
         login.abort()
         popup.close()

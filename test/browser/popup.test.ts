@@ -252,6 +252,34 @@ it('a sign-out after the window has handed over its callback ends the login with
   expect(await started(page)).toBe('signed-out')
 })
 
+it.each(['an abort', 'another popup login'])(
+  '%s after the window has handed over its callback ends the exchange and its request, and stores no session: F102',
+  async (how) => {
+    const page = await rig.open(await rig.context(), '/indexed/home')
+    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
+    const failed = page.waitForEvent('requestfailed', (request) => request.url().includes('/auth/v1/token'))
+    const requested = page.waitForRequest(/\/auth\/v1\/token/)
+    await page.evaluate(() => {
+      const controller = new AbortController()
+      window.app.started = 'popup'
+      void window.app.codeOf(window.app.auth.signIn({ mode: 'popup', signal: controller.signal })).then((code) => {
+        window.app.started = code
+      })
+      Object.assign(window, { abort: () => controller.abort() })
+    })
+    await requested
+    await page.evaluate((wanted) => {
+      if (wanted === 'an abort') return (window as unknown as { abort: () => void }).abort()
+      void window.app.auth.signIn({ mode: 'popup', signal: AbortSignal.abort() }).catch(() => {})
+    }, how)
+    expect(await outcome(page)).toBe('aborted')
+    await failed
+    expect(await call(page)).toBe('login_required')
+    await page.reload()
+    expect(await started(page)).toBe('signed-out')
+  },
+)
+
 it('a sign-out while the window is open leaves the user, who goes on there, free to sign in', async () => {
   rig.service.dev.autoApprove(undefined)
   const page = await rig.open(await rig.context(), '/indexed/home')
