@@ -101,7 +101,7 @@ export function createHookedSession(
   const { storage = memoryStorage(), key = 'default' } = options
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts
-  const schedule = refreshSchedule(parts, storage.withLock ? 'locked' : 'unlocked')
+  const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here')
   let pendingSignOut: Promise<unknown> = Promise.resolve()
   let intentCount = 0
 

@@ -56,7 +56,7 @@ export function reconcile(
 }
 
 /** Returns whether both are the same revision of the same sign-in with the same access token. */
-export function isSameRecord(one: Stored, other: Stored): boolean {
+export function isSameRecord(one: Stored | undefined, other: Stored): boolean {
   if (!isRecord(one) || !isRecord(other)) return false
   return one.id === other.id && one.rev === other.rev && one.tokens.accessToken === other.tokens.accessToken
 }

@@ -21,7 +21,7 @@ export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: 
   return name ?? invalid('key holds half of a surrogate pair. Use well-formed text')
 }
 
-export function isRecord(stored: Stored): stored is SessionRecord {
+export function isRecord(stored: Stored | undefined): stored is SessionRecord {
   return typeof stored === 'object'
 }
 

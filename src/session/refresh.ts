@@ -10,13 +10,13 @@ import { type ExpectedRecord, expectSaved } from './reconcile.ts'
 import type { SessionRecord } from './record.ts'
 
 /** Whether every page and process that shares the record also shares the lock. */
-export type Peers = 'locked' | 'unlocked'
+export type LockReach = 'everywhere' | 'here'
 
 /** Whether a write of the new tokens failed, so that only a read can tell whether it took effect. */
 export type Refreshed = 'done' | 'write_failed'
 
 export interface RefreshOptions {
-  readonly peers: Peers
+  readonly lockReach: LockReach
   /** Fires when the result must be discarded, because the session ended or another sign-in replaced it. */
   readonly signal: AbortSignal
 }
@@ -25,7 +25,7 @@ export interface RefreshOptions {
 export async function refreshOnce(
   parts: SessionParts,
   from: CurrentRecord,
-  { peers, signal }: RefreshOptions,
+  { lockReach, signal }: RefreshOptions,
 ): Promise<Refreshed> {
   const { config, current } = parts
   const problem = await readAndApply(parts)
@@ -41,7 +41,7 @@ export async function refreshOnce(
     return await commit(parts, record, { next: { id, rev: rev + 1, tokens: fresh }, wasRead: !problem, signal })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
-    if (await wasReplaced(parts, record, { peers, signal })) return 'done'
+    if (await wasReplaced(parts, record, { lockReach, signal })) return 'done'
     await endRefused(parts)
     throw sessionEnded(error)
   }
@@ -95,11 +95,11 @@ function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRec
 async function wasReplaced(
   parts: SessionParts,
   record: CurrentRecord,
-  { peers, signal }: RefreshOptions,
+  { lockReach, signal }: RefreshOptions,
 ): Promise<boolean> {
   const { current } = parts
   let problem = await readAndApply(parts)
-  if (peers === 'unlocked' && current.record === record) {
+  if (lockReach === 'here' && current.record === record) {
     // Without a common lock another page or process may have refreshed as well, and its write may still be in progress.
     await sleep(lateWriterMs, signal)
     problem = await readAndApply(parts)

@@ -1,10 +1,11 @@
+import { isAgentAuthError } from '../errors.ts'
 import { saveAgainMs } from '../internal/limits.ts'
 import { attempted } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import type { SessionParts } from './parts.ts'
 import { type ExpectedRecord, expectAbsent, expectSaved, isSameRecord } from './reconcile.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
-import { readOr, type SessionStore } from './store.ts'
+import { type SessionStore, tryRead } from './store.ts'
 
 /** What a failed save leaves behind. */
 interface FailedSave {
@@ -24,13 +25,13 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts
   const { record } = current
   if (!record) return
-  let failed: FailedSave | undefined = { expected: unread, write: 'not_sent' }
-  const isDone = await attempted(() =>
-    store.locked(async () => {
-      failed = await replace(parts, record)
-    }),
-  )
-  if (!isDone) problems.report('write_failed')
+  const failed = await store
+    .locked(() => replace(parts, record))
+    .catch((error): FailedSave => {
+      if (!isAgentAuthError(error)) throw error
+      problems.report('write_failed')
+      return { expected: unread, write: 'not_sent' }
+    })
   if (failed) await confirm(parts, record, failed)
 }
 
@@ -82,7 +83,7 @@ async function confirm(
   record: CurrentRecord,
   { expected, write }: FailedSave,
 ): Promise<void> {
-  const stored = await readOr(store, undefined)
+  const stored = await tryRead(store)
   if (current.record !== record || !(isPending(current.expected) || current.expected.kind === 'replacing')) return
   if (stored === undefined) {
     problems.report('read_failed')
@@ -111,7 +112,7 @@ async function replace(
   { store, current, problems, sync }: SessionParts,
   record: CurrentRecord,
 ): Promise<FailedSave | undefined> {
-  const found = await readOr(store, undefined)
+  const found = await tryRead(store)
   if (!found) problems.report('read_failed')
   if (current.record !== record) return undefined
   if (found === 'unreadable') problems.report(found)
@@ -134,15 +135,12 @@ async function replace(
  * still allows that. If another record is there by now, it stays.
  */
 async function removeReplaced(store: SessionStore, replaced: SessionRecord): Promise<FailedSave> {
-  let failed: FailedSave = { expected: { kind: 'unsaved', over: replaced }, write: 'sent' }
-  await attempted(async () => {
-    if (!isSameRecord(await store.read(), replaced)) return
-    // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
-    failed = { expected: { kind: 'unknown', over: replaced, absence: 'unsaved' }, write: 'not_sent' }
-    await store.remove()
-    failed = { expected: expectAbsent, write: 'not_sent' }
-  })
-  return failed
+  const stored = await tryRead(store)
+  if (!isSameRecord(stored, replaced)) return { expected: { kind: 'unsaved', over: replaced }, write: 'sent' }
+  // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
+  const isRemoved = await attempted(() => store.remove())
+  const expected: ExpectedRecord = isRemoved ? expectAbsent : { kind: 'unknown', over: replaced, absence: 'unsaved' }
+  return { expected, write: 'not_sent' }
 }
 
 function isPending({ kind }: ExpectedRecord): boolean {

@@ -4,7 +4,7 @@ import { abortable, sleep } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import { endedOrChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
-import { type Peers, refreshOnce } from './refresh.ts'
+import { type LockReach, refreshOnce } from './refresh.ts'
 import { retryDelay } from './retry-delay.ts'
 import { confirmWrite } from './save.ts'
 
@@ -34,7 +34,7 @@ const unscheduled: readonly AgentAuthErrorCode[] = [
   'session_ended',
 ]
 
-export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSchedule {
+export function refreshSchedule(parts: SessionParts, lockReach: LockReach): RefreshSchedule {
   const { config, store, current, problems, sync } = parts
   const { clock, timeoutMs } = config
   const delay = retryDelay(config)
@@ -53,7 +53,7 @@ export function refreshSchedule(parts: SessionParts, peers: Peers): RefreshSched
   async function runRefresh(from: CurrentRecord, signal: AbortSignal): Promise<void> {
     try {
       const refreshed = await abortable(
-        store.locked(() => refreshOnce(parts, from, { peers, signal })),
+        store.locked(() => refreshOnce(parts, from, { lockReach, signal })),
         signal,
       )
       delay.reset()

@@ -3,7 +3,7 @@ import { recordNotRemoved } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { isRecord, type Stored } from './record.ts'
 import type { RefreshSchedule } from './schedule.ts'
-import { readOr, type SessionStore } from './store.ts'
+import { type SessionStore, tryRead } from './store.ts'
 
 export interface SignOut {
   /** Resolves when the first removal has ended. From then on only records of sign-ins that ended here are removed. */
@@ -17,7 +17,7 @@ export function signOut(parts: SessionParts): SignOut {
   const { store, current, sync } = parts
   current.end('signed_out')
   current.notify()
-  const endAny = (stored: Stored): boolean => {
+  const endAny = (stored: Stored | undefined): boolean => {
     if (isRecord(stored)) current.end('signed_out', stored.id)
     return true
   }
@@ -35,7 +35,7 @@ export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSc
   schedule.cancel()
   current.end('signed_out')
   current.notify()
-  const removeEnded = (): Promise<Stored> =>
+  const removeEnded = (): Promise<unknown> =>
     removeIf(store, (stored) => isRecord(stored) && current.hasEnded(stored.id))
   void attempted(() => store.locked(removeEnded))
 }
@@ -59,9 +59,15 @@ async function removeAgain(parts: SessionParts, removed: Promise<boolean>): Prom
   throw recordNotRemoved()
 }
 
-/** Removes the record if the condition holds, and returns what was read. A record that cannot be read can be removed. */
-async function removeIf(store: SessionStore, mayRemove: (stored: Stored) => boolean): Promise<Stored> {
-  const stored = await readOr(store, 'unreadable')
-  if ((isRecord(stored) || stored === 'unreadable') && mayRemove(stored)) await store.remove()
+/**
+ * Removes what the storage holds if the condition allows it, and returns what was read. The condition gets undefined if the read
+ * failed. A `newer` or `foreign` record stays.
+ */
+async function removeIf(
+  store: SessionStore,
+  mayRemove: (stored: Stored | undefined) => boolean,
+): Promise<Stored | undefined> {
+  const stored = await tryRead(store)
+  if (stored !== 'absent' && stored !== 'newer' && stored !== 'foreign' && mayRemove(stored)) await store.remove()
   return stored
 }

@@ -45,13 +45,13 @@ export function sessionStore(storage: TokenStorage, key: string): SessionStore {
   }
 }
 
-/** Returns the stored record, or the given value if it cannot be read. */
-export async function readOr<T extends Stored | undefined>(store: SessionStore, otherwise: T): Promise<Stored | T> {
+/** Returns what the storage holds, or undefined if the read fails. */
+export async function tryRead(store: SessionStore): Promise<Stored | undefined> {
   try {
     return await store.read()
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    return otherwise
+    return undefined
   }
 }
 

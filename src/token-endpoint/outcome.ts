@@ -42,7 +42,7 @@ function classifyError(grant: GrantType, status: number, error: string): Failure
 
 const checkAddress = 'Developer: check authUrl and tokenEndpoint.'
 
-/** Returns the error for a token request that failed. `origin` is that of the token endpoint. */
+/** Returns the error for a token request that failed, which says what the caller can do. `origin` is that of the token endpoint. */
 export function tokenError(
   grant: GrantType,
   result: TokenResult,
@@ -51,30 +51,31 @@ export function tokenError(
 ): AgentAuthError {
   if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
   const error = readableCode(result.body)
-  const [code, message] = 'lost' in result ? lostVerdict(result, origin) : verdict(outcome, result, origin, error)
-  const isFinal = outcome === 'terminal' || outcome === 'config'
-  // A code is used once it was sent, so that only a new login can help.
-  const isUsed = grant === 'authorization_code' && outcome !== 'not_sent'
-  const isInterrupted = isUsed && !isFinal && code !== 'response_too_large'
-  const next = isUsed ? ' Start the login again.' : ' Try again.'
-  return new AgentAuthError(isInterrupted ? 'exchange_interrupted' : code, isFinal ? message : message + next, {
-    retryable: !isFinal && !isUsed,
-    status: result.status,
-    details: present<AgentAuthErrorDetails>({
-      outcome,
-      error,
-      retryAfterMs: 'lost' in result ? undefined : retryAfterMs(result.retryAfter, nowMs),
-    }),
+  const [code, message] =
+    'lost' in result ? verdictOnLost(result, origin) : verdictOnResponse(outcome, result, origin, error)
+  const details = present<AgentAuthErrorDetails>({
+    outcome,
+    error,
+    retryAfterMs: 'lost' in result ? undefined : retryAfterMs(result.retryAfter, nowMs),
   })
+  const { status } = result
+  if (outcome === 'terminal' || outcome === 'config') return new AgentAuthError(code, message, { status, details })
+  if (grant === 'refresh_token' || outcome === 'not_sent')
+    return new AgentAuthError(code, `${message} Try again.`, { retryable: true, status, details })
+  // A code that was sent counts as used, so that only a new login can help.
+  const interrupted = code === 'response_too_large' ? code : 'exchange_interrupted'
+  return new AgentAuthError(interrupted, `${message} Start the login again.`, { status, details })
 }
 
-function lostVerdict({ lost }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
+/** Returns the code and the first sentences of the message for a request without a response. */
+function verdictOnLost({ lost }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
   if (isAgentAuthError(lost)) return [lost.code, lost.message]
   const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or its CORS headers do not allow this page'
   return ['temporarily_unavailable', `${origin} ${fate}. ${checkAddress}`]
 }
 
-function verdict(
+/** Returns the code and the first sentences of the message for a response that is no success. */
+function verdictOnResponse(
   outcome: Failure,
   { status }: TokenResponse,
   origin: string,

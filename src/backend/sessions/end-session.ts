@@ -1,7 +1,7 @@
 import { maxRefreshWaitMs } from '../../internal/limits.ts'
 import { attempted } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
-import { readOr, sessionStore } from '../../session/store.ts'
+import { sessionStore, tryRead } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
 import type { ObservedStorage } from './observed-storage.ts'
@@ -28,7 +28,7 @@ export async function endSession(context: BackendContext, live: LiveSession, key
   const store = sessionStore(sessions, name)
   const release = await lockWithin(sessions, name, maxRefreshWaitMs)
   try {
-    const stored = await readOr(store, undefined)
+    const stored = await tryRead(store)
     const refreshTokens = refreshTokensOf(name, live.observed, stored)
     const signedOut = live.session.signOut()
     // It rejects while the lock is held, before the caller can wait for it.
