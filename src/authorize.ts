@@ -46,14 +46,26 @@ const optionKinds: OptionKinds<StartLoginOptions> = { returnTo: 'string', params
 /** Parameters that would change the protocol. Those that `startLogin` sends itself are reserved too. */
 const reserved: readonly string[] = ['response_mode', 'request', 'request_uri']
 
+/** Without `await`, the caller would send the browser to a page named `undefined`. */
+const unawaited: PropertyDescriptor = {
+  get: () => invalid('startLogin returns a promise. Write await before startLogin'),
+}
+
 /**
  * Creates the authorize URL, with a new state and S256 challenge, and the PendingLogin to store until the callback. Rejects with
- * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`.
- * Specification section 5.2, RFC 7636 section 4.
+ * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`. To read `url`
+ * or `pending` of the promise itself throws `config_invalid`. Specification section 5.2, RFC 7636 section 4.
  */
-export async function startLogin(
+export function startLogin(
   config: AuthConfig,
   options: StartLoginOptions = {},
+): Promise<{ url: URL; pending: PendingLogin }> {
+  return Object.defineProperties(createLogin(config, options), { url: unawaited, pending: unawaited })
+}
+
+async function createLogin(
+  config: AuthConfig,
+  options: StartLoginOptions,
 ): Promise<{ url: URL; pending: PendingLogin }> {
   checkConfig('startLogin', config)
   checkOptions('startLogin', options, optionKinds)

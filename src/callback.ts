@@ -1,5 +1,5 @@
 import type { PendingLogin } from './authorize.ts'
-import { checkOptions, type OptionKinds } from './config/options.ts'
+import { checkAwaited, checkOptions, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
 import { attempt } from './internal/attempt.ts'
@@ -22,7 +22,7 @@ const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
 /**
  * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A relative
  * URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
- * `issuer_mismatch`, `login_denied` or `login_failed`. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
+ * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for a promise. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
  */
 export function readCallback(
   pending: PendingLogin | null | undefined,
@@ -31,6 +31,7 @@ export function readCallback(
 ): Grant {
   checkOptions('readCallback', options, optionKinds)
   const { nowMs = systemClock.wallMs() } = options
+  checkAwaited('pending', pending)
   if (!isPendingLogin(pending)) throw loginNotFound()
   const parameters = protocolParameters(pending, url)
   if (parameters.state !== pending.state)
@@ -56,8 +57,8 @@ export function loginNotFound(): AgentAuthError {
   )
 }
 
-/** Checks each member, because a storage can return any value. */
-function isPendingLogin(value: PendingLogin | null | undefined): value is PendingLogin {
+/** Returns whether a value is a pending login. Checks each member, because a storage can return any value. */
+export function isPendingLogin(value: PendingLogin | null | undefined): value is PendingLogin {
   const { v, createdAtMs, ...texts } = value ?? ({} as Partial<PendingLogin>)
   const { state, codeVerifier, clientId, redirectUri = '', tokenEndpoint, issuer = 'any' } = texts
   const named = [state, codeVerifier, clientId, tokenEndpoint, issuer].every((text) => typeof text === 'string' && text)

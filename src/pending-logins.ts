@@ -1,6 +1,7 @@
 import { isState, type PendingLogin } from './authorize.ts'
-import { loginNotFound } from './callback.ts'
-import { checkArgument, checkNames, clockKind, storageKind } from './config/options.ts'
+import { isPendingLogin, loginNotFound } from './callback.ts'
+import { invalid } from './config/invalid.ts'
+import { checkArgument, checkAwaited, checkNames, clockKind, storageKind } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from './errors.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { maxLoginMs, maxPendingLogins, pendingLoginsTimeoutMs } from './internal/limits.ts'
@@ -13,7 +14,7 @@ const prefix = 'agent-auth:login'
 
 /** Stores pending logins, one record per state, apart from tokens. */
 export interface PendingLogins {
-  /** Stores a login before the browser leaves. Keeps the newest sixteen of the last ten minutes. Rejects with `storage_failed`. */
+  /** Stores a login before the browser leaves. Keeps the newest sixteen of the last ten minutes. Rejects with `storage_failed` or `config_invalid`. */
   save(pending: PendingLogin): Promise<void>
   /**
    * Returns the login of a callback and removes it, so that one state is used once. Rejects with `already_handled`,
@@ -54,12 +55,15 @@ export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | un
     }
   }
   return {
-    save: (pending) =>
-      exclusively(async () => {
+    async save(pending) {
+      checkAwaited('pending', pending)
+      if (!isPendingLogin(pending)) invalid('save needs the pending of await startLogin(config)')
+      return exclusively(async () => {
         const entry: IndexEntry = [pending.state, pending.createdAtMs, 'pending']
         await storage.setItem(itemKey(pending.state), JSON.stringify(pending))
         await writeIndex(storage, [entry, ...(await readIndex(storage))], clock.wallMs())
-      }),
+      })
+    },
     take: (callback) =>
       exclusively(async () => {
         const state = stateOf(callback)

@@ -1,4 +1,4 @@
-import { checkNames, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
+import { checkAwaited, checkNames, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
@@ -41,7 +41,7 @@ export interface Session extends AccessTokenSource {
    * `client_rejected`, `config_invalid`, `storage_failed` or `aborted`.
    */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
-  /** Replaces the session by one with these tokens, and saves it. Rejects with `response_invalid`. */
+  /** Replaces the session by one with these tokens, and saves it. Rejects with `response_invalid` or `config_invalid`. */
   signIn(tokens: Tokens): Promise<void>
   /** Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if the record may still be there. */
   signOut(): Promise<void>
@@ -167,6 +167,7 @@ class SessionStateView {
 
 /** Returns a copy of the tokens. Tokens that a later start could not read back are refused. */
 function checkedTokens(tokens: Tokens): Tokens {
+  checkAwaited('tokens', tokens)
   const record = decodeRecord('', encodeRecord('', { id: '-', rev: 1, tokens }))
   if (isRecord(record)) return record.tokens
   throw new AgentAuthError(

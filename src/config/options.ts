@@ -42,8 +42,14 @@ export function checkNames(caller: string, options: object, names: readonly stri
     if (!names.includes(name) && Reflect.get(options, name) !== undefined) rejectUnknown(caller, name, names)
 }
 
+/** Throws `config_invalid` for a promise of the value, because its caller left out `await`. */
+export function checkAwaited(name: string, value: unknown): void {
+  if (value instanceof Promise) invalid(`${name} is a promise. Write await before the call that returns it`)
+}
+
 /** Throws `config_invalid` for a value that is absent or of another kind. */
 export function checkArgument(name: string, value: unknown, kind: OptionKind): void {
+  checkAwaited(name, value)
   if (typeof kind === 'string') {
     if (kind === 'list' ? !Array.isArray(value) : typeof value !== kind)
       invalid(`${name} must be a${kind === 'object' ? 'n' : ''} ${kind}`)
