@@ -3,7 +3,7 @@ import { replayable } from './bearer/replay.ts'
 import { settingsOf } from './bearer/settings.ts'
 import { allowedTargets, type BearerTargets, hasUserInfo } from './bearer/targets.ts'
 import { invalid } from './config/invalid.ts'
-import { checkArgument, checkOptions, type OptionKinds } from './config/options.ts'
+import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { discardBody } from './internal/discard-body.ts'
 import type { AccessTokenSource } from './session.ts'
@@ -24,6 +24,8 @@ const optionKinds: OptionKinds<BearerFetchOptions> = {
   elsewhere: { oneOf: ['pass', 'reject'] },
 }
 
+const sourceKind: OptionKind = { methods: ['getAccessToken'], example: 'createSession(config)' }
+
 /**
  * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to no other request. It
  * retries a 401 once with a newer token and the same bytes. `source` is a session, or the text of a user session token, which
@@ -31,8 +33,8 @@ const optionKinds: OptionKinds<BearerFetchOptions> = {
  * Throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
+  if (typeof source !== 'string') checkArgument('source, the first argument,', source, sourceKind)
   checkOptions('createBearerFetch', options, optionKinds)
-  if (typeof source !== 'string') checkArgument('source', source, { methods: ['getAccessToken'] })
   const tokens = typeof source === 'string' ? fixedToken(source) : source
   const targetOf = allowedTargets(options)
   const { elsewhere, fetch: injected } = options

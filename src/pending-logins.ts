@@ -1,7 +1,7 @@
 import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
 import { invalid } from './config/invalid.ts'
-import { checkArgument, checkAwaited, checkNames, clockKind, storageKind } from './config/options.ts'
+import { checkArgument, checkAwaited, checkNames, clockKind, recordsKind } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from './errors.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { maxLoginMs, maxPendingLogins, pendingLoginsTimeoutMs } from './internal/limits.ts'
@@ -34,7 +34,7 @@ const ownCodes: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_fo
  * passed as the options. Throws `config_invalid`.
  */
 export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
-  checkArgument('storage', inner, storageKind)
+  checkArgument('storage', inner, recordsKind)
   if (!('emit' in options)) checkNames('pendingLogins', options, ['clock'])
   const { clock = systemClock } = options
   checkArgument('clock', clock, clockKind)
@@ -99,7 +99,10 @@ function withTypedErrors(inner: TokenStorage): TokenStorage {
 
 function notFound(index: readonly IndexEntry[], state: string | undefined): AgentAuthError {
   return index.some(([known]) => known === state)
-    ? new AgentAuthError('already_handled', 'This callback was handled before. Continue with the session.')
+    ? new AgentAuthError(
+        'already_handled',
+        'This login was finished before. Continue with its session, or sign in again.',
+      )
     : loginNotFound()
 }
 

@@ -75,7 +75,11 @@ describe('options in plain JavaScript', () => {
     ['storage', webStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
     ['storage', indexedDbStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
     ['loginStorage', () => sessionStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
-    ['storage', 'localStorage', 'getItem, setItem and removeItem, such as webStorage(localStorage)'],
+    [
+      'storage',
+      'localStorage',
+      'getItem, setItem and removeItem, such as indexedDbStorage() in a page, or memoryStorage()',
+    ],
     ['popup', popupLogin, 'signIn and handOver. Call the function that returns it'],
     ['popup', true, 'signIn and handOver, such as popupLogin()'],
   ])('%s given as %s says what to pass instead', async (name, value, what) => {

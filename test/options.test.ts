@@ -159,15 +159,16 @@ describe('options in plain JavaScript', () => {
     },
   )
 
-  it.each<[string, (storage: never) => unknown]>([
-    ['createSession', (storage) => createSession(config, { storage })],
-    ['encryptedStorage', (storage) => encryptedStorage(storage, { keys })],
-    ['pendingLogins', (storage) => pendingLogins(storage)],
-  ])('%s says how to make a storage of localStorage, and to call what makes one', async (_, call) => {
+  const tokenStorages = 'indexedDbStorage() in a page, or memoryStorage()'
+  it.each<[string, string, (storage: never) => unknown]>([
+    ['createSession', tokenStorages, (storage) => createSession(config, { storage })],
+    ['encryptedStorage', tokenStorages, (storage) => encryptedStorage(storage, { keys })],
+    ['pendingLogins', 'sessionStorage or memoryStorage()', (storage) => pendingLogins(storage)],
+  ])('%s given text names %s, and given a function says to call it', async (_, example, call) => {
     const needed = 'Configuration: storage must be an object with getItem, setItem and removeItem'
     expect(await failure(() => call('localStorage' as never))).toMatchObject({
       code: 'config_invalid',
-      message: `${needed}, such as webStorage(localStorage).`,
+      message: `${needed}, such as ${example}.`,
     })
     expect(await failure(() => call(memoryStorage as never))).toMatchObject({
       code: 'config_invalid',

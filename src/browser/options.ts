@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
+import { checkedElsewhere, checkOptions, type OptionKinds, recordsKind, storageKind } from '../config/options.ts'
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'
@@ -39,7 +39,7 @@ const authKinds: OptionKinds<BrowserAuthOptions> = {
   storage: storageKind,
   key: 'string',
   popup: { methods: ['signIn', 'handOver'], example: 'popupLogin()' },
-  loginStorage: storageKind,
+  loginStorage: recordsKind,
   navigate: 'function',
 }
 

@@ -20,10 +20,13 @@ export const clockKind: OptionKind = { methods: ['wallMs', 'monotonicMs'] }
 
 export const signalKind: OptionKind = { methods: ['addEventListener'] }
 
-export const storageKind: OptionKind = {
-  methods: ['getItem', 'setItem', 'removeItem'],
-  example: 'webStorage(localStorage)',
-}
+const methods: readonly string[] = ['getItem', 'setItem', 'removeItem']
+
+/** A storage of pending logins, or an area of the browser. */
+export const recordsKind: OptionKind = { methods, example: 'sessionStorage or memoryStorage()' }
+
+/** A storage of tokens. An area of the browser does not know which tabs share it, and has no lock. */
+export const storageKind: OptionKind = { methods, example: 'indexedDbStorage() in a page, or memoryStorage()' }
 
 /**
  * Throws `config_invalid` for an option that is unknown or of another kind, and names it. `undefined` counts as absent. The
@@ -31,6 +34,8 @@ export const storageKind: OptionKind = {
  */
 export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>): void {
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
+  if ('getItem' in options)
+    invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
   const names = Object.keys(kinds) as (keyof T & string)[]
   checkNames(caller, options, names)
   for (const name of names) if (options[name] !== undefined) checkArgument(name, options[name], kinds[name])
@@ -60,7 +65,8 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
     const example = kind.example ? `, such as ${kind.example}` : ''
     const hint = typeof value === 'function' ? '. Call the function that returns it' : example
     invalid(`${name} must be an object with ${listed(kind.methods, 'and')}${hint}`)
-  }
+  } else if (kind === storageKind && Object.prototype.toString.call(value) === '[object Storage]')
+    invalid(`${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`)
 }
 
 function rejectUnknown(caller: string, name: string, names: readonly string[]): never {

@@ -1,7 +1,10 @@
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** A storage of records. localStorage, sessionStorage, AsyncStorage and unstorage have these methods. */
+/**
+ * A storage of records. AsyncStorage and unstorage have these methods. For localStorage and sessionStorage use `webStorage` of
+ * `agent-auth/browser`.
+ */
 export interface TokenStorage {
   /** Returns the record under this key, or null or undefined if there is none. */
   getItem(key: string): MaybePromise<string | null | undefined>

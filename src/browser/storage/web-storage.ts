@@ -1,4 +1,4 @@
-import { checkArgument, storageKind } from '../../config/options.ts'
+import { checkArgument, recordsKind } from '../../config/options.ts'
 import { attempt } from '../../internal/attempt.ts'
 import { claimTab } from '../tabs/duplicated-tab.ts'
 import type { BrowserStorage } from './browser-storage.ts'
@@ -11,7 +11,7 @@ import { webLock } from './web-lock.ts'
  * `indexedDbStorage`. Throws `config_invalid`.
  */
 export function webStorage(area: Storage | (() => Storage)): BrowserStorage {
-  if (typeof area !== 'function' && area !== undefined) checkArgument('area', area, storageKind)
+  if (typeof area !== 'function' && area !== undefined) checkArgument('area', area, recordsKind)
   const open = typeof area === 'function' ? area : () => area
   const isOwn = attempt(() => open() === sessionStorage)
   let isClaimed = !isOwn
