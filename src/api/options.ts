@@ -1,6 +1,6 @@
 import { invalid } from '../config/invalid.ts'
 import { checkArgument, checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
-import { checkServiceUrl } from '../config/service-url.ts'
+import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
 import { present } from '../internal/present.ts'
@@ -66,6 +66,8 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
   checkOptions('createAgentApi', options, apiKinds)
   const { baseUrl, fetch } = options
   checkArgument('fetch', fetch, 'function')
+  const url = new URL(checkServiceUrl('baseUrl', baseUrl))
+  checkApiUrl(baseUrl)
   return checked({
     clock: systemClock,
     timeoutMs: defaultCallTimeoutMs,
@@ -73,7 +75,7 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
     maxBytes: defaultMaxApiBytes,
     ...present<Given<AgentApiOptions>>(options),
     fetch,
-    baseUrl: new URL(checkServiceUrl('baseUrl', baseUrl)).href.replace(/\/+$/, ''),
+    baseUrl: url.href.replace(/\/+$/, ''),
   })
 }
 

@@ -1,6 +1,6 @@
 import { invalid } from '../config/invalid.ts'
 import { checkOptions } from '../config/options.ts'
-import { checkServiceUrl } from '../config/service-url.ts'
+import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
 import { sessionLifeLimitsMs } from '../internal/limits.ts'
 import type { EncryptionKeys } from '../storage/encrypt.ts'
@@ -42,6 +42,7 @@ export function backendContext(options: BackendOptions): BackendContext {
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default } = options
   const config = configFrom(options as AuthConfigOptions)
+  if (proxy.some((route) => / \/api\//.test(route))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
   checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })
   const security = protocol === 'https:' ? 'secure' : 'loopback'

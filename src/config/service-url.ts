@@ -8,15 +8,20 @@ import { invalid } from './invalid.ts'
 export function checkServiceUrl(name: string, value: unknown): string {
   const text = typeof value === 'string' ? value : ''
   // Checks the text, because the parser drops white space and an empty query, fragment or user info.
-  const forbidden = name === 'redirectUri' ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
+  const isRedirect = name === 'redirectUri'
+  const forbidden = isRedirect ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   const url = attempt(() => new URL(text))
   const secure = url?.protocol === 'https:' || isLoopback(url?.hostname ?? '')
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
-  invalid(
-    `${name} ${text ? 'must be an https URL, or http on loopback, without user info, query or fragment' : 'is missing'}`,
-  )
+  const parts = isRedirect ? 'user info' : 'user info, query'
+  invalid(`${name} ${text ? `must be an https URL, or http on loopback, without ${parts} or fragment` : 'is missing'}`)
 }
 
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|127\.0\.0\.1|\[::1])$/.test(hostname)
+}
+
+/** Throws `config_invalid` if the URLs of the API would hold `/api` twice. */
+export function checkApiUrl(baseUrl: string): void {
+  if (/[^/]\/api\/*$/.test(baseUrl)) invalid('baseUrl must not end in /api, because the paths of the API begin with it')
 }
