@@ -53,7 +53,7 @@ export function readCallback(
 export function loginNotFound(): AgentAuthError {
   return new AgentAuthError(
     'flow_not_found',
-    'No login was started here, or its record is gone. Start the login again.',
+    'No login of this callback was found: it was finished before, is too old, or began elsewhere. Sign in again.',
   )
 }
 
@@ -81,8 +81,12 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): P
 }
 
 function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | undefined): void {
-  if (issuer !== undefined && iss !== issuer && (iss !== undefined || issuerParameter === 'required'))
-    throw new AgentAuthError('issuer_mismatch', 'The callback is not from the configured issuer. Check issuer.')
+  if (issuer === undefined || iss === issuer || (iss === undefined && issuerParameter !== 'required')) return
+  const cause =
+    iss === undefined
+      ? "has no iss, which issuerParameter: 'required' demands. Remove that option if the service sends none."
+      : 'is not from the configured issuer. Check issuer.'
+  throw new AgentAuthError('issuer_mismatch', `The callback ${cause}`)
 }
 
 function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthError {

@@ -91,7 +91,7 @@ async function withoutPendingLogin(context: BackendContext, request: Request): P
   if (state && state.status === 'signed-in') return continuePage('/', {})
   throw new AgentAuthError(
     'flow_not_found',
-    `No matching login was found: it took over ${maxLoginMs / 60_000} minutes, or began in another browser or at another address (localhost is not 127.0.0.1). Sign in again.`,
+    `No matching login was found: it was finished, took over ${maxLoginMs / 60_000} minutes, or began in another browser or at another host (localhost is not 127.0.0.1). Sign in again.`,
   )
 }
 
