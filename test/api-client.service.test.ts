@@ -156,6 +156,21 @@ describe('refusals of the service', () => {
     expect(JSON.parse(error.body ?? '')).toMatchObject({ success: false })
   })
 
+  it('without a token: says which fetch to pass; at the authorization server: says to check baseUrl', async () => {
+    const { baseUrl, authUrl } = service
+    const plain = createAgentApi({ baseUrl, fetch: recorded })
+    expect(await apiFailure(plain.llmModels.search())).toMatchObject({
+      code: 'unauthenticated',
+      message:
+        'The API responded with 401. The user may have to sign in again. Developer: fetch must be that of createBearerFetch or auth.',
+    })
+    const astray = createAgentApi({ baseUrl: authUrl, fetch: recorded })
+    expect(await apiFailure(astray.llmModels.search())).toMatchObject({
+      code: 'request_failed',
+      message: 'The API responded with 404. See errorMessage, and check baseUrl and the path.',
+    })
+  })
+
   it('what the session rejects with comes through as it is', async () => {
     const config = createAuthConfig({
       authUrl: service.authUrl,
