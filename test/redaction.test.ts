@@ -2,7 +2,10 @@ import { inspect } from 'node:util'
 import {
   AgentAuthError,
   type AuthEvent,
+  createAuthConfig,
+  createBearerFetch,
   createSession,
+  encryptedStorage,
   exchangeCode,
   isAgentAuthError,
   memoryStorage,
@@ -11,11 +14,23 @@ import {
   refreshTokens,
   startLogin,
 } from 'agent-auth'
+import { createAgentApi } from 'agent-auth/api'
+import { createBackend } from 'agent-auth/backend'
+import { createBrowserAuth, popupLogin } from 'agent-auth/browser'
 import { describe, expect, it } from 'vitest'
+import { loginFinisher } from '../src/browser/finish-login.ts'
 import { assertNoLeak, leaks, registerSecret, secret } from './support/canary.ts'
 import { testClock } from './support/clock.ts'
 import { renderings } from './support/renderings.ts'
-import { callbackUrl, configWith, failure, json, redirectUri, scriptedFetch } from './support/token-flow.ts'
+import {
+  callbackUrl,
+  configWith,
+  failure,
+  json,
+  optionsWith,
+  redirectUri,
+  scriptedFetch,
+} from './support/token-flow.ts'
 
 /** A whole login and refresh in which every secret is marked, and all that it leaves behind. */
 async function everything() {
@@ -87,6 +102,41 @@ describe('printing', () => {
       expect(renderings(value).length).toBeGreaterThan(2)
       assertNoLeak(value)
     }
+  })
+
+  it('C-062 what the other entries make for a signed-in user holds no secret in any rendering', async () => {
+    const { config, storage, session, tokens } = await everything()
+    const key = crypto.getRandomValues(new Uint8Array(32))
+    registerSecret('encryption key', Buffer.from(key).toString('base64url'))
+    const encrypted = encryptedStorage(storage, { keys: [{ id: 'first', key }] })
+    const cookieSecret = secret('cookie secret, at least 32 characters')
+    const clientSecret = secret('client secret of the backend')
+    const { fetch } = scriptedFetch()
+    const { onEvent: _, ...base } = optionsWith({ fetch, clientSecret })
+    const options = { ...base, redirectUri: 'https://app.example.com/auth/callback' }
+    const backend = createBackend({ ...options, sessions: encrypted, secrets: [cookieSecret] })
+    const jobs = createSession(createAuthConfig(options), { storage: encrypted, key: 'job' })
+    await jobs.signIn(tokens)
+    const found = await backend.getSession({ key: 'job' })
+    expect(found.status).toBe('signed-in')
+    const user = createBearerFetch(secret('user session token'), { baseUrl: config.baseUrl })
+    const api = createAgentApi({
+      baseUrl: config.baseUrl,
+      fetch: createBearerFetch(session, { baseUrl: config.baseUrl }),
+    })
+    const auth = createBrowserAuth({ ...optionsWith({ fetch }), popup: popupLogin() })
+    await auth.session.signIn(tokens)
+    const login = loginFinisher({
+      config,
+      name: 'a',
+      session,
+      loginStorage: storage,
+      navigate() {},
+      handOver: undefined,
+    })
+    for (const [name, value] of Object.entries({ encrypted, backend, jobs, found, user, api, auth, login }))
+      assertNoLeak(value, name)
+    auth.close()
   })
 
   it('C-062 tokens and pending logins are plain: JSON and code read them, and they cannot be changed', async () => {

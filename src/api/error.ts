@@ -51,8 +51,6 @@ export interface AgentApiErrorOptions {
   readonly received?: ReceivedResponse | undefined
 }
 
-type Inspect = (value: object, options: object) => string
-
 /**
  * A call of the API that failed. `code` says how; `status` and `details.retryAfterMs` are there if the API sent them. What
  * else the API sent is reachable, but never part of the message, of JSON or of what is printed.
@@ -60,6 +58,11 @@ type Inspect = (value: object, options: object) => string
 export class AgentApiError extends AgentAuthError {
   /** What happened. Branch on this. */
   declare readonly code: AgentApiErrorCode
+  static {
+    // Node prints the getters of a class if it is told to, but not those of a class with the name of a built-in one.
+    Object.defineProperty(AgentApiError, 'name', { value: 'Error' })
+  }
+
   /** What the getters read. Private, so that nothing prints it. */
   readonly #received: ReceivedResponse
 
@@ -72,10 +75,6 @@ export class AgentApiError extends AgentAuthError {
     const details = retryAfterMs === undefined ? undefined : { retryAfterMs }
     super(code, message, { retryable, status: response?.status, details })
     this.#received = received
-    // Told to show hidden members, Node would call the getters below.
-    Object.defineProperty(this, Symbol.for('nodejs.util.inspect.custom'), {
-      value: (_: number, options: object, inspect: Inspect) => `${this.stack} ${inspect({ ...this }, options)}`,
-    })
   }
 
   /** The header `x-request-id` of the response, for the operator of the API. */

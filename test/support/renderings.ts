@@ -1,4 +1,4 @@
-import { inspect } from 'node:util'
+import { format, inspect } from 'node:util'
 
 /** One way a value can come to be printed, and the text it gives. */
 export interface Rendering {
@@ -20,18 +20,22 @@ export function renderings(value: unknown): Rendering[] {
   add('String()', () => String(value))
   add('JSON.stringify', () => JSON.stringify(value))
   add('util.inspect', () => inspectAll(value))
+  add('util.inspect without custom functions', () => inspectAll(value, 'plainly'))
+  add('util.format', () => format('%O %o %s %j', value, value, value, value))
   add('structuredClone', () => inspectAll(structuredClone(value)))
   for (const [depth, link] of causes(value).entries()) {
     const at = 'cause '.repeat(depth)
     add(`${at}message`, () => link.message)
     add(`${at}stack`, () => link.stack)
-    if (depth > 0) add(`${at}util.inspect`, () => inspectAll(link))
+    if (depth > 0) add(`${at}util.inspect`, () => inspectAll(link, 'plainly'))
   }
   return result
 }
 
-function inspectAll(value: unknown): string {
+/** `plainly`: as if the value had no function that says how it is printed. */
+function inspectAll(value: unknown, how?: 'plainly'): string {
   return inspect(value, {
+    customInspect: how !== 'plainly',
     depth: Infinity,
     showHidden: true,
     getters: true,
