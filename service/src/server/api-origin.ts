@@ -18,6 +18,7 @@ import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { inMebibytes, limits } from '../limits.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
+import { authPathAtApi } from './mixed-up-addresses.ts'
 
 /** Creates the API host, {base_url}. Success is 200 (A-24). Areas whose endpoints are not shown are 404 (A-25). */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
@@ -59,11 +60,8 @@ function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnviron
 
 /** Authenticates first: a caller that may not use the API does not learn which endpoints exist (A-52). */
 async function noEndpoint(c: Context<HttpEnvironment>): Promise<never> {
-  const { authUrl, dev } = c.get('service').config
-  if (dev === 'on' && /\/auth\/v1\/(authorize|token)$/.test(c.req.path)) {
-    const message = `this is the API: set authUrl to the authorization server, ${authUrl}`
-    throw new ApiError({ status: 404, type: 'not_found', message })
-  }
+  const message = authPathAtApi(c.req.path, c.get('service').config)
+  if (message !== undefined) throw new ApiError({ status: 404, type: 'not_found', message })
   checkAccess(await authenticate(c))
   throw new ApiError({ status: 404, type: 'not_found', message: 'no such endpoint' })
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { failed } from '../api/envelope.ts'
 import { authorize, methodNotAllowed } from '../authorize/authorize.ts'
 import { consent } from '../authorize/consent.ts'
 import { signIn, signOut } from '../authorize/sign-in.ts'
@@ -15,6 +16,7 @@ import { strictTransport } from '../http/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { token } from '../token/route.ts'
 import { showError } from '../ui/error.tsx'
+import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
 import { purgeNowAndThen } from './purge.ts'
 
 const tokenPath = '/auth/v1/token'
@@ -32,6 +34,8 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(purgeNowAndThen(service))
   // Pages get no CORS headers, because no other origin may read them (S-011).
   app.use(tokenPath, cors('POST'))
+  // A page whose baseUrl is this origin reads the response that says so.
+  app.use('/api/*', cors('GET, POST'))
   app.use(injectFaults('auth'))
   app.get('/auth/v1/authorize', authorize)
   app.all('/auth/v1/authorize', methodNotAllowed)
@@ -40,17 +44,10 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())
-  app.notFound((c) => showError(c, 404, 'There is no page at this URL.', addressFixes(c.req.path, service.config)))
+  app.all('/api/*', (c) => jsonResponse(c, failed('not_found', apiPathAtAuth(service.config)), 404))
+  app.notFound((c) => showError(c, 404, 'There is no page at this URL.', unknownPageFixes(c.req.path, service.config)))
   app.onError((error, c) => fail(c, error))
   return app
-}
-
-/** Says which of the two origins in the client's configuration is wrong, if the path shows it. */
-function addressFixes(path: string, { authUrl, baseUrl, dev }: ServiceContext['config']): readonly string[] {
-  if (dev === 'off') return []
-  if (/.\/auth\/v1\/(authorize|token)$/.test(path)) return [`Set authUrl to ${authUrl}, without a path.`]
-  if (path.startsWith('/api/')) return [`This is the authorization server. Set baseUrl to the API, ${baseUrl}.`]
-  return []
 }
 
 function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
