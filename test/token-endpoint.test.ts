@@ -312,7 +312,7 @@ describe('Retry-After', () => {
 
 /** Each code that is registered for the token endpoint and refuses the client: who has to do what. */
 const remedies: [error: string, remedy: string][] = [
-  ['invalid_client', 'Developer: check clientId, clientSecret and basicEncoding.'],
+  ['invalid_client', 'Developer: check clientId (does the service still know it?), clientSecret and basicEncoding.'],
   ['unauthorized_client', 'Developer: check clientId. User: use an account of a tenant that has approved this app.'],
   ['unsupported_grant_type', 'Developer: check tokenEndpoint and dialect.'],
   ['invalid_scope', 'Developer: set scope to one that this client may have.'],

@@ -150,7 +150,8 @@ test('S-003 an unknown client is told of new ids where the service is a develope
   assembly = await assemble({ dev: 'on' })
   service = assembly.service
   browser = new Browser(service.fetch)
-  const hint = 'After a restart without --data, client ids change. Copy the new .env block into your application.'
+  const hint =
+    'Was this service restarted without --data, or with other data? Then copy the new .env block into your application.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown, hint])
 })
 

@@ -177,6 +177,7 @@ test('with --dev the text says where its controls and the description are, and b
 test.each([
   ['--help', ['--help'], {}, 0, 'agent-service [options]'],
   ['--help names the way from a clone', ['--help'], {}, 0, 'From a clone: npm run service -- [options]'],
+  ['--help says what is lost without --data', ['--help'], {}, 0, 'client ids and\n'],
   ['--help has --env', ['--help'], {}, 0, '--env FRAMEWORK'],
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
   ['an unknown framework', ['--env', 'rails'], {}, 2, '--env takes vite, next or node'],

@@ -5,7 +5,7 @@ import { rawDatabase } from '../src/store/database.ts'
 import { parseBasic } from '../src/token/basic.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
-import { assemble } from './start.ts'
+import { assemble, createService } from './start.ts'
 import { observe } from './statements.ts'
 
 let assembly: Assembly
@@ -260,7 +260,8 @@ test.each([
 const isPublic = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
 const isConfidential =
   'this client id is confidential: a backend sends its secret by HTTP Basic, a page or app uses the id of a public client'
-const isUnknown = 'no client has this client_id; a service that keeps no data makes new ids at each start'
+const isUnknown =
+  'this service does not know the client_id: was it restarted without --data, or with other data? copy its new ids'
 const isWrong = 'client authentication failed'
 
 const mixedUp: [string, Record<string, () => string | undefined>, (() => string) | undefined, string][] = [
@@ -300,6 +301,24 @@ test.each(mixedUp)(
     }
   },
 )
+
+test('S-044 with dev controls, an unknown client_id and a wrong secret each say what to copy', async () => {
+  const memory = await createService({ dev: 'on' })
+  const own = clientOf(memory, 'Demo confidential')
+  const describe = async (authorization: string): Promise<unknown> => {
+    const headers = { authorization, 'content-type': jsonType }
+    const url = `${memory.authUrl}/auth/v1/token?grant_type=refresh_token`
+    const answer = await memory.fetch(url, { method: 'POST', headers, body: '{"refresh_token":"x"}' })
+    return [answer.status, await answer.json()]
+  }
+  const refusal = (error_description: string) => [401, { error: 'invalid_client', error_description }]
+  // The client of the service of the other tests: as after a restart.
+  expect(await describe(basic(confidential))).toEqual(refusal(isUnknown))
+  expect(await describe(basic(own, 'x'))).toEqual(
+    refusal('wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret'),
+  )
+  await memory.close()
+})
 
 test('S-026 S-039 an exchange from a return address that is not registered is told how to register it', async () => {
   const callback = await authorize(service)

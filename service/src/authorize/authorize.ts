@@ -18,7 +18,8 @@ import { askConsent } from './consent.ts'
 import { unregisteredFix, unregisteredText } from './unregistered-redirect.ts'
 
 const unknownClient = 'Unknown client_id. The application that sent you here is not registered.'
-const newIds = 'After a restart without --data, client ids change. Copy the new .env block into your application.'
+const newIds =
+  'Was this service restarted without --data, or with other data? Then copy the new .env block into your application.'
 const prefetch = 'Prefetch of this page is not allowed. Open it in the browser.'
 
 /** GET /auth/v1/authorize (RFC 6749 §4.1.1): checks the request, then shows the sign-in page or the consent page. */

@@ -19,7 +19,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          (default: all names, without prefixes)
   --auth-port PORT       port of the authorization host (default: ${defaultPorts.auth}); 0 picks a free one
   --base-port PORT       port of the API host (default: ${defaultPorts.base}); 0 picks a free one
-  --data FILE            keep the data in a file (default: DATABASE_URL, or in memory)
+  --data FILE            keep the data in a file (default: DATABASE_URL, or in memory: then passwords, client ids and
+                         secrets are new at each start, and open pages and backends need the new ones)
   --auth-url, --base-url ORIGIN
                          what clients call the two hosts, when that is not 127.0.0.1 with these ports
   --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;

@@ -14,7 +14,10 @@ const secondMs = 1_000
 const publicId = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
 const confidentialId =
   'this client id is confidential: a backend sends its secret by HTTP Basic, a page or app uses the id of a public client'
-const unknownId = 'no client has this client_id; a service that keeps no data makes new ids at each start'
+const unknownId =
+  'this service does not know the client_id: was it restarted without --data, or with other data? copy its new ids'
+const wrongSecret =
+  'wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret'
 
 /** Authenticates a confidential client by HTTP Basic. A public client only sends its client_id (spec 5.2, S-043). */
 export async function authenticateClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {
@@ -62,7 +65,13 @@ async function authenticateBySecret(
   if (waitMs > 0) throw tooManyFailures(waitMs)
   throttles.client.settle(clientKey, 'failure')
   if (address !== undefined) throttles.clientAddress.settle(address, 'failure')
-  throw authenticationFailed(c, client, client?.kind === 'public' ? publicId : undefined)
+  throw authenticationFailed(c, client, client?.kind === 'public' ? publicId : refusedSecretText(c, client))
+}
+
+/** Returns one text for an unknown id and a wrong secret, unless the service is a developer's (S-044). */
+function refusedSecretText(c: Context<HttpEnvironment>, client: ClientRecord | undefined): string | undefined {
+  if (c.get('service').config.dev === 'off') return undefined
+  return client === undefined ? unknownId : wrongSecret
 }
 
 /** Runs the same queries and comparisons whether the client exists or not, against timing attacks (S-044). */
