@@ -1,5 +1,6 @@
 import type { ParseArgsConfig } from 'node:util'
 import { parseArgs } from 'node:util'
+import { argumentProblem } from '../service/src/cli/argument-problem.ts'
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
@@ -28,7 +29,8 @@ export async function runCommand<O extends Options>(
   try {
     values = parseArgs({ args: [...asked], options }).values
   } catch (error) {
-    complain(`${messageOf(error)}${hintFor(name, asked, options)}\nTry npm run ${name} -- --help`)
+    const problem = argumentProblem(error, { flags: [...Object.keys(options), 'help'], words: [] })
+    complain(`${problem}${hintFor(name, asked, options)}\nTry npm run ${name} -- --help`)
     process.exitCode = exitCodes.usage
     return
   }

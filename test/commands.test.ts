@@ -61,6 +61,15 @@ test.each(oneOfEach)(
 )
 
 test.each([
+  ['example:backend', ['--prot', '3000'], 'there is no option --prot; did you mean --port?'],
+  ['example:spa', ['--Port', '3000'], 'there is no option --Port; did you mean --port?'],
+  ['programs', ['--instal'], 'there is no option --instal; did you mean --install?'],
+])('npm run %s -- %j names the option that was probably meant', async (name, args, problem) => {
+  const { code, stderr } = await run(scripts[name] ?? '', ...args)
+  expect([code, stderr.split('\n')[0]]).toEqual([2, expect.stringContaining(`${name}: ${problem}`)])
+})
+
+test.each([
   [['--processes', '4'], 'set REDIS_URL or DATABASE_URL'],
   [['--processes', '0'], '--processes takes a number from 1 to 16'],
   [['--port', '70000'], '--port takes a number from 1 to 65535'],

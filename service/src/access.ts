@@ -1,7 +1,8 @@
+import { unknownNameText } from './near-name.ts'
 import type { Permission } from './permissions.ts'
 import { clientAdminPermission, permissionNames } from './permissions.ts'
 import type { Check } from './shape.ts'
-import { isRecord, isText, object, oneOf, optional } from './shape.ts'
+import { isRecord, isText, oneOf, optional } from './shape.ts'
 
 /** The endpoints of the API, by the operation ids of its OpenAPI document. */
 export const endpointIds = [
@@ -27,24 +28,44 @@ export interface AccessChange {
   permissions?: Record<string, (Permission | typeof clientAdminPermission)[]> | undefined
 }
 
-const isChange = object({
-  billing: optional(recordOf(oneOf('active', 'inactive'))),
-  endpointBilling: optional(
-    object(Object.fromEntries(endpointIds.map((id) => [id, optional(oneOf('needed', 'not-needed'))]))),
-  ),
-  approval: optional(recordOf(oneOf('approved', 'unapproved'))),
-  surfaces: optional(recordOf(listOf(isText))),
-  permissions: optional(recordOf(listOf(oneOf(...permissionNames, clientAdminPermission)))),
-})
+const permissionsAllowed = [...permissionNames, clientAdminPermission]
+
+/** The members of a change, each with the check of its values and with the values that the message names. */
+const members: Record<keyof AccessChange, [check: Check, allowed: string]> = {
+  billing: [oneOf('active', 'inactive'), 'active or inactive'],
+  endpointBilling: [optional(oneOf('needed', 'not-needed')), 'needed or not-needed'],
+  approval: [oneOf('approved', 'unapproved'), 'approved or unapproved'],
+  surfaces: [listOf(isText), 'a list of strings such as ["api"]'],
+  permissions: [listOf(oneOf(...permissionsAllowed)), `a list of ${permissionsAllowed.join(', ')}`],
+}
 
 /** Returns a copy of the change. Throws a TypeError for any other value, because a misspelt member would change nothing. */
 export function readAccessChange(value: unknown): AccessChange {
-  if (!isChange(value)) throw new TypeError('invalid access; see the type AccessChange for the allowed members')
+  const problem = changeProblem(value)
+  if (problem !== undefined) throw new TypeError(`invalid access: ${problem}`)
   return structuredClone(value) as AccessChange
 }
 
-function recordOf(check: Check): Check {
-  return (value) => isRecord(value) && Object.values(value).every(check)
+function changeProblem(value: unknown): string | undefined {
+  if (!isRecord(value)) return `it is an object with ${Object.keys(members).join(', ')}`
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(members, name))
+  if (unknown !== undefined) return unknownNameText(unknown, Object.keys(members))
+  return Object.entries(members)
+    .map(([name, [check, allowed]]) => memberProblem(name, value[name], { check, allowed }))
+    .find((problem) => problem !== undefined)
+}
+
+function memberProblem(
+  name: string,
+  value: unknown,
+  { check, allowed }: { check: Check; allowed: string },
+): string | undefined {
+  if (value === undefined) return undefined
+  if (!isRecord(value)) return `${name} must be an object`
+  const ids: readonly string[] = endpointIds
+  const unknown = name === 'endpointBilling' ? Object.keys(value).find((id) => !ids.includes(id)) : undefined
+  if (unknown !== undefined) return `${name}: ${unknownNameText(unknown, ids)}`
+  return Object.values(value).every(check) ? undefined : `each value of ${name} must be ${allowed}`
 }
 
 function listOf(check: Check): Check {

@@ -2,6 +2,7 @@ import type { AccessChange } from './access.ts'
 import { readAccessChange } from './access.ts'
 import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback } from './loopback.ts'
+import { nearName } from './near-name.ts'
 
 /** The options of `createService` and `startService`. Each has a default. */
 export interface ServiceOptions {
@@ -136,27 +137,8 @@ function unknownOption(name: string): string {
   const advice = 'Remove it; the README lists the options'
   // Other text may be a value in the wrong place, such as a URL with a password.
   if (!/^\w{1,24}$/.test(name)) return `agent-service does not know one of the options. ${advice}`
-  const most = Math.min(3, Math.floor(name.length / 2))
-  const names = Object.keys(known)
-  const meant = [0, 1, 2, 3]
-    .filter((edits) => edits <= most)
-    .map((edits) => names.find((one) => isNear(name.toLowerCase(), one.toLowerCase(), edits)))
-    .find((one) => one !== undefined)
+  const meant = nearName(name, Object.keys(known))
   return `${name} is not an option of agent-service. ${meant === undefined ? advice : `Did you mean ${meant}?`}`
-}
-
-/** Returns whether at most so many letters have to be added, removed or replaced to make one text of the other. */
-function isNear(one: string, other: string, edits: number): boolean {
-  if (one === other) return true
-  if (edits === 0) return false
-  let same = 0
-  while (same < one.length && one[same] === other[same]) same += 1
-  const [left, right] = [one.slice(same), other.slice(same)]
-  return [
-    [left.slice(1), right],
-    [left, right.slice(1)],
-    [left.slice(1), right.slice(1)],
-  ].some(([ofOne = '', ofOther = '']) => isNear(ofOne, ofOther, edits - 1))
 }
 
 function oneOf<Value extends string>(name: string, value: Value, one: Value, other: Value): Value {

@@ -118,16 +118,23 @@ test('S-064 the roster shows the permissions that were set', async () => {
 })
 
 const mistakes: [unknown, string][] = [
-  [{ billing: { nowhere: 'inactive' } }, 'there is no tenant "nowhere"'],
-  [{ approval: { Nothing: 'unapproved' } }, 'there is no client "Nothing"'],
-  [{ surfaces: { Nothing: [] } }, 'there is no client "Nothing"'],
-  [{ permissions: { 'x@demo.example': [] } }, 'there is no person "x@demo.example"'],
-  [{ permissions: { 'ada@demo.example': ['parent_agents.write'] } }, 'invalid access'],
-  [{ billing: { demo: 'off' } }, 'invalid access'],
-  [{ endpointBilling: { createAgent: 'needed' } }, 'invalid access'],
-  [{ surfaces: { 'Demo public': 'api' } }, 'invalid access'],
-  [{ billings: {} }, 'invalid access'],
-  [[], 'invalid access'],
+  [{ billing: { nowhere: 'inactive' } }, 'there is no tenant "nowhere"; there are demo, other'],
+  [{ approval: { Nothing: 'unapproved' } }, 'there is no client "Nothing"; there are Demo public, Demo confidential,'],
+  [{ surfaces: { Nothing: [] } }, 'there is no client "Nothing"; there are Demo public,'],
+  [{ permissions: { 'x@demo.example': [] } }, 'there is no person "x@demo.example"; there are ada@demo.example,'],
+  [
+    { permissions: { 'ada@demo.example': ['parent_agents.write'] } },
+    'invalid access: each value of permissions must be a list of api.access, parent_agents.read,',
+  ],
+  [{ billing: { demo: 'off' } }, 'invalid access: each value of billing must be active or inactive'],
+  [{ billing: 'inactive' }, 'invalid access: billing must be an object'],
+  [
+    { endpointBilling: { createAgent: 'needed' } },
+    'invalid access: endpointBilling: createAgent is unknown; use getParentAgentContextVariables, searchParentAgents,',
+  ],
+  [{ surfaces: { 'Demo public': 'api' } }, 'invalid access: each value of surfaces must be a list of strings'],
+  [{ billings: {} }, 'invalid access: billings is unknown; did you mean billing?'],
+  [[], 'invalid access: '],
 ]
 
 test('S-064 what is no access change is refused by each way in and changes nothing', async () => {
@@ -137,6 +144,7 @@ test('S-064 what is no access change is refused by each way in and changes nothi
     const answer = await post(Array.isArray(change) ? change : whole)
     const { error } = (await answer.json()) as { error: string }
     expect([change, answer.status, error]).toEqual([change, 422, expect.stringContaining(message)])
+    expect(error.length).toBeLessThanOrEqual(160)
     await expect(service.dev.setAccess(change as AccessChange)).rejects.toThrow(message)
     await expect(startService({ access: change as AccessChange })).rejects.toThrow(message)
   }

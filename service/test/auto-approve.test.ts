@@ -9,6 +9,9 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
+const unknown =
+  'no account has this email address; there are ada@demo.example, rui@demo.example, gil@demo.example, ola@other.example'
+
 async function ask(parameters: Record<string, string | undefined> = {}, name = 'Demo public') {
   const client = clientOf(service, name)
   const { url, verifier, redirectUri } = authorizeUrl(service, { client, parameters })
@@ -62,7 +65,7 @@ test('issue: autoApprove ends with undefined and with a reset, and knows only pe
     const { answer } = await ask()
     expect([answer.status, (await answer.text()).includes(signInPath)]).toEqual([200, true])
   }
-  expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow('no account has this email address')
+  expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow(new Error(unknown))
 })
 
 test('issue: POST /_dev/auto-approve does the same', async () => {
@@ -71,4 +74,5 @@ test('issue: POST /_dev/auto-approve does the same', async () => {
   expect((await post(null)).status).toBe(200)
   expect((await ask()).answer.status).toBe(200)
   for (const email of ['nobody@demo.example', 5, undefined]) expect((await post(email)).status).toBe(422)
+  expect(await (await post('nobody@demo.example')).json()).toEqual({ error: unknown })
 })

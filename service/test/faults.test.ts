@@ -131,29 +131,44 @@ test('issue: POST /_dev/faults adds, DELETE clears, the journal names the fault,
   expect((await search()).status).toBe(200)
 })
 
-test.each([
-  {},
-  { effect: 'explode' },
-  { effect: { status: 99 } },
-  { effect: { status: 600 } },
-  { effect: { status: 200.5 } },
-  { effect: { status: 200, headers: 'x: 1' } },
-  { effect: { status: 200, headers: { x: 1 } } },
-  { effect: { status: 200, boby: 'x' } },
-  { effect: { delayMs: -1 } },
-  { effect: { delayMs: 3_600_000 } },
-  { effect: { status: 200, headers: { 'x y': '1' } } },
-  { effect: { status: 200, headers: { x: 'a\r\nb' } } },
-  { effect: 'reset', times: 0 },
-  { effect: 'reset', match: [] },
-  { effect: 'reset', match: { method: 1 } },
-  { effect: 'reset', match: { path: 'elsewhere' } },
-  { effect: 'reset', match: { path: 1 } },
-  { effect: 'reset', match: { origin: 'elsewhere' } },
-  { effect: 'reset', math: {} },
-  'reset',
-])('issue: %j is no fault rule', async (rule) => {
-  expect((await faults('POST', rule)).status).toBe(422)
-  expect(() => service.dev.addFault(rule as FaultRule)).toThrow(TypeError)
+const effects = 'effect must be reset, truncate, drop-after-commit, {"status": 200 to 599} or {"delayMs": 0 to 60000}'
+const status = 'effect.status must be a whole number from 200 to 599'
+const headers = 'effect.headers must be an object of header names and ASCII strings'
+const delay = 'effect.delayMs must be a whole number from 0 to 60000'
+const shape = 'send {"match": {…}, "effect": …, "times": n}'
+
+const mistakes: [unknown, string][] = [
+  [{}, effects],
+  [{ effect: 'explode' }, effects],
+  [{ effect: {} }, effects],
+  [{ effect: { status: 99 } }, status],
+  [{ effect: { status: 600 } }, status],
+  [{ effect: { status: 200.5 } }, status],
+  [{ effect: { status: 200, headers: 'x: 1' } }, headers],
+  [{ effect: { status: 200, headers: { x: 1 } } }, headers],
+  [{ effect: { status: 200, boby: 'x' } }, 'effect.boby is unknown; did you mean body?'],
+  [{ effect: { delayMs: -1 } }, delay],
+  [{ effect: { delayMs: 3_600_000 } }, delay],
+  [{ effect: { delayMs: 1, status: 200 } }, 'effect.status is unknown; use delayMs'],
+  [{ effect: { status: 200, headers: { 'x y': '1' } } }, headers],
+  [{ effect: { status: 200, headers: { x: 'a\r\nb' } } }, headers],
+  [{ effect: 'reset', times: 0 }, 'times must be a whole number from 1'],
+  [{ effect: 'reset', match: [] }, 'match must be an object with method, path or origin'],
+  [{ effect: 'reset', match: { method: 1 } }, 'match.method must be a string such as POST'],
+  [{ effect: 'reset', match: { path: 'elsewhere' } }, 'match.path must be a string that begins with /'],
+  [{ effect: 'reset', match: { path: 1 } }, 'match.path must be a string that begins with /'],
+  [{ effect: 'reset', match: { origin: 'elsewhere' } }, 'match.origin must be auth or base'],
+  [{ effect: 'reset', match: { url: '/' } }, 'match.url is unknown; use method, path, origin'],
+  [{ effect: 'reset', math: {} }, 'math is unknown; did you mean match?'],
+  [{ effect: 'reset', 'a secret': 1 }, 'a member is unknown; use match, effect, times'],
+  ['reset', shape],
+  [[], shape],
+]
+
+test.each(mistakes)('%j is no fault rule, and the message names the member and its values', async (rule, problem) => {
+  const answer = await faults('POST', rule)
+  expect([answer.status, await answer.json()]).toEqual([422, { error: problem }])
+  expect(() => service.dev.addFault(rule as FaultRule)).toThrow(new TypeError(problem))
+  expect(problem.length).toBeLessThanOrEqual(160)
   expect((await search()).status).toBe(200)
 })

@@ -7,6 +7,7 @@ import { defaultPorts, optionRanges, toolLimits } from '../limits.ts'
 import { refuseRedirectUri } from '../redirect-uris.ts'
 import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
+import { argumentProblem } from './argument-problem.ts'
 import { refuseDataFile } from './data-file.ts'
 import type { Framework } from './environment.ts'
 import { environmentText, frameworks } from './environment.ts'
@@ -20,6 +21,20 @@ interface Command {
   framework: Framework | undefined
   options: ServiceOptions
 }
+
+const flags = {
+  dev: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+  'auth-port': { type: 'string' },
+  'base-port': { type: 'string' },
+  'auth-url': { type: 'string' },
+  'base-url': { type: 'string' },
+  data: { type: 'string' },
+  env: { type: 'string' },
+  'redirect-uri': { type: 'string', multiple: true },
+  'trusted-proxies': { type: 'string', default: '0' },
+} as const
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
@@ -102,30 +117,19 @@ function endAtDeadline(): void {
 
 function readCommand(args: string[]): Command | string {
   try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        dev: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-        'auth-port': { type: 'string' },
-        'base-port': { type: 'string' },
-        'auth-url': { type: 'string' },
-        'base-url': { type: 'string' },
-        data: { type: 'string' },
-        env: { type: 'string' },
-        'redirect-uri': { type: 'string', multiple: true },
-        'trusted-proxies': { type: 'string', default: '0' },
-      },
-    })
+    const { values } = parseArgs({ args, options: flags })
     const badUri = (values['redirect-uri'] ?? []).map(refuseRedirectUri).find((problem) => problem !== undefined)
     if (badUri !== undefined) return `--redirect-uri: ${badUri}`
     const framework = frameworks.find((known) => known === values.env)
     if (values.env !== undefined && framework === undefined) return '--env takes vite, next or node'
+    const authPort = portOf('--auth-port', values['auth-port'], defaultPorts.auth)
+    const basePort = portOf('--base-port', values['base-port'], defaultPorts.base)
+    if (authPort === basePort && authPort !== 0)
+      return `--auth-port and --base-port are both ${authPort}; they must differ`
     const options: ServiceOptions = {
       dev: values.dev ? 'on' : 'off',
-      authPort: portOf('--auth-port', values['auth-port'], defaultPorts.auth),
-      basePort: portOf('--base-port', values['base-port'], defaultPorts.base),
+      authPort,
+      basePort,
       redirectUris: values['redirect-uri'] ?? [],
       trustedProxies: proxiesOf(values['trusted-proxies']),
       ...whereData(values.data),
@@ -134,7 +138,7 @@ function readCommand(args: string[]): Command | string {
     }
     return { kind: values.help ? 'help' : 'start', output: values.json ? 'json' : 'text', framework, options }
   } catch (error) {
-    return error instanceof Error ? error.message : 'unknown arguments'
+    return argumentProblem(error, { flags: Object.keys(flags), words: ['clients'] })
   }
 }
 

@@ -1,18 +1,22 @@
 import type { ServiceContext } from '../context.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
 import { lifetimes } from '../limits.ts'
+import { listOfNames } from '../near-name.ts'
 import type { DevControls } from '../service.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { expireEveryAccessToken, saveSessionToken } from '../store/tables/access-tokens.ts'
-import { findPersonByEmail } from '../store/tables/people.ts'
+import { findPersonByEmail, listPeople } from '../store/tables/people.ts'
 import { revokeEveryRefreshToken } from '../store/tables/refresh-tokens.ts'
 import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
 import { seed } from './seed.ts'
 import { setAccess } from './set-access.ts'
 
-export const unknownAccount = 'no account has this email address'
+/** Returns the message about an email address that no account has. */
+export function unknownAccountText(emails: readonly string[]): string {
+  return `no account has this email address; there are ${listOfNames(emails)}`
+}
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
@@ -33,7 +37,10 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     revokeRefreshTokens: () => onEveryAuthorization((tx) => revokeEveryRefreshToken(tx, clock.nowMs())),
     async mintSessionToken(email) {
       const person = await findPersonByEmail(store.db, email)
-      if (person === undefined) throw new Error(unknownAccount)
+      if (person === undefined) {
+        const emails = (await listPeople(store.db)).map((one) => one.email)
+        throw new Error(unknownAccountText(emails))
+      }
       const token = randomToken('ast_')
       const expiresMs = clock.nowMs() + lifetimes.sessionTokenMs
       await saveSessionToken(store.db, { hash: hashToken(token), personId: person.id, expiresMs })
@@ -41,10 +48,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     },
     journal: () => journal.entries(),
     addFault: (rule) => {
-      const checked = readFaultRule(rule)
-      if (checked === undefined)
-        throw new TypeError('invalid fault rule; see the type FaultRule for the allowed members')
-      faults.add(checked)
+      faults.add(readFaultRule(rule))
     },
     clearFaults: () => faults.clear(),
     faults: () => faults.list(),

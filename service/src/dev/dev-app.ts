@@ -7,9 +7,9 @@ import { parseJson } from '../http/json.ts'
 import { toolLimits } from '../limits.ts'
 import type { DevControls } from '../service.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
-import { unknownAccount } from './controls.ts'
+import type { FaultRule } from '../state/faults.ts'
+import { unknownAccountText } from './controls.ts'
 import { serveDevPage } from './dev-page.ts'
-import { readFaultRule } from './fault-rule.ts'
 import { loopbackOnly } from './loopback-only.ts'
 import type { Roster } from './roster.ts'
 
@@ -93,17 +93,18 @@ function setClock(dev: DevControls, { state, advanceMs }: ClockChange): boolean 
 function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
   const personNamed = (email: unknown) =>
     isText(email) ? roster().people.find((person) => person.email === email.toLowerCase()) : undefined
+  const unknownAccount = () => unknownAccountText(roster().people.map((person) => person.email))
   app.post('/session-token', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
-    if (person === undefined) return refuse(c, isText(email) ? unknownAccount : 'send {"email": "…"} of an account')
+    if (person === undefined) return refuse(c, isText(email) ? unknownAccount() : 'send {"email": "…"} of an account')
     return c.json({ token: await dev.mintSessionToken(person.email) })
   })
   app.post('/auto-approve', async (c) => {
     const email = emailIn(await readJson(c))
     const person = personNamed(email)
     if (person === undefined && email !== null)
-      return refuse(c, isText(email) ? unknownAccount : 'send {"email": "…"} of an account, or null')
+      return refuse(c, isText(email) ? unknownAccount() : 'send {"email": "…"} of an account, or null')
     dev.autoApprove(person?.email)
     return c.json({ nowMs: dev.nowMs() })
   })
@@ -111,27 +112,33 @@ function servePeople(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions)
 
 function serveAccess(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {
   app.post('/access', async (c) => {
-    try {
-      await dev.setAccess((await readJson(c)) as AccessChange)
-    } catch (error) {
-      if (error instanceof TypeError) return refuse(c, error.message)
-      throw error
-    }
-    return c.json({ nowMs: dev.nowMs(), ...roster() })
+    const change = (await readJson(c)) as AccessChange
+    const problem = await refusalOf(() => dev.setAccess(change))
+    return problem === undefined ? c.json({ nowMs: dev.nowMs(), ...roster() }) : refuse(c, problem)
   })
 }
 
 function serveFaults(app: Hono<HttpEnvironment>, { dev }: DevAppOptions): void {
   app.post('/faults', async (c) => {
-    const rule = readFaultRule(await readJson(c))
-    if (rule === undefined) return refuse(c, 'send {"match": {…}, "effect": …, "times": n}')
-    dev.addFault(rule)
-    return c.json({ nowMs: dev.nowMs() })
+    const rule = (await readJson(c)) as FaultRule
+    const problem = await refusalOf(() => dev.addFault(rule))
+    return problem === undefined ? c.json({ nowMs: dev.nowMs() }) : refuse(c, problem)
   })
   app.delete('/faults', (c) => {
     dev.clearFaults()
     return c.json({ nowMs: dev.nowMs() })
   })
+}
+
+/** Returns the message of the TypeError by which a control refuses a value. */
+async function refusalOf(change: () => void | Promise<void>): Promise<string | undefined> {
+  try {
+    await change()
+    return undefined
+  } catch (error) {
+    if (error instanceof TypeError) return error.message
+    throw error
+  }
 }
 
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {

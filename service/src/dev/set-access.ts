@@ -1,25 +1,31 @@
 import type { AccessChange, EndpointId } from '../access.ts'
 import { readAccessChange } from '../access.ts'
 import type { ServiceContext } from '../context.ts'
+import { listOfNames } from '../near-name.ts'
 import { transact } from '../store/engine/transact.ts'
-import { changeApproval } from '../store/tables/clients.ts'
-import { setPermissions } from '../store/tables/people.ts'
-import { setTenantBilling } from '../store/tables/tenants.ts'
+import { changeApproval, listClients } from '../store/tables/clients.ts'
+import { listPeople, setPermissions } from '../store/tables/people.ts'
+import { listTenantIds, setTenantBilling } from '../store/tables/tenants.ts'
 
 /** Applies an access change, all or nothing. Rejects with a TypeError that names the tenant, client or user that is unknown. */
 export async function setAccess({ store, endpointBilling }: ServiceContext, value: AccessChange): Promise<void> {
   const change = readAccessChange(value)
   if (Object.keys(change).length === 0) return
   await transact(store.db, async (tx) => {
-    for (const [id, billing] of entries(change.billing)) require(await setTenantBilling(tx, id, billing), 'tenant', id)
-    for (const [name, approval] of entries(change.approval)) {
-      require(await changeApproval(tx, name, { approval }), 'client', name)
+    for (const [id, billing] of entries(change.billing)) {
+      if ((await setTenantBilling(tx, id, billing)) === 'unknown') throw unknown('tenant', id, await listTenantIds(tx))
     }
-    for (const [name, surfaces] of entries(change.surfaces)) {
-      require(await changeApproval(tx, name, { surfaces }), 'client', name)
+    const changes = [
+      ...entries(change.approval).map(([name, approval]) => [name, { approval }] as const),
+      ...entries(change.surfaces).map(([name, surfaces]) => [name, { surfaces }] as const),
+    ]
+    for (const [name, wanted] of changes) {
+      const names = async () => (await listClients(tx)).map((client) => client.name)
+      if ((await changeApproval(tx, name, wanted)) === 'unknown') throw unknown('client', name, await names())
     }
     for (const [email, permissions] of entries(change.permissions)) {
-      require(await setPermissions(tx, email, permissions), 'person', email)
+      const emails = async () => (await listPeople(tx)).map((person) => person.email)
+      if ((await setPermissions(tx, email, permissions)) === 'unknown') throw unknown('person', email, await emails())
     }
   })
   for (const [id, billing] of entries(change.endpointBilling)) endpointBilling.set(id as EndpointId, billing)
@@ -29,6 +35,6 @@ function entries<Value>(record: Record<string, Value> | undefined): [string, Val
   return Object.entries(record ?? {})
 }
 
-function require(result: string, what: 'tenant' | 'client' | 'person', name: string): void {
-  if (result === 'unknown') throw new TypeError(`there is no ${what} ${JSON.stringify(name)}`)
+function unknown(what: 'tenant' | 'client' | 'person', name: string, known: readonly string[]): TypeError {
+  return new TypeError(`there is no ${what} ${JSON.stringify(name.slice(0, 40))}; there are ${listOfNames(known)}`)
 }

@@ -4,7 +4,7 @@ import type { ServiceContext } from '../context.ts'
 import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
 import { createThrottles } from '../credentials/throttles.ts'
-import { createDevControls } from '../dev/controls.ts'
+import { createDevControls, unknownAccountText } from '../dev/controls.ts'
 import { makeDemoWorld } from '../dev/demo-world.ts'
 import { createDevApp, refuseDevControls } from '../dev/dev-app.ts'
 import { readRoster } from '../dev/roster.ts'
@@ -69,7 +69,8 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
     },
     autoApprove(email: string | undefined) {
       const wanted = email?.toLowerCase()
-      if (wanted !== undefined && !roster.people.some((person) => person.email === wanted)) throw unknownEmail()
+      const emails = roster.people.map((person) => person.email)
+      if (wanted !== undefined && !emails.includes(wanted)) throw new Error(unknownAccountText(emails))
       context.autoApproval.set(wanted)
     },
   }
@@ -96,10 +97,6 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
     },
   }
   return { service, context, authApp, apiApp }
-}
-
-function unknownEmail(): Error {
-  return new Error('no account has this email address')
 }
 
 async function createContext(config: ServiceConfig): Promise<ServiceContext> {

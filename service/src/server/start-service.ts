@@ -17,6 +17,9 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
 }
 
 async function start(options: ServiceOptions, process: ProcessUse): Promise<Service> {
+  const { authPort = 0, basePort = 0 } = options
+  if (authPort !== 0 && authPort === basePort)
+    throw new RangeError(`authPort and basePort are both ${authPort}; they must differ`)
   const limits = limitsBehind(options.trustedProxies ?? 0)
   const auth = await listenOn(options.authPort, { origin: 'auth', process, limits })
   const base = await listenOn(options.basePort, { origin: 'base', process, limits }).catch(async (error: unknown) => {

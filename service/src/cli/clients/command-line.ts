@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
 import { readClientForm } from '../../clients/new-client.ts'
+import { nearName } from '../../near-name.ts'
+import { argumentProblem } from '../argument-problem.ts'
 import { whereData } from '../where-data.ts'
 import { type Action, actions } from './actions.ts'
 import { clientsHelp } from './help.ts'
@@ -15,6 +17,18 @@ export interface ClientsCommand {
   kind: string
   redirectUris: string[]
 }
+
+const flags = {
+  help: { type: 'boolean', short: 'h', default: false },
+  json: { type: 'boolean', default: false },
+  data: { type: 'string' },
+  tenant: { type: 'string' },
+  client: { type: 'string' },
+  secret: { type: 'string' },
+  name: { type: 'string' },
+  kind: { type: 'string', default: 'public' },
+  'redirect-uri': { type: 'string', multiple: true, default: [] as string[] },
+} as const
 
 /** The options that an action needs. */
 const needed: Record<Action, ('tenant' | 'name' | 'client' | 'secret')[]> = {
@@ -32,24 +46,10 @@ export function readClientsCommand(
   args: string[],
 ): { kind: 'command'; command: ClientsCommand } | { kind: 'help'; text: string } | { kind: 'usage'; problem: string } {
   try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', short: 'h', default: false },
-        json: { type: 'boolean', default: false },
-        data: { type: 'string' },
-        tenant: { type: 'string' },
-        client: { type: 'string' },
-        secret: { type: 'string' },
-        name: { type: 'string' },
-        kind: { type: 'string', default: 'public' },
-        'redirect-uri': { type: 'string', multiple: true, default: [] },
-      },
-    })
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: flags })
     const action = actions.find((known) => known === positionals[0])
     if (values.help) return { kind: 'help', text: clientsHelp(action) }
-    if (action === undefined || positionals.length > 1) return usage(`clients takes one of ${actions.join(', ')}`)
+    if (action === undefined || positionals.length > 1) return usage(actionProblem(positionals))
     const location = whereData(values.data)
     if (Object.keys(location).length === 0) return usage('clients needs --data FILE or DATABASE_URL')
     const missing = needed[action].find((name) => values[name] === undefined)
@@ -60,8 +60,13 @@ export function readClientsCommand(
     const output = values.json ? 'json' : 'text'
     return { kind: 'command', command: { action, location, output, tenant, client, secret, name, kind, redirectUris } }
   } catch (error) {
-    return usage(error instanceof Error ? error.message : 'unknown arguments')
+    return usage(argumentProblem(error, { flags: Object.keys(flags), words: actions }))
   }
+}
+
+function actionProblem([first = '', ...more]: readonly string[]): string {
+  const meant = more.length === 0 ? nearName(first, actions) : undefined
+  return `clients takes one of ${actions.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`
 }
 
 function usage(problem: string): { kind: 'usage'; problem: string } {
