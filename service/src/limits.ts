@@ -19,7 +19,7 @@ export const limits = {
   /** 32 MiB: bytes of responses that the clients of one tenant have not received yet. */
   tenantUnsentBytes: 33_554_432,
   /** 8 MiB: a page of 250 rows of ordinary text is smaller. */
-  answerBytes: 8_388_608,
+  responseBytes: 8_388_608,
   /** Open authorization requests of one sign-in session. Before a sign-in the page carries its request. */
   requestsPerSession: 20,
   /** Connections that are open at the same time on each of the two hosts (S-085, A-47). */
@@ -29,9 +29,9 @@ export const limits = {
   /** Requests that a connection may send before the response to its first one. */
   pipelinedRequests: 16,
   /** A connection is closed if its client receives nothing of a response for this time. */
-  stalledAnswerMs: 20_000,
+  stalledResponseMs: 20_000,
   /** From the headers of a request to the last byte of its response. */
-  answerMs: 120_000,
+  responseMs: 120_000,
 } as const
 
 /** Request bodies of the API, and responses to invalid ones. */

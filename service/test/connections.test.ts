@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 const bigBytes = 16 * 1_024 * 1_024
-const quick = { ...usualLimits, stalledAnswerMs: 300, answerMs: 20_000, checkMs: 50 }
+const quick = { ...usualLimits, stalledResponseMs: 300, responseMs: 20_000, checkMs: 50 }
 
 interface Rig extends Listener {
   /** Paths of the requests that a handler has begun to answer. */
@@ -107,7 +107,7 @@ test('S-085 an answer that is taken slowly is sent to its end, unless it takes l
   const taken = await sip(send(whole.url, `GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), 256 * 1_024)
   expect(taken).toBeGreaterThan(bigBytes)
   expect(performance.now() - startMs).toBeGreaterThan(300)
-  const short = await serve({ ...quick, answerMs: 500 })
+  const short = await serve({ ...quick, responseMs: 500 })
   const socket = send(short.url, get('/big'))
   const cut = await sip(socket, 32 * 1_024)
   expect(cut).toBeLessThan(bigBytes)
@@ -126,7 +126,7 @@ test('S-085 an answer that takes long to prepare is not given up, but is once no
 })
 
 test('S-085 requests of one connection are answered one after the other, so that few answers wait in memory', async () => {
-  const rig = await serve({ ...quick, stalledAnswerMs: 20_000 })
+  const rig = await serve({ ...quick, stalledResponseMs: 20_000 })
   const paths = Array.from({ length: 10 }, (_, index) => `/big/${index}`)
   const socket = send(rig.url, paths.map(get).join(''))
   await until(() => rig.begun.length > 0)
@@ -155,7 +155,7 @@ test('S-085 a connection that sends more requests than may wait is closed', asyn
   expect(rig.begun.length).toBeLessThanOrEqual(1)
 })
 
-const few = { ...quick, stalledAnswerMs: 20_000, maxConnections: 8, maxConnectionsPerAddress: 4 }
+const few = { ...quick, stalledResponseMs: 20_000, maxConnections: 8, maxConnectionsPerAddress: 4 }
 
 test('S-085 silent connections of one address give way to new ones of it, and leave room for other addresses', async () => {
   const rig = await serve(few)
@@ -194,7 +194,7 @@ test('S-085 connections that are being answered never give way: one more of thei
 })
 
 test('S-089 an answer that is being sent is sent to its end while the service stops', async () => {
-  const rig = await serve({ ...quick, stalledAnswerMs: 20_000 })
+  const rig = await serve({ ...quick, stalledResponseMs: 20_000 })
   const socket = send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)
   await pause(100)
@@ -221,7 +221,7 @@ test('S-089 connections that only wait for another request do not hold up the st
 })
 
 test('S-089 an answer that nobody takes does not hold up the stop for longer than 8 s', async () => {
-  const rig = await serve({ ...quick, stalledAnswerMs: 60_000 })
+  const rig = await serve({ ...quick, stalledResponseMs: 60_000 })
   send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)
   await pause(100)

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
-import { purge } from '../src/store/tables/purge.ts'
+import { purge } from '../src/store/purge.ts'
 import { authorizeUrl, Browser, clientOf, login, refresh } from './login.ts'
 import { assemble, isOnPostgres } from './start.ts'
 

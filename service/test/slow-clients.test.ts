@@ -220,8 +220,8 @@ test('S-085 the limits of a started service are those of the requirement, and it
     maxConnections: 2_000,
     maxConnectionsPerAddress: 1_000,
     maxPipelined: 16,
-    stalledAnswerMs: 20_000,
-    answerMs: 120_000,
+    stalledResponseMs: 20_000,
+    responseMs: 120_000,
   })
   const { server } = await echo()
   expect([server.headersTimeout, server.requestTimeout, server.timeout]).toEqual([10_000, 30_000, 20_000])

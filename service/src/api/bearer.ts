@@ -3,14 +3,14 @@ import type { ServiceContext } from '../context.ts'
 import { verifyAccessToken } from '../credentials/access-tokens.ts'
 import { hashToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
-import { findAccessToken, findSessionToken } from '../store/tables/access-tokens.ts'
+import type { Bearer } from '../store/tables/bearer-tokens.ts'
+import { findAccessToken, findSessionToken } from '../store/tables/bearer-tokens.ts'
 import { unauthenticated } from './api-error.ts'
 
 const bearerHeader = /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i
 
 /** Finds the account of the bearer token, or throws 401. Two Authorization headers are joined by a comma, which no token holds (S-062). */
-export async function authenticate(c: Context<HttpEnvironment>): Promise<BearerRecord> {
+export async function authenticate(c: Context<HttpEnvironment>): Promise<Bearer> {
   const header = c.req.header('authorization')
   if (header === undefined) throw unauthenticated('absent')
   const token = bearerHeader.exec(header)?.[1]
@@ -22,7 +22,7 @@ export async function authenticate(c: Context<HttpEnvironment>): Promise<BearerR
 }
 
 /** Both kinds of token are looked up by their hash, so that time does not depend on a guess (S-058). */
-async function findBearer(service: ServiceContext, token: string): Promise<BearerRecord | undefined> {
+async function findBearer(service: ServiceContext, token: string): Promise<Bearer | undefined> {
   const { store, clock } = service
   if (token.startsWith('ast_')) return findSessionToken(store.db, hashToken(token), clock.nowMs())
   const record = await findAccessToken(store.db, hashToken(token), clock.nowMs())

@@ -1,5 +1,5 @@
 import type { Permission } from '../permissions.ts'
-import type { BearerRecord } from '../store/tables/access-tokens.ts'
+import type { Bearer } from '../store/tables/bearer-tokens.ts'
 import { forbidden } from './api-error.ts'
 
 export interface EndpointNeeds {
@@ -9,7 +9,7 @@ export interface EndpointNeeds {
 }
 
 /** Checks what every call needs: an approved client, if there is one, and then `api.access` (S-063). */
-export function checkAccess({ client, permissions }: BearerRecord): void {
+export function checkAccess({ client, permissions }: Bearer): void {
   if (client !== undefined && client.approval !== 'approved') {
     throw forbidden('OAuth client is not approved for this API')
   }
@@ -17,7 +17,7 @@ export function checkAccess({ client, permissions }: BearerRecord): void {
 }
 
 /** Checks the permission and the billing that one endpoint needs. */
-export function checkPermission({ billing, permissions }: BearerRecord, needs: EndpointNeeds): void {
+export function checkPermission({ billing, permissions }: Bearer, needs: EndpointNeeds): void {
   const isBilled = needs.billing === 'not-needed' || billing === 'active'
   if (!permissions.includes(needs.permission) || !isBilled) throw forbidden('missing permission')
 }

@@ -11,7 +11,7 @@ import { findRegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { readAuthorizationRequest, verifiedRedirectUri } from './authorization-request.ts'
-import { approveAtOnce, findAutomaticPerson } from './automatic-approval.ts'
+import { approveAtOnce, findAutomaticAccount } from './automatic-approval.ts'
 import type { CarriedRequest } from './carried-request.ts'
 import { encryptRequest, rowOf } from './carried-request.ts'
 import { askConsent } from './consent.ts'
@@ -47,8 +47,8 @@ async function begin(
   client: ClientRecord,
   asked: AuthorizationRequest,
 ): Promise<Response> {
-  const person = await findAutomaticPerson(c)
-  if (person !== undefined) return approveAtOnce(c, { clientId: client.id, asked, person })
+  const account = await findAutomaticAccount(c)
+  if (account !== undefined) return approveAtOnce(c, { clientId: client.id, asked, account })
   const signedIn = await readSignedIn(c)
   const carried = carriedRequest(c, client.id, asked)
   if (signedIn === undefined) {

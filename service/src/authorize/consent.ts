@@ -38,7 +38,7 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   const { id, request, kept, signedIn } = asking
   const client = asking.client ?? (await findClient(store.db, request.clientId))
   if (client === undefined) return showTooOld(c)
-  const approval = await findApproval(store.db, client.id, signedIn.person.tenantId)
+  const approval = await findApproval(store.db, client.id, signedIn.account.tenantId)
   const refusal = refusalFields(request.refusal, approval)
   if (refusal !== undefined) return refuse(c, asking, refusal)
   if (kept === 'on-page') await saveRequest(store.db, request)
@@ -46,7 +46,7 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
   const consent = { idHash: request.idHash, sessionHash: signedIn.sessionHash, consentHash: hashToken(token) }
   if ((await bindConsent(store.db, consent)) === 'decided') return showTooOld(c)
   await deleteOldRequests(store.db, { sessionHash: signedIn.sessionHash, keptIdHash: request.idHash })
-  return showConsent(c, { request: id, token, client, person: signedIn.person, redirectUri: request.redirectUri })
+  return showConsent(c, { request: id, token, client, account: signedIn.account, redirectUri: request.redirectUri })
 }
 
 /** Sends an error back. Nothing is stored: requests of a client that the tenant has not approved would never end. */
@@ -81,16 +81,16 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
 async function approve(c: Context<HttpEnvironment>, form: RequestForm, signedIn: SignedIn): Promise<Response> {
   const service = c.get('service')
   const { store, journal } = service
-  const { person } = signedIn
+  const { account } = signedIn
   const { clientId, redirectUri, state } = form.request
-  const approval = await findApproval(store.db, clientId, person.tenantId)
+  const approval = await findApproval(store.db, clientId, account.tenantId)
   if (approval !== 'approved') return askConsent(c, { ...form, signedIn })
   const code = await transact(store.db, async (tx) => {
     const result = await decide(c, { tx, form, signedIn })
-    return result === 'decided' ? issueCode(service, { db: tx, clientId, request: form.request, person }) : undefined
+    return result === 'decided' ? issueCode(service, { db: tx, clientId, request: form.request, account }) : undefined
   })
   if (code === undefined) return showTooOld(c)
-  journal.event('consent_approved', { clientId, personId: person.id, tenant: person.tenantId })
+  journal.event('consent_approved', { clientId, personId: account.id, tenant: account.tenantId })
   return sendBack(c, callbackUrl(redirectUri, { code }, state))
 }
 
@@ -98,8 +98,8 @@ async function deny(c: Context<HttpEnvironment>, form: RequestForm, signedIn: Si
   const { store, journal } = c.get('service')
   const result = await transact(store.db, (tx) => decide(c, { tx, form, signedIn }))
   if (result === 'refused') return showTooOld(c)
-  const { person } = signedIn
-  journal.event('consent_denied', { clientId: form.request.clientId, personId: person.id, tenant: person.tenantId })
+  const { account } = signedIn
+  journal.event('consent_denied', { clientId: form.request.clientId, personId: account.id, tenant: account.tenantId })
   return sendBack(c, callbackUrl(form.request.redirectUri, { error: 'access_denied' }, form.request.state))
 }
 

@@ -13,8 +13,8 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   if (form instanceof Response) return form
   const attempt = await attemptSignIn(c, { email: form.get('email') ?? '', password: form.get('password') ?? '' })
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
-  if (attempt.kind !== 'person') return showSignIn(c, { request: form.requestField, ...refusalOf(c, attempt) })
-  return askConsent(c, { ...form, signedIn: await startSignedIn(c, attempt.person), from: 'sign-in form' })
+  if (attempt.kind !== 'verified') return showSignIn(c, { request: form.requestField, ...refusalOf(c, attempt) })
+  return askConsent(c, { ...form, signedIn: await startSignedIn(c, attempt.account), from: 'sign-in form' })
 }
 
 /** POST /auth/v1/sign-out: ends the sign-in session and shows the sign-in page again. */

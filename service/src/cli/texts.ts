@@ -47,13 +47,13 @@ Other limits
   agents of a tenant     ${limits.agentsPerTenant}; the next one is 409
   descriptions           ${limits.descriptionCharacters} characters; a longer one is 422
   texts in a filter      ${limits.filterCharacters} characters; a longer one is 422
-  responses of the API   ${inMebibytes(limits.answerBytes)}; a larger page is 422, ask for fewer rows
+  responses of the API   ${inMebibytes(limits.responseBytes)}; a larger page is 422, ask for fewer rows
   calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait up to ${limits.tenantWaitMs / 1_000} s, also while clients have not taken
                          ${inMebibytes(limits.tenantUnsentBytes)} of its responses; the next gets 429 with Retry-After
   authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one drops the oldest
   connections of a host  ${limits.connections}, of one address ${limits.connectionsPerAddress} (all, where proxies are trusted); the oldest without a
                          request gives way; ${limits.pipelinedRequests} requests of one connection may wait
-  taking a response      closed after ${limits.stalledAnswerMs / 1_000} s without progress, or ${limits.answerMs / 1_000} s after the request
+  taking a response      closed after ${limits.stalledResponseMs / 1_000} s without progress, or ${limits.responseMs / 1_000} s after the request
 `
 
 function limitText({ freeFailures, firstDelayMs, longestDelayMs, stop }: ThrottlePolicy): string {

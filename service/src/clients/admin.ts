@@ -21,12 +21,12 @@ export interface Admin extends SignedIn {
 export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Response> {
   const signedIn = await readSignedIn(c)
   if (signedIn === undefined) return showClientsSignIn(c, { token: signInToken(c), status: 200 })
-  const { person, sessionHash } = signedIn
+  const { account, sessionHash } = signedIn
   const { journal, keys } = c.get('service')
-  if (person.permissions.includes(clientAdminPermission)) {
+  if (account.permissions.includes(clientAdminPermission)) {
     return { ...signedIn, token: keyedHash(keys.hashKey, `clients form ${sessionHash}`) }
   }
-  journal.event('access_forbidden', { personId: person.id, tenant: person.tenantId })
+  journal.event('access_forbidden', { personId: account.id, tenant: account.tenantId })
   const problem = 'This account may not manage API clients. Sign in with another account.'
   return showClientsSignIn(c, { token: signInToken(c), status: 403, problem })
 }
@@ -52,10 +52,10 @@ export async function readSignInForm(c: Context<HttpEnvironment>): Promise<FormF
   return isKnown ? get : showForeignForm(c)
 }
 
-export function registryContext(c: Context<HttpEnvironment>, { person }: Admin): RegistryContext {
+export function registryContext(c: Context<HttpEnvironment>, { account }: Admin): RegistryContext {
   const { store, keys, clock } = c.get('service')
-  const tenant = store.forTenant(person.tenantId)
-  return { tenant, hashKey: keys.hashKey, nowMs: clock.nowMs(), actor: person.id }
+  const tenant = store.forTenant(account.tenantId)
+  return { tenant, hashKey: keys.hashKey, nowMs: clock.nowMs(), actor: account.id }
 }
 
 function showForeignForm(c: Context<HttpEnvironment>): Promise<Response> {

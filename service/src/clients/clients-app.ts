@@ -24,7 +24,7 @@ export function createClientsApp(): Hono<HttpEnvironment> {
     const admin = await readAdmin(c)
     return admin instanceof Response
       ? admin
-      : showNewClient(c, { token: admin.token, email: admin.person.email, status: 200 })
+      : showNewClient(c, { token: admin.token, email: admin.account.email, status: 200 })
   })
   app.get('/:clientId', showOneClient)
   app.post('/:clientId/activity', changeActivity)
@@ -37,9 +37,9 @@ async function listClients(c: Context<HttpEnvironment>): Promise<Response> {
   const admin = await readAdmin(c)
   if (admin instanceof Response) return admin
   const { store } = c.get('service')
-  const { tenantId } = admin.person
+  const { tenantId } = admin.account
   const clients = await store.forTenant(tenantId).clients.list()
-  return showClients(c, { admin, clients, tenantName: admin.person.tenantName })
+  return showClients(c, { admin, clients, tenantName: admin.account.tenantName })
 }
 
 async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {
@@ -47,8 +47,8 @@ async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {
   if (get instanceof Response) return get
   const attempt = await attemptSignIn(c, { email: get('email') ?? '', password: get('password') ?? '' })
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
-  if (attempt.kind !== 'person') return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
-  await startSignedIn(c, attempt.person)
+  if (attempt.kind !== 'verified') return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
+  await startSignedIn(c, attempt.account)
   return c.redirect(clientsPath, 303)
 }
 

@@ -9,11 +9,11 @@ export type Confirmation = { kind: 'confirmed' } | { kind: 'refused'; status: 40
 /** Asks for the admin's password again before a secret is made, because the browser may be unattended (S-060). */
 export async function confirmPassword(
   c: Context<HttpEnvironment>,
-  { person }: Admin,
+  { account }: Admin,
   get: FormField,
 ): Promise<Confirmation> {
-  const attempt = await attemptSignIn(c, { email: person.email, password: get('password') ?? '' })
-  if (attempt.kind === 'person') return { kind: 'confirmed' }
+  const attempt = await attemptSignIn(c, { email: account.email, password: get('password') ?? '' })
+  if (attempt.kind === 'verified') return { kind: 'confirmed' }
   if (attempt.kind === 'too_long')
     return { kind: 'refused', status: 422, problem: 'The password is too long. Enter a shorter one.' }
   const { status, problem } = refusalOf(c, attempt)

@@ -62,15 +62,15 @@ async function showFound(c: Context<HttpEnvironment>, admin: Admin, refusal: Ref
   const { store, clock } = c.get('service')
   const client = await findClient(c, admin)
   if (client === undefined) return showError(c, 404, 'Your tenant has no client with this id.')
-  const { clients, registryChanges } = store.forTenant(admin.person.tenantId)
+  const { clients, registryChanges } = store.forTenant(admin.account.tenantId)
   const secrets = await clients.activeSecrets(client.id, clock.nowMs())
   const changes = await registryChanges.list(client.id)
-  const shown = { changes, token: admin.token, email: admin.person.email }
+  const shown = { changes, token: admin.token, email: admin.account.email }
   return showClient(c, { client, secrets, ...shown, status: refusal.status ?? 200, problem: refusal.problem })
 }
 
-function findClient(c: Context<HttpEnvironment>, { person }: Admin): Promise<RegisteredClient | undefined> {
-  return c.get('service').store.forTenant(person.tenantId).clients.find(clientIdOf(c))
+function findClient(c: Context<HttpEnvironment>, { account }: Admin): Promise<RegisteredClient | undefined> {
+  return c.get('service').store.forTenant(account.tenantId).clients.find(clientIdOf(c))
 }
 
 function clientIdOf(c: Context<HttpEnvironment>): string {
@@ -82,7 +82,7 @@ function changed(c: Context<HttpEnvironment>, admin: Admin, event: SecurityEvent
   return c.redirect(c.req.path.split('/').slice(0, 5).join('/'), 303)
 }
 
-function record(c: Context<HttpEnvironment>, { person }: Admin, event: SecurityEvent): void {
-  const who = { clientId: clientIdOf(c), personId: person.id, tenant: person.tenantId }
+function record(c: Context<HttpEnvironment>, { account }: Admin, event: SecurityEvent): void {
+  const who = { clientId: clientIdOf(c), personId: account.id, tenant: account.tenantId }
   c.get('service').journal.event(event, who)
 }

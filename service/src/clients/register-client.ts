@@ -12,7 +12,7 @@ export async function registerClient(c: Context<HttpEnvironment>): Promise<Respo
   const post = await readAdminForm(c)
   if (post instanceof Response) return post
   const { admin, get } = post
-  const shown = { token: admin.token, email: admin.person.email }
+  const shown = { token: admin.token, email: admin.account.email }
   const asked = {
     name: get('name') ?? '',
     kind: get('kind') ?? '',
@@ -25,7 +25,7 @@ export async function registerClient(c: Context<HttpEnvironment>): Promise<Respo
   const confirmation = await confirmPassword(c, admin, get)
   if (confirmation.kind === 'refused') return showNewClient(c, { ...shown, ...confirmation, asked })
   const credentials = await createClient(registryContext(c, admin), read.form)
-  const { id: personId, tenantId: tenant } = admin.person
+  const { id: personId, tenantId: tenant } = admin.account
   c.get('service').journal.event('client_created', { clientId: credentials.clientId, personId, tenant })
   return showCredentials(c, { ...credentials, name: read.form.name })
 }

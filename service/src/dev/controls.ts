@@ -5,8 +5,8 @@ import { listOfNames } from '../near-name.ts'
 import type { DevControls } from '../service.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { expireEveryAccessToken, saveSessionToken } from '../store/tables/access-tokens.ts'
-import { findPersonByEmail, listPeople } from '../store/tables/people.ts'
+import { findAccountByEmail, listAccounts } from '../store/tables/accounts.ts'
+import { expireEveryAccessToken, saveSessionToken } from '../store/tables/bearer-tokens.ts'
 import { revokeEveryRefreshToken } from '../store/tables/refresh-tokens.ts'
 import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
@@ -36,14 +36,14 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     expireAccessTokens: () => onEveryAuthorization((tx) => expireEveryAccessToken(tx, clock.nowMs())),
     revokeRefreshTokens: () => onEveryAuthorization((tx) => revokeEveryRefreshToken(tx, clock.nowMs())),
     async mintSessionToken(email) {
-      const person = await findPersonByEmail(store.db, email)
-      if (person === undefined) {
-        const emails = (await listPeople(store.db)).map((one) => one.email)
+      const account = await findAccountByEmail(store.db, email)
+      if (account === undefined) {
+        const emails = (await listAccounts(store.db)).map((one) => one.email)
         throw new Error(unknownAccountText(emails))
       }
       const token = randomToken('ast_')
       const expiresMs = clock.nowMs() + lifetimes.sessionTokenMs
-      await saveSessionToken(store.db, { hash: hashToken(token), personId: person.id, expiresMs })
+      await saveSessionToken(store.db, { hash: hashToken(token), personId: account.id, expiresMs })
       return token
     },
     journal: () => journal.entries(),

@@ -1,7 +1,7 @@
 import type { Client, Person } from '../service.ts'
 import type { Db } from '../store/store.ts'
+import { listAccounts } from '../store/tables/accounts.ts'
 import { listClients } from '../store/tables/clients.ts'
-import { listPeople } from '../store/tables/people.ts'
 import type { DemoWorld } from './demo-world.ts'
 
 export interface Roster {
@@ -11,10 +11,10 @@ export interface Roster {
 
 /** Reads users and clients. Only the process that made their passwords and secrets knows them. */
 export async function readRoster(db: Db, world: DemoWorld | undefined): Promise<Roster> {
-  const people = await listPeople(db)
+  const accounts = await listAccounts(db)
   const clients = await listClients(db)
   return {
-    people: people.map(({ id, name, email, tenantId, permissions }) => {
+    people: accounts.map(({ id, name, email, tenantId, permissions }) => {
       const password = world?.people.find((person) => person.id === id)?.password ?? ''
       return { name, email, password, tenant: tenantId, permissions }
     }),

@@ -1,10 +1,10 @@
 import type { ServiceContext } from '../context.ts'
 import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
 import { refuseRegistration } from '../redirect-uris.ts'
+import { deleteAllData } from '../store/delete-all-data.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { deleteAllData } from '../store/tables/delete-all-data.ts'
-import { savePerson } from '../store/tables/people.ts'
+import { saveAccount } from '../store/tables/accounts.ts'
 import { replaceServiceKey } from '../store/tables/service-keys.ts'
 import { insertTenants, listTenantIds } from '../store/tables/tenants.ts'
 import { tenantStore } from '../store/tenant-store.ts'
@@ -25,8 +25,8 @@ export async function seed(
   mode: 'if-empty' | 'replace',
 ): Promise<'filled' | 'filled before'> {
   const hashed = await Promise.all(
-    world.people.map(async ({ password, tenant, ...person }) => {
-      return { ...person, tenantId: tenant, passwordHash: await service.passwords.hash(password) }
+    world.people.map(async ({ password, tenant, ...account }) => {
+      return { ...account, tenantId: tenant, passwordHash: await service.passwords.hash(password) }
     }),
   )
   return transact(service.store.db, async (tx) => {
@@ -38,7 +38,7 @@ export async function seed(
     }
     if ((await insertTenants(tx, world.tenants)) === 'present') return 'filled before'
     for (const { id } of world.tenants) await seedAgents(tenantStore(tx, id), service.clock.nowMs())
-    for (const [position, person] of hashed.entries()) await savePerson(tx, person, position)
+    for (const [position, account] of hashed.entries()) await saveAccount(tx, account, position)
     for (const client of world.clients) await seedClient(service, tx, client)
     return 'filled'
   })

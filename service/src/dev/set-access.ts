@@ -3,8 +3,8 @@ import { readAccessChange } from '../access.ts'
 import type { ServiceContext } from '../context.ts'
 import { listOfNames } from '../near-name.ts'
 import { transact } from '../store/engine/transact.ts'
+import { listAccounts, setPermissions } from '../store/tables/accounts.ts'
 import { changeApproval, listClients } from '../store/tables/clients.ts'
-import { listPeople, setPermissions } from '../store/tables/people.ts'
 import { listTenantIds, setTenantBilling } from '../store/tables/tenants.ts'
 
 /** Applies an access change, all or nothing. Rejects with a TypeError that names the tenant, client or user that is unknown. */
@@ -24,7 +24,7 @@ export async function setAccess({ store, endpointBilling }: ServiceContext, valu
       if ((await changeApproval(tx, name, wanted)) === 'unknown') throw unknown('client', name, await names())
     }
     for (const [email, permissions] of entries(change.permissions)) {
-      const emails = async () => (await listPeople(tx)).map((person) => person.email)
+      const emails = async () => (await listAccounts(tx)).map((person) => person.email)
       if ((await setPermissions(tx, email, permissions)) === 'unknown') throw unknown('person', email, await emails())
     }
   })

@@ -73,8 +73,8 @@ function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
 /** Returns the size of a response. Only a page of rows can exceed the limit, and the client can ask for fewer (A-46). */
 function checkedBytes(text: string): number {
   const bytes = Buffer.byteLength(text)
-  if (bytes <= limits.answerBytes) return bytes
-  const msg = `the response is over ${inMebibytes(limits.answerBytes)}; ask for fewer rows`
+  if (bytes <= limits.responseBytes) return bytes
+  const msg = `the response is over ${inMebibytes(limits.responseBytes)}; ask for fewer rows`
   throw new ValidationError([{ loc: ['body', 'limit'], msg, type: 'less_than_equal' }])
 }
 

@@ -17,7 +17,7 @@ import { unexpected } from '../http/unexpected.ts'
 import { token } from '../token/route.ts'
 import { showError } from '../ui/error.tsx'
 import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
-import { purgeNowAndThen } from './purge.ts'
+import { purgeOnRequest } from './purge-on-request.ts'
 
 const tokenPath = '/auth/v1/token'
 
@@ -31,7 +31,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.use(journalRequests('auth'))
   app.use(strictTransport(service.config.authUrl))
   app.use(hostGuard(service.config.authUrl, refuseHost))
-  app.use(purgeNowAndThen(service))
+  app.use(purgeOnRequest(service))
   // Pages get no CORS headers, because no other origin may read them (S-011).
   app.use(tokenPath, cors('POST'))
   // A page whose baseUrl is this origin reads the response that says so.

@@ -5,8 +5,8 @@ export interface ConnectionLimits {
   maxConnections: number
   maxConnectionsPerAddress: number
   maxPipelined: number
-  stalledAnswerMs: number
-  answerMs: number
+  stalledResponseMs: number
+  responseMs: number
 }
 
 /** The open connections of one server. */
@@ -45,7 +45,7 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
     })
   })
   // Node's timer starts again with each byte. It also fires while a response is prepared or a body is awaited.
-  server.timeout = limits.stalledAnswerMs
+  server.timeout = limits.stalledResponseMs
   server.on('timeout', (socket: Socket) => {
     const connection = open.get(socket)
     const isWaitingForMore = connection?.turns.length === 0 && connection.bytesAtResponse !== undefined
@@ -72,7 +72,7 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
       open.set(socket, connection)
       connection.latest = outgoing.req
       if ((await waitForTurn(connection, limits.maxPipelined)) === 'gone') return 'gone'
-      const overdue = setTimeout(() => socket.destroy(), limits.answerMs).unref()
+      const overdue = setTimeout(() => socket.destroy(), limits.responseMs).unref()
       outgoing.once('close', () => {
         clearTimeout(overdue)
         settle(connection)

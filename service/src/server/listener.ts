@@ -29,8 +29,8 @@ export const usualLimits: ListenerLimits = {
   maxConnections: limits.connections,
   maxConnectionsPerAddress: limits.connectionsPerAddress,
   maxPipelined: limits.pipelinedRequests,
-  stalledAnswerMs: limits.stalledAnswerMs,
-  answerMs: limits.answerMs,
+  stalledResponseMs: limits.stalledResponseMs,
+  responseMs: limits.responseMs,
 }
 
 type NodeEnvironment = NodeBindings & HttpEnvironment['Bindings']

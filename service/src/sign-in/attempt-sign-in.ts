@@ -3,12 +3,12 @@ import type { AttemptPlace } from '../credentials/hash-line.ts'
 import type { AttemptResult } from '../credentials/throttle.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { credentialLimits } from '../limits.ts'
-import type { PersonRecord } from '../store/tables/people.ts'
-import { findPersonByEmail, savePasswordHash } from '../store/tables/people.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import { findAccountByEmail, savePasswordHash } from '../store/tables/accounts.ts'
 import { admitSignIn } from './admit-sign-in.ts'
 
 /** The result of comparing an email address and a password. It is in the journal already. */
-export type Attempt = { kind: 'person'; person: PersonRecord } | Refused | { kind: 'too_long' }
+export type Attempt = { kind: 'verified'; account: Account } | Refused | { kind: 'too_long' }
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
 
@@ -26,16 +26,16 @@ export async function attemptSignIn(
   if (admission.kind === 'wait') return admission
   let result: AttemptResult = 'undecided'
   try {
-    const { person, proof } = await checkPassword(c, { email, password: presented.password, lane: admission.lane })
+    const { account, proof } = await checkPassword(c, { email, password: presented.password, lane: admission.lane })
     if (proof === 'busy') return { kind: 'busy', retryAfterMs: credentialLimits.hashRetryMs }
-    const who = person === undefined ? {} : { personId: person.id, tenant: person.tenantId }
+    const who = account === undefined ? {} : { personId: account.id, tenant: account.tenantId }
     result = proof === 'right' ? 'success' : 'failure'
-    if (person === undefined || proof === 'wrong') {
+    if (account === undefined || proof === 'wrong') {
       journal.event('sign_in_failed', who)
       return { kind: 'refused' }
     }
     journal.event('sign_in_succeeded', who)
-    return { kind: 'person', person }
+    return { kind: 'verified', account }
   } finally {
     admission.settle(result)
   }
@@ -62,14 +62,14 @@ function waitText(seconds: number): string {
 async function checkPassword(
   c: Context<HttpEnvironment>,
   { email, password, lane }: { email: string; password: string; lane: AttemptPlace['lane'] },
-): Promise<{ person: PersonRecord | undefined; proof: 'right' | 'wrong' | 'busy' }> {
+): Promise<{ account: Account | undefined; proof: 'right' | 'wrong' | 'busy' }> {
   const { store, passwords } = c.get('service')
-  const person = await findPersonByEmail(store.db, email)
-  const result = await passwords.verify(password, person?.passwordHash, { lane, account: email })
-  if (result === 'busy') return { person, proof: 'busy' }
-  if (person === undefined || result === 'mismatch' || !person.active) return { person, proof: 'wrong' }
-  if (!passwords.isCurrent(person.passwordHash)) {
-    await savePasswordHash(store.db, person.id, await passwords.hash(password))
+  const account = await findAccountByEmail(store.db, email)
+  const result = await passwords.verify(password, account?.passwordHash, { lane, account: email })
+  if (result === 'busy') return { account, proof: 'busy' }
+  if (account === undefined || result === 'mismatch' || !account.active) return { account, proof: 'wrong' }
+  if (!passwords.isCurrent(account.passwordHash)) {
+    await savePasswordHash(store.db, account.id, await passwords.hash(password))
   }
-  return { person, proof: 'right' }
+  return { account, proof: 'right' }
 }

@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
 import { hashToken, randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import type { PersonRecord } from '../store/tables/people.ts'
+import type { Account } from '../store/tables/accounts.ts'
 import { createSignInSession, deleteSignInSession, useSignInSession } from '../store/tables/sign-in-sessions.ts'
 import { dropCookie, readCookie, writeCookie } from './cookies.ts'
 import { rememberDevice } from './device.ts'
 
 export interface SignedIn {
-  person: PersonRecord
+  account: Account
   sessionHash: string
 }
 
@@ -17,20 +17,20 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   const cookie = readCookie(c, 'session')
   if (cookie === undefined) return undefined
   const sessionHash = hashToken(cookie)
-  const person = await useSignInSession(store.db, sessionHash, clock.nowMs())
-  return person?.active ? { person, sessionHash } : undefined
+  const account = await useSignInSession(store.db, sessionHash, clock.nowMs())
+  return account?.active ? { account, sessionHash } : undefined
 }
 
 /** Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation, S-022). */
-export async function startSignedIn(c: Context<HttpEnvironment>, person: PersonRecord): Promise<SignedIn> {
+export async function startSignedIn(c: Context<HttpEnvironment>, account: Account): Promise<SignedIn> {
   const { store, clock } = c.get('service')
   const previous = readCookie(c, 'session')
   if (previous !== undefined) await deleteSignInSession(store.db, hashToken(previous))
   const id = randomSecret()
-  await createSignInSession(store.db, hashToken(id), person.id, clock.nowMs())
+  await createSignInSession(store.db, hashToken(id), account.id, clock.nowMs())
   writeCookie(c, 'session', id)
-  rememberDevice(c, person.email.toLowerCase())
-  return { person, sessionHash: hashToken(id) }
+  rememberDevice(c, account.email.toLowerCase())
+  return { account, sessionHash: hashToken(id) }
 }
 
 export async function endSignedIn(c: Context<HttpEnvironment>, { sessionHash }: SignedIn): Promise<void> {

@@ -2,10 +2,9 @@ import type { ServiceContext } from '../context.ts'
 import { decrypt, encrypt, hashToken } from '../credentials/secrets.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
-import { findAccessToken } from '../store/tables/access-tokens.ts'
 import { lockAuthorizationOf, revokeAuthorization } from '../store/tables/authorizations.ts'
+import { findAccessToken } from '../store/tables/bearer-tokens.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
-import { findEligibility } from '../store/tables/grant-eligibility.ts'
 import type { LiveRefreshToken, RefreshToken } from '../store/tables/refresh-tokens.ts'
 import {
   extendIdleLife,
@@ -13,6 +12,7 @@ import {
   findRefreshTokenUse,
   markRefreshTokenUsed,
 } from '../store/tables/refresh-tokens.ts'
+import { findEligibility } from '../store/tables/token-eligibility.ts'
 import type { IssuedTokens, IssueResult } from './issue.ts'
 import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
 import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'

@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../../http/environment.ts'
+import type { Account } from '../../store/tables/accounts.ts'
 import type { ClientRecord } from '../../store/tables/clients.ts'
-import type { PersonRecord } from '../../store/tables/people.ts'
 import { Fact } from '../../ui/fact.tsx'
 import { showPage } from '../../ui/layout.tsx'
 
@@ -10,7 +10,7 @@ interface ConsentPage {
   request: string
   token: string
   client: ClientRecord
-  person: PersonRecord
+  account: Account
   redirectUri: string
 }
 
@@ -24,8 +24,8 @@ export function showConsent(c: Context<HttpEnvironment>, page: ConsentPage): Pro
         wants to use the Agent Management API on your behalf.
       </p>
       <dl>
-        <Fact name="Signed in as">{`${page.person.name} (${page.person.email})`}</Fact>
-        <Fact name="Tenant">{page.person.tenantName}</Fact>
+        <Fact name="Signed in as">{`${page.account.name} (${page.account.email})`}</Fact>
+        <Fact name="Tenant">{page.account.tenantName}</Fact>
         <Fact name="Permission (api.access)">use the API with your permissions</Fact>
         <Fact name="You will be redirected to">{new URL(page.redirectUri).host}</Fact>
       </dl>

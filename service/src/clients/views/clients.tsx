@@ -1,13 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../../http/environment.ts'
+import type { Account } from '../../store/tables/accounts.ts'
 import type { ClientRecord } from '../../store/tables/clients.ts'
-import type { PersonRecord } from '../../store/tables/people.ts'
 import { showPage } from '../../ui/layout.tsx'
 import { Table } from '../../ui/table.tsx'
 
 interface ClientsPage {
-  admin: { person: PersonRecord; token: string }
+  admin: { account: Account; token: string }
   clients: ClientRecord[]
   tenantName: string
 }
@@ -20,7 +20,7 @@ export function showClients(
     <>
       <div class="bar">
         <p>
-          Tenant <bdi>{tenantName}</bdi>, signed in as {admin.person.email}
+          Tenant <bdi>{tenantName}</bdi>, signed in as {admin.account.email}
         </p>
         <a class="button" href="/auth/v1/clients/new">
           Register a client

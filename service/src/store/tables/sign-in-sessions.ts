@@ -3,8 +3,8 @@ import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
-import type { PersonRecord } from './people.ts'
-import { findPersonBySession } from './people.ts'
+import type { Account } from './accounts.ts'
+import { findAccountBySession } from './accounts.ts'
 
 interface NewSession {
   idHash: string
@@ -25,12 +25,12 @@ const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: num
 )
 
 /** Finds the user of a sign-in session that has not expired, and counts this as its latest use (S-023, A-61). */
-export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<PersonRecord | undefined> {
+export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<Account | undefined> {
   const seenAfterMs = nowMs - lifetimes.signInIdleMs
   const createdAfterMs = nowMs - lifetimes.signInMs
-  const person = await findPersonBySession(db, { idHash, seenAfterMs, createdAfterMs })
-  if (person !== undefined) await touch.run(db, { idHash, nowMs })
-  return person
+  const account = await findAccountBySession(db, { idHash, seenAfterMs, createdAfterMs })
+  if (account !== undefined) await touch.run(db, { idHash, nowMs })
+  return account
 }
 
 export async function deleteSignInSession(db: Db, idHash: string): Promise<void> {

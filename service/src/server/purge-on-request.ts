@@ -3,10 +3,10 @@ import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { serverLimits } from '../limits.ts'
 import { databaseFailureOf } from '../store/engine/failures.ts'
-import { purge } from '../store/tables/purge.ts'
+import { purge } from '../store/purge.ts'
 
 /** Purges expired data on a request, after a pause by the service's clock. A timer would keep a process alive. */
-export function purgeNowAndThen({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {
+export function purgeOnRequest({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {
   let nextMs = clock.nowMs() + serverLimits.purgePauseMs
   return async (_c, next) => {
     if (clock.nowMs() >= nextMs) {

@@ -11,7 +11,7 @@ interface Parties {
 }
 
 /** The permissions that new tokens of an authorization carry, or the reason why there are no new tokens. */
-export type GrantEligibility = { permissions: string[] } | Ineligible
+export type TokenEligibility = { permissions: string[] } | Ineligible
 /** `account-inactive` also covers a user who moved to another tenant, and a user of an inactive tenant. */
 export type Ineligible = 'account-inactive' | ClientRefusal
 
@@ -29,7 +29,7 @@ const eligibility = prepare((db, { clientId, personId, tenantId }: Slots<Parties
 )
 
 /** Reads user, tenant, client and approval in one query, because every redemption and every refresh needs them. */
-export async function findEligibility(db: Db, parties: Parties): Promise<GrantEligibility> {
+export async function findEligibility(db: Db, parties: Parties): Promise<TokenEligibility> {
   const row = await eligibility.first(db, parties)
   if (row === undefined) return 'account-inactive'
   const approval = approvalOf(row)

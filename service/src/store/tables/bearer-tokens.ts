@@ -5,8 +5,8 @@ import { prepare } from '../engine/prepare.ts'
 import type { Approval } from './clients.ts'
 import { approvalOf } from './clients.ts'
 
-/** The account, and for an OAuth access token the client, of a bearer token that is not expired or revoked. */
-export interface BearerRecord {
+/** Whom a valid bearer token stands for: an account and, for an OAuth access token, the client that acts for it. */
+export interface Bearer {
   personId: string
   tenantId: string
   permissions: string[]
@@ -63,8 +63,8 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
     .where('tenants.active', '=', 1),
 )
 
-/** Finds what a token may do now: each call reads it, so that a revocation takes effect with the next request (S-054). */
-export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
+/** Finds the bearer of an OAuth access token. Each call reads it, so that a revocation takes effect with the next request (S-054). */
+export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
   const row = await liveAccessToken.first(db, { hash, nowMs })
   if (row === undefined) return undefined
   return { ...bearerOf(row), client: { id: row.client_id, approval: approvalOf(row) } }
@@ -83,7 +83,8 @@ export async function saveSessionToken(db: Db, { hash, personId, expiresMs }: Ne
     .execute()
 }
 
-export async function findSessionToken(db: Db, hash: string, nowMs: number): Promise<BearerRecord | undefined> {
+/** Finds the bearer of a user session token, which belongs to no client. */
+export async function findSessionToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
   const row = await rawDatabase(db)
     .selectFrom('session_tokens as token')
     .innerJoin('people', 'people.id', 'token.person_id')
@@ -97,7 +98,7 @@ export async function findSessionToken(db: Db, hash: string, nowMs: number): Pro
   return row === undefined ? undefined : bearerOf(row)
 }
 
-function bearerOf(row: { id: string; tenant_id: string; permissions: string; billing_active: 0 | 1 }): BearerRecord {
+function bearerOf(row: { id: string; tenant_id: string; permissions: string; billing_active: 0 | 1 }): Bearer {
   return {
     personId: row.id,
     tenantId: row.tenant_id,

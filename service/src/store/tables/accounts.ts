@@ -5,7 +5,8 @@ import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import { lookupText } from './lookup-text.ts'
 
-export interface PersonRecord {
+/** A user of the service, with tenant and permissions. The table is called `people`, because a released migration made it. */
+export interface Account {
   id: string
   tenantId: string
   tenantName: string
@@ -16,11 +17,14 @@ export interface PersonRecord {
   active: boolean
 }
 
-const byEmail = prepare((db, { email }: Slots<{ email: string }>) => selectPeople(db).where('people.email', '=', email))
+const byEmail = prepare((db, { email }: Slots<{ email: string }>) =>
+  selectAccounts(db).where('people.email', '=', email),
+)
 
-export async function findPersonByEmail(db: Db, email: string): Promise<PersonRecord | undefined> {
+/** Finds the account with this email address, in any case of its letters. */
+export async function findAccountByEmail(db: Db, email: string): Promise<Account | undefined> {
   const row = await byEmail.first(db, { email: lookupText(email.toLowerCase()) })
-  return row === undefined ? undefined : personOf(row)
+  return row === undefined ? undefined : accountOf(row)
 }
 
 interface LiveSession {
@@ -30,7 +34,7 @@ interface LiveSession {
 }
 
 const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<LiveSession>) =>
-  selectPeople(db)
+  selectAccounts(db)
     .innerJoin('sign_in_sessions as session', 'session.person_id', 'people.id')
     .where('session.id_hash', '=', idHash)
     .where('session.seen_ms', '>', seenAfterMs)
@@ -38,12 +42,12 @@ const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<Li
 )
 
 /** Finds the user of a sign-in session that was used and created after these times. */
-export async function findPersonBySession(db: Db, session: LiveSession): Promise<PersonRecord | undefined> {
+export async function findAccountBySession(db: Db, session: LiveSession): Promise<Account | undefined> {
   const row = await bySession.first(db, session)
-  return row === undefined ? undefined : personOf(row)
+  return row === undefined ? undefined : accountOf(row)
 }
 
-function selectPeople(db: RawDatabase) {
+function selectAccounts(db: RawDatabase) {
   return db
     .selectFrom('people')
     .innerJoin('tenants', 'tenants.id', 'people.tenant_id')
@@ -51,10 +55,10 @@ function selectPeople(db: RawDatabase) {
     .select(['people.permissions', 'people.active', 'tenants.name as tenant_name', 'tenants.active as tenant_active'])
 }
 
-type PersonRow = InferResult<ReturnType<typeof selectPeople>>[number]
+type AccountRow = InferResult<ReturnType<typeof selectAccounts>>[number]
 
 /** Returns the user of a row. A user of an inactive tenant is inactive too. */
-function personOf(row: PersonRow): PersonRecord {
+function accountOf(row: AccountRow): Account {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -68,16 +72,16 @@ function personOf(row: PersonRow): PersonRecord {
 }
 
 /** Lists every user, in the order in which they were added. */
-export async function listPeople(db: Db): Promise<PersonRecord[]> {
-  const rows = await selectPeople(rawDatabase(db)).orderBy('people.position').execute()
-  return rows.map(personOf)
+export async function listAccounts(db: Db): Promise<Account[]> {
+  const rows = await selectAccounts(rawDatabase(db)).orderBy('people.position').execute()
+  return rows.map(accountOf)
 }
 
-type NewPerson = Pick<PersonRecord, 'id' | 'tenantId' | 'email' | 'name' | 'passwordHash' | 'permissions'>
+type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'passwordHash' | 'permissions'>
 
 /** Adds an active user, who is listed at this position. */
-export async function savePerson(tx: Db, person: NewPerson, position: number): Promise<void> {
-  const { id, tenantId, email, name, passwordHash, permissions } = person
+export async function saveAccount(tx: Db, account: NewAccount, position: number): Promise<void> {
+  const { id, tenantId, email, name, passwordHash, permissions } = account
   await rawDatabase(tx)
     .insertInto('people')
     .values({
@@ -95,10 +99,10 @@ export async function savePerson(tx: Db, person: NewPerson, position: number): P
 
 /** Sets all permissions of a user. `unknown` means that no account has this email address. */
 export async function setPermissions(tx: Db, email: string, permissions: string[]): Promise<'set' | 'unknown'> {
-  const person = await findPersonByEmail(tx, email)
-  if (person === undefined) return 'unknown'
+  const account = await findAccountByEmail(tx, email)
+  if (account === undefined) return 'unknown'
   const values = { permissions: JSON.stringify(permissions) }
-  await rawDatabase(tx).updateTable('people').set(values).where('id', '=', person.id).execute()
+  await rawDatabase(tx).updateTable('people').set(values).where('id', '=', account.id).execute()
   return 'set'
 }
 

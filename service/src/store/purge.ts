@@ -1,9 +1,9 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
-import { lifetimes, storeLimits } from '../../limits.ts'
-import type { Db, RawDatabase } from '../database.ts'
-import { rawDatabase } from '../database.ts'
-import type { Tables } from '../schema.ts'
+import { lifetimes, storeLimits } from '../limits.ts'
+import type { Db, RawDatabase } from './database.ts'
+import { rawDatabase } from './database.ts'
+import type { Tables } from './schema.ts'
 
 interface Purged {
   table: keyof Tables

@@ -1,5 +1,5 @@
-import type { Db } from '../database.ts'
-import { rawDatabase } from '../database.ts'
+import type { Db } from './database.ts'
+import { rawDatabase } from './database.ts'
 
 /** Every table of data. Children come before parents, because foreign keys refuse the other order. */
 const childrenFirst = [
