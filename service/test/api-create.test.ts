@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { keyOf } from '../src/api/agent-key.ts'
+import { keyOf } from '../src/api/agents/agent-key.ts'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'

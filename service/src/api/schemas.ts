@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ParentAgent } from './parent-agent-response.ts'
+import type { ParentAgent } from './agents/parent-agent-response.ts'
 import type { LlmModel } from './search/search-llm-models.ts'
 
 /** The schemas of all responses. The OpenAPI document is generated from them, and contract tests check responses against it. */

@@ -1,5 +1,5 @@
-import { defaultConfigs, defaultContextGroups } from '../api/agent-defaults.ts'
-import { keyOf } from '../api/agent-key.ts'
+import { defaultConfigs, defaultContextGroups } from '../api/agents/agent-defaults.ts'
+import { keyOf } from '../api/agents/agent-key.ts'
 import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
 import type { NewLlmModel } from '../store/tables/tenant/llm-models.ts'
 import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { addressOf } from '../http/environment.ts'
-import { ownOrigins } from '../http/host-guard.ts'
+import { ownOrigins } from '../http/middleware/host-guard.ts'
 
 /** Headers that proxies add. A request that was forwarded may have come from any machine. */
 const forwarding: readonly RegExp[] = [

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createParentAgentBody } from '../api/create-parent-agent.ts'
+import { createParentAgentBody } from '../api/agents/create-parent-agent.ts'
 import {
   agentConfigs,
   contextVariable,

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { ownOrigins } from '../http/host-guard.ts'
+import { ownOrigins } from '../http/middleware/host-guard.ts'
 import { requestLimits } from '../limits.ts'
 import { showError } from '../ui/error.tsx'
 

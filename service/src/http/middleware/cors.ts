@@ -1,9 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { serverLimits } from '../limits.ts'
-import { matchesOrigin } from '../redirect-uris.ts'
-import type { RegisteredUri } from '../store/tables/clients.ts'
-import { findEveryRedirectUri, findRedirectUrisOf } from '../store/tables/clients.ts'
-import type { HttpEnvironment } from './environment.ts'
+import { serverLimits } from '../../limits.ts'
+import { matchesOrigin } from '../../redirect-uris.ts'
+import type { RegisteredUri } from '../../store/tables/clients.ts'
+import { findEveryRedirectUri, findRedirectUrisOf } from '../../store/tables/clients.ts'
+import type { HttpEnvironment } from '../environment.ts'
 
 /**
  * Lets pages read responses, errors included, if a redirect URI of their origin is registered: without the headers a page

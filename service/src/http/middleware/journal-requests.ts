@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
-import { serverLimits } from '../limits.ts'
-import type { RequestEntry } from '../state/journal.ts'
-import type { HttpEnvironment } from './environment.ts'
+import { serverLimits } from '../../limits.ts'
+import type { RequestEntry } from '../../state/journal.ts'
+import type { HttpEnvironment } from '../environment.ts'
 
 /** Writes one line per request, without query, body or credentials (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {

@@ -1,4 +1,4 @@
-import type { ParentAgentRow } from '../store/tables/tenant/parent-agents.ts'
+import type { ParentAgentRow } from '../../store/tables/tenant/parent-agents.ts'
 
 /** A parent agent in a response, with the members of specification 2.2. */
 export interface ParentAgent {

@@ -1,4 +1,4 @@
-import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
+import type { NewContextGroup } from '../../store/tables/tenant/context-groups.ts'
 import type { AgentConfigs } from './parent-agent-response.ts'
 
 /** Returns the configuration of a new agent, which the specification does not show. */

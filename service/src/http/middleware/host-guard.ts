@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { loopbackHosts } from '../loopback.ts'
-import type { HttpEnvironment } from './environment.ts'
+import { loopbackHosts } from '../../loopback.ts'
+import type { HttpEnvironment } from '../environment.ts'
 
 /** Returns the values of Host that name this origin: its own and, on loopback, the other spellings (S-083). */
 export function ownHosts(origin: string): Set<string> {

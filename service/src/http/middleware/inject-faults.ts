@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { FaultEffect, FaultTarget } from '../state/faults.ts'
-import type { HttpEnvironment } from './environment.ts'
+import type { FaultEffect, FaultTarget } from '../../state/faults.ts'
+import type { HttpEnvironment } from '../environment.ts'
 
 type StatusEffect = Extract<FaultEffect, { status: number }>
 

@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
-import type { HttpEnvironment } from '../http/environment.ts'
-import type { ContextGroupRow } from '../store/tables/tenant/context-groups.ts'
-import type { TenantStore } from '../store/tenant-store.ts'
-import { ApiError } from './api-error.ts'
-import type { Envelope } from './envelope.ts'
-import { succeeded } from './envelope.ts'
-import { validate } from './validation.ts'
+import type { HttpEnvironment } from '../../http/environment.ts'
+import type { ContextGroupRow } from '../../store/tables/tenant/context-groups.ts'
+import type { TenantStore } from '../../store/tenant-store.ts'
+import { ApiError } from '../api-error.ts'
+import type { Envelope } from '../envelope.ts'
+import { succeeded } from '../envelope.ts'
+import { validate } from '../validation.ts'
 
 /** A group of context variables in a response (specification 2.5 and 2.6). */
 export interface ContextVariableGroup {
