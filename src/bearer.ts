@@ -50,8 +50,9 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
     const headers = new Headers(settings.headers ?? request?.headers)
     if (headers.has('authorization')) return send(target, init)
     const { signal = request?.signal } = settings
+    settings.headers = headers
     // Prepared before any wait, because later changes by the caller belong to its next call.
-    const replay = replayable(target, { ...settings, headers })
+    const replay = replayable(target, settings)
     let response: Response | undefined
     let token: string | undefined
     try {
