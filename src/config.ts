@@ -1,4 +1,4 @@
-import { basicCredentials } from './config/client-authentication.ts'
+import { clientCredentials } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
 import { checkOptions, clockKind, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
@@ -103,7 +103,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   checkOptions('createAuthConfig', options, authOptionKinds)
-  return configFrom(options)
+  return configFrom(options, clientCredentials(options))
 }
 
 /** Throws `config_invalid` for a value that `createAuthConfig` did not return, such as its options. */
@@ -111,9 +111,12 @@ export function checkConfig(caller: string, config: AuthConfig): void {
   if (typeof config?.emit !== 'function') invalid(`${caller} needs the config that createAuthConfig returns`)
 }
 
-/** Creates a config for callers that have checked the names and kinds of these options together with their own. */
-export function configFrom(options: AuthConfigOptions): AuthConfig {
-  const { clientId, clientSecret, basicEncoding = 'form', issuer, fetch: injected, onEvent } = options
+/**
+ * Creates a config for callers that have checked the names and kinds of these options together with their own. `credentials` is
+ * the result of `clientCredentials`, which the entry for browsers leaves out, because a page has no client secret.
+ */
+export function configFrom(options: AuthConfigOptions, credentials?: () => string): AuthConfig {
+  const { clientId, issuer, fetch: injected, onEvent } = options
   const {
     dialect = 'service',
     issuerParameter = 'optional',
@@ -130,7 +133,7 @@ export function configFrom(options: AuthConfigOptions): AuthConfig {
     authUrl,
     baseUrl: checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, ''),
     clientId,
-    clientKind: clientSecret === undefined ? 'public' : 'confidential',
+    clientKind: credentials ? 'confidential' : 'public',
     redirectUri: checkServiceUrl('redirectUri', options.redirectUri),
     scope,
     dialect,
@@ -140,23 +143,19 @@ export function configFrom(options: AuthConfigOptions): AuthConfig {
     issuerParameter,
     timeoutMs,
     clock: options.clock ?? systemClock,
-    authorization: () =>
-      clientSecret === undefined ? undefined : basicCredentials(clientId, clientSecret, basicEncoding),
+    authorization: () => credentials?.(),
     // Called without a receiver, because some platforms reject a fetch with another one than the global object.
     fetch: (input, init) => (injected ?? fetch)(input, init),
     emit(event) {
-      try {
-        Promise.resolve(onEvent?.(event) as unknown).catch(() => {})
-      } catch {
-        // An error in a listener must not end a session.
-      }
+      // An error in a listener must not end a session.
+      ;(async () => onEvent?.(event))().catch(() => {})
     },
   })
 }
 
 type Checked = AuthConfigOptions & { scope: string; timeoutMs: number }
 
-function checkValues({ clientId, clientSecret, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
+function checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
   // Printable ASCII, and in a scope no quote and no backslash.
   if (!/^[ -~]+$/.test(clientId || '\n')) invalid(`clientId ${clientId ? 'must be printable ASCII' : 'is missing'}`)
   if (!/^[!#-[\]-~]+( [!#-[\]-~]+)*$/.test(scope)) invalid('scope must be space-separated tokens')
@@ -164,8 +163,4 @@ function checkValues({ clientId, clientSecret, issuer, issuerParameter, scope, t
     invalid(`timeoutMs must be ${minTimeoutMs} to ${maxTimeoutMs}`)
   if (issuer === '' || (issuer === undefined && issuerParameter === 'required'))
     invalid('issuer must not be empty, and issuerParameter: required needs it')
-  if (clientSecret === undefined) return
-  if (!clientSecret) invalid('clientSecret is empty. Set it or remove it')
-  if ('document' in globalThis || 'importScripts' in globalThis)
-    invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
 }

@@ -1,3 +1,4 @@
+import { clientCredentials } from '../config/client-authentication.ts'
 import { invalid } from '../config/invalid.ts'
 import { checkOptions } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
@@ -41,7 +42,7 @@ export function backendContext(options: BackendOptions): BackendContext {
   checkOptions('createBackend', options, backendOptionKinds)
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default } = options
-  const config = configFrom(options as AuthConfigOptions)
+  const config = configFrom(options as AuthConfigOptions, clientCredentials(options))
   if (proxy.some((route) => / \/api\//.test(route))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
   checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })

@@ -1,3 +1,24 @@
+import { invalid } from './invalid.ts'
+
+interface ClientOptions {
+  readonly clientId: string
+  readonly clientSecret?: string | undefined
+  readonly basicEncoding?: 'form' | 'raw' | undefined
+}
+
+/** Returns the function that makes the `Authorization` header, or undefined for a public client. Throws `config_invalid`. */
+export function clientCredentials({
+  clientId,
+  clientSecret,
+  basicEncoding = 'form',
+}: ClientOptions): (() => string) | undefined {
+  if (clientSecret === undefined) return undefined
+  if (!clientSecret) invalid('clientSecret is empty. Set it or remove it')
+  if ('document' in globalThis || 'importScripts' in globalThis)
+    invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
+  return () => basicCredentials(clientId, clientSecret, basicEncoding)
+}
+
 /**
  * Returns the `Authorization` header of HTTP Basic, RFC 6749 section 2.3.1. `form` escapes only what is outside of the unreserved
  * characters, so that an ordinary id and secret are the same for servers that decode and for those that do not.

@@ -27,29 +27,32 @@ vi.mock('../../src/errors.ts', async (importOriginal) => {
 
 vi.mock('../../src/config.ts', async (importOriginal) => {
   const original = await importOriginal<typeof import('../../src/config.ts')>()
-  type Create = typeof original.createAuthConfig
+  type Create = typeof original.configFrom
   const witnessed =
     (create: Create): Create =>
-    (options) => {
+    (options, ...rest) => {
       // What isn't an options object is refused by the original, as is a listener that isn't one.
-      if (typeof options !== 'object' || options === null) return create(options)
+      if (typeof options !== 'object' || options === null) return create(options, ...rest)
       const { onEvent, fetch: injected } = options
-      return create({
-        ...options,
-        ...((typeof onEvent === 'function' || onEvent === undefined) && {
-          onEvent(event) {
-            notePrinted('onEvent', [event])
-            return onEvent?.(event)
-          },
-        }),
-        // Keeps the receiver: calling fetch bare is something the library has to prove itself.
-        ...(typeof injected === 'function' && {
-          fetch(this: unknown, ...args: Parameters<typeof fetch>) {
-            noteRequest(args[1])
-            return Reflect.apply(injected, this, args)
-          },
-        }),
-      })
+      return create(
+        {
+          ...options,
+          ...((typeof onEvent === 'function' || onEvent === undefined) && {
+            onEvent(event) {
+              notePrinted('onEvent', [event])
+              return onEvent?.(event)
+            },
+          }),
+          // Keeps the receiver: calling fetch bare is something the library has to prove itself.
+          ...(typeof injected === 'function' && {
+            fetch(this: unknown, ...args: Parameters<typeof fetch>) {
+              noteRequest(args[1])
+              return Reflect.apply(injected, this, args)
+            },
+          }),
+        },
+        ...rest,
+      )
     }
   const { createAuthConfig, configFrom } = original
   return { ...original, createAuthConfig: witnessed(createAuthConfig), configFrom: witnessed(configFrom) }
