@@ -21,16 +21,7 @@ export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> 
     const late = (): void =>
       reject(new AgentAuthError('timeout', `No response within ${timeoutMs} ms.`, { retryable: true }))
     const timer = setTimeout(late, Math.min(timeoutMs, maxTimerMs))
-    work.then(
-      (value) => {
-        clearTimeout(timer)
-        resolve(value)
-      },
-      (error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 

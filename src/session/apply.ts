@@ -12,8 +12,6 @@ export interface RecordApplier {
   applyStored(stored: Stored): void
   /** Applies no record until the work has ended, nor one whose read began before that. */
   ignoreUntil(work: Promise<unknown>): void
-  /** Rises when a read that began before must be discarded. */
-  version(): number
 }
 
 /** The parts that follow the storage. */
@@ -28,7 +26,6 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
   // NaN means "never", because every comparison with NaN is false.
   let discardAtMs = Number.NaN
   let pendingSignOuts = 0
-  let finishedSignOuts = 0
 
   function applyStored(stored: Stored): void {
     if (pendingSignOuts > 0) return
@@ -60,13 +57,12 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
     pendingSignOuts++
     const finish = (): void => {
       pendingSignOuts--
-      finishedSignOuts++
+      current.version++
     }
     work.then(finish, finish)
   }
 
-  // The sum only serves comparison. It rises with either number.
-  return { applyStored, ignoreUntil, version: () => current.version + finishedSignOuts }
+  return { applyStored, ignoreUntil }
 }
 
 function change(current: CurrentSession, stored: Stored, record: SessionRecord): void {

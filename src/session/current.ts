@@ -26,8 +26,8 @@ export interface CurrentSession {
   readonly state: SessionState
   /** The record that the storage should show. It has a meaning only while there are tokens. */
   readonly expected: ExpectedRecord
-  /** Rises with every change, so that a read that began before a change can be discarded. */
-  readonly version: number
+  /** Rises with every change and at the end of a sign-out, so that a read that began before can be discarded. */
+  version: number
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
   /** Sets the record that the storage should show from now on. */

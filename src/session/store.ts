@@ -66,47 +66,32 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
 async function runLocked<T>(storage: TokenStorage, name: string, task: () => Promise<T>): Promise<T> {
   const waiting = new AbortController()
   const { signal } = waiting
-  let start: (run: Run<T>) => void = () => {}
-  const started = new Promise<Run<T>>((resolve) => {
+  // A member, because a promise of a promise would wait for the task.
+  const run: { work?: Promise<T> } = {}
+  let start = (): void => {}
+  const started = new Promise<void>((resolve) => {
     start = resolve
   })
   const runTask = async (): Promise<void> => {
     // A storage that ignores the signal must not run a task after its caller gave up.
     if (signal.aborted) return
-    const work = task()
-    start({ work })
-    await succeeds(work)
+    run.work = task()
+    start()
+    await succeeds(run.work)
   }
   const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
-  const released = lock()
-  const { work } = await acquire(started, released, waiting)
+  const released = succeeds(lock())
+  await withTimeout(maxLockWaitMs, Promise.race([started, released])).catch(() => {
+    waiting.abort()
+    throw lockTimeout()
+  })
+  const { work } = run
+  // The lock was not acquired.
+  if (!work) throw storageFailed()
   await succeeds(work)
   // The result counts even if the lock is lost, or never released.
   await succeeds(withTimeout(maxStorageOperationMs, released))
   return work
-}
-
-/** A task that runs under the lock. A member, because a promise of a promise would wait for the task. */
-interface Run<T> {
-  readonly work: Promise<T>
-}
-
-/** Waits until the task has started. Rejects with `lock_timeout`, or with `storage_failed` if the lock ends before that. */
-async function acquire<T>(
-  started: Promise<Run<T>>,
-  released: Promise<void>,
-  waiting: AbortController,
-): Promise<Run<T>> {
-  const failed = released.then(
-    () => Promise.reject(storageFailed()),
-    () => Promise.reject(storageFailed()),
-  )
-  try {
-    return await withTimeout(maxLockWaitMs, Promise.race([started, failed]))
-  } catch (error) {
-    waiting.abort()
-    throw isAgentAuthError(error) && error.code === 'timeout' ? lockTimeout() : error
-  }
 }
 
 /** Runs one storage operation. Rejects with `storage_failed` if it fails, or takes longer than a storage operation may. */

@@ -25,7 +25,6 @@ export function storageSync(parts: SyncedParts): StorageSync {
   // NaN means "never", because every comparison with NaN is false.
   let readAtMs = Number.NaN
   const nowMs = (): number => config.clock.monotonicMs()
-  const { version } = applier
 
   function revalidate(when: 'due' | 'now' = 'due'): MaybePromise<void> {
     if (reading !== undefined) {
@@ -44,10 +43,10 @@ export function storageSync(parts: SyncedParts): StorageSync {
   }
 
   async function applyLater(read: Promise<Stored>): Promise<void> {
-    const begun = version()
+    const begun = current.version
     try {
       const stored = await read
-      if (begun !== version()) return
+      if (begun !== current.version) return
       applyAndNotify(stored)
       readAtMs = nowMs()
     } catch (error) {
@@ -59,10 +58,10 @@ export function storageSync(parts: SyncedParts): StorageSync {
 
   function applyAndNotify(stored: Stored): void {
     // The store returns the same object while nothing changes, so that the usual call stops here.
-    const isKnown = applied?.stored === stored && applied.version === version()
+    const isKnown = applied?.stored === stored && applied.version === current.version
     if (isKnown && current.record && current.expected.kind === 'saved') return
     applier.applyStored(stored)
-    applied = { stored, version: version() }
+    applied = { stored, version: current.version }
     current.notify()
   }
 
