@@ -89,7 +89,7 @@ async function createLogin(
     if (Object.hasOwn(query, name) || reserved.includes(name)) invalid(`params cannot set ${name}`)
     checkArgument('each of params', value, 'string')
   }
-  for (const [name, value] of Object.entries({ ...params, ...query })) url.searchParams.set(name, value)
+  url.search = `${new URLSearchParams({ ...params, ...query })}`
   const pending = present<PendingLogin>({
     v: 1,
     state,

@@ -1,3 +1,4 @@
+import { discardBody } from '../internal/discard-body.ts'
 import { maxReplayBytes } from '../internal/limits.ts'
 import { readAtMost } from '../internal/read-at-most.ts'
 import { sleep } from '../internal/timeouts.ts'
@@ -25,24 +26,19 @@ export function replayable(input: Request | string, init: RequestInit): Replay {
     if (input.body && !('getReader' in input.body)) return { input, init }
     const spare = input.clone()
     if (!spare.body) return { ...twice(spare, init), input }
-    return { ...buffered({ input: spare, init }, spare.body), input, discard: () => cancel(input.body) }
+    return { ...buffered({ input: spare, init }, spare.body), input, discard: () => discardBody(input) }
   }
   if (typeof body === 'object' && 'getReader' in body) {
     const [first, spare] = body.tee()
     return {
       ...buffered({ input, init }, spare as ReadableStream<Uint8Array<ArrayBuffer>>),
       init: { ...init, body: first },
-      discard: () => cancel(first),
+      discard: () => discardBody({ body: first }),
     }
   }
   const kept = snapshot(body)
   if (kept === undefined) return { input, init }
   return twice(input, kept === body ? init : { ...init, body: kept })
-}
-
-/** Does not wait, because a source can take long to close. */
-function cancel(body: ReadableStream | null): void {
-  body?.cancel().catch(() => {})
 }
 
 function twice(input: Request | string, init: RequestInit): Replay {

@@ -78,17 +78,11 @@ function rejectUnknown(caller: string, name: string, names: readonly string[]): 
 
 /** Returns whether at most so many insertions, removals and replacements of letters turn one text into the other. */
 function isNear(one: string, other: string, edits: number): boolean {
-  const [rest, otherRest] = [one.slice(1), other.slice(1)]
+  if (edits < 0) return false
   if (one === other) return true
+  const [rest, otherRest] = [one.slice(1), other.slice(1)]
   if (one[0] === other[0]) return isNear(rest, otherRest, edits)
-  return (
-    edits > 0 &&
-    [
-      [rest, other],
-      [one, otherRest],
-      [rest, otherRest],
-    ].some(([a = '', b = '']) => isNear(a, b, edits - 1))
-  )
+  return isNear(rest, other, edits - 1) || isNear(one, otherRest, edits - 1) || isNear(rest, otherRest, edits - 1)
 }
 
 function listed(names: readonly string[], word: 'and' | 'or'): string {

@@ -1,4 +1,4 @@
-/** Frees the connection of a response that is not read. Does not wait, because a copied stream may never end. */
-export function discardBody({ body }: Response): void {
+/** Cancels a body that is not read, which frees its connection or source. Does not wait, because that can take long or never end. */
+export function discardBody({ body }: { readonly body: ReadableStream | null }): void {
   body?.cancel().catch(() => {})
 }
