@@ -1,7 +1,7 @@
 import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
 import { settingsOf } from './bearer/settings.ts'
-import { allowedTargets, type BearerTargets, hasUserInfo } from './bearer/targets.ts'
+import { allowedTargets, type BearerTargets, hasUserInfo, type TargetOf } from './bearer/targets.ts'
 import { invalid } from './config/invalid.ts'
 import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
@@ -36,13 +36,27 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   if (typeof source !== 'string') checkArgument('source, the first argument,', source, sourceKind)
   checkOptions('createBearerFetch', options, optionKinds)
   const tokens = typeof source === 'string' ? fixedToken(source) : source
-  const targetOf = allowedTargets(options)
-  const { elsewhere, fetch: injected } = options
-  const bearerFetch: typeof fetch = async (input, init) => {
+  const rejectElsewhere = options.elsewhere === 'reject' ? tokenMayNotGo : undefined
+  return bearerFetch(tokens, { targetOf: allowedTargets(options), fetch: options.fetch, rejectElsewhere })
+}
+
+export interface Sending {
+  /** Says which requests get the token, and what to send for them. */
+  readonly targetOf: TargetOf
+  readonly fetch?: typeof fetch | undefined
+  /** Throws for a request that must not carry the token. Default: it is sent without the token. */
+  readonly rejectElsewhere?: (() => never) | undefined
+}
+
+/** Does the work of `createBearerFetch` for callers that have checked the options. */
+export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof fetch {
+  const { targetOf, fetch: injected, rejectElsewhere } = sending
+  return async (input, init) => {
     const send = injected ?? fetch
     const target = targetOf(input)
     if (target === undefined) {
-      checkElsewhere(input, elsewhere)
+      if (hasUserInfo(input)) throw forbidden('A URL must not hold a user name or password.')
+      rejectElsewhere?.()
       return send(input, init)
     }
     const request = typeof target === 'string' ? undefined : target
@@ -76,13 +90,14 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
       replay.release?.()
     }
   }
-  return bearerFetch
 }
 
-function checkElsewhere(input: Parameters<typeof fetch>[0], elsewhere: BearerFetchOptions['elsewhere']): void {
-  if (hasUserInfo(input)) throw new AgentAuthError('origin_forbidden', 'A URL must not hold a user name or password.')
-  if (elsewhere === 'reject')
-    throw new AgentAuthError('origin_forbidden', 'The token may not go to this URL. Check baseUrl or origins.')
+function tokenMayNotGo(): never {
+  throw forbidden('The token may not go to this URL. Check baseUrl or origins.')
+}
+
+function forbidden(message: string): AgentAuthError {
+  return new AgentAuthError('origin_forbidden', message)
 }
 
 /** Returns a source of one token, for a user session token, which stays the same after a 401. */

@@ -87,17 +87,17 @@ export interface HookedSession {
  * section 6.
  */
 export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
+  checkConfig('createSession', config)
+  checkOptions('createSession', options, optionKinds)
   return createHookedSession(config, options, { onSignOut() {} }).session
 }
 
-/** Creates a session as `createSession` does, with hooks. */
+/** Does the work of `createSession`, with hooks, for callers that have checked the options. */
 export function createHookedSession(
   config: AuthConfig,
   options: SessionOptions,
   { onSignOut }: SessionHooks,
 ): HookedSession {
-  checkConfig('createSession', config)
-  checkOptions('createSession', options, optionKinds)
   const { storage = memoryStorage(), key = 'default' } = options
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts

@@ -11,26 +11,34 @@ export type BearerTargets =
   | { readonly origins: readonly string[]; readonly baseUrl?: undefined }
 
 type FetchInput = Parameters<typeof fetch>[0]
-type Target = string | Request
 /** Returns the absolute URL of a text if it may receive the token. */
 type Judge = (text: string) => string | undefined
 
 const encoded = /%([\da-f]{2})/gi
 
-/**
- * Returns a function that says what to send if a request may carry the token: the absolute URL that was checked, or a Request
- * for it. For all others it returns undefined. Relative text is resolved against `baseUrl`, or else against the page.
- */
-export function allowedTargets({ baseUrl, origins = [] }: BearerTargets): (input: FetchInput) => Target | undefined {
-  const named = baseUrl === undefined ? origins : [baseUrl]
-  const bases = named.map((url) => new URL(checkServiceUrl('baseUrl or origins', url)))
-  const [first] = bases
-  if (!first) invalid('baseUrl or origins is missing')
-  if (baseUrl === undefined && bases.some(({ pathname }) => pathname !== '/'))
-    invalid('origins must have no path. Use baseUrl for a path')
-  const prefix = first.pathname.replace(/\/+$/, '')
-  const allowed = bases.map(({ origin }) => origin)
-  const relativeTo = baseUrl === undefined ? undefined : `${allowed[0]}${prefix}/`
+/** Says what to send if a request may carry the token: the absolute URL that was checked, or a Request for it. */
+export type TargetOf = (input: FetchInput) => string | Request | undefined
+
+/** Allows the targets of the options. Relative text is resolved against `baseUrl`, or else against the page. Throws `config_invalid`. */
+export function allowedTargets({ baseUrl, origins = [] }: BearerTargets): TargetOf {
+  if (baseUrl !== undefined) return targetsUnder(baseUrl)
+  const bases = origins.map((url) => new URL(checkServiceUrl('origins', url)))
+  if (bases.length === 0) invalid('baseUrl or origins is missing')
+  if (bases.some(({ pathname }) => pathname !== '/')) invalid('origins must have no path. Use baseUrl for a path')
+  return targetsAt(
+    bases.map(({ origin }) => origin),
+    '',
+  )
+}
+
+/** Allows the targets under one base URL. */
+export function targetsUnder(baseUrl: string): TargetOf {
+  const { origin, pathname } = new URL(checkServiceUrl('baseUrl', baseUrl))
+  const prefix = pathname.replace(/\/+$/, '')
+  return targetsAt([origin], prefix, `${origin}${prefix}/`)
+}
+
+function targetsAt(allowed: readonly string[], prefix: string, relativeTo?: string): TargetOf {
   const judgeFrom = (base?: string): Judge => remembered((text) => judge(parse(text, base), allowed, prefix))
   const absolute = judgeFrom()
   let base: string | undefined

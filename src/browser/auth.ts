@@ -1,5 +1,6 @@
 import { requireWebCrypto, startLogin } from '../authorize.ts'
-import { createBearerFetch } from '../bearer.ts'
+import { targetsUnder } from '../bearer/targets.ts'
+import { bearerFetch } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
 import { configFrom } from '../config.ts'
 import { randomText } from '../internal/base64url.ts'
@@ -84,14 +85,14 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       location.assign(url)
     },
     signOut: () => session.signOut(),
-    fetch: createBearerFetch(
+    fetch: bearerFetch(
       {
         async getAccessToken(wanted) {
           if (login.isPending) await abortable(succeeds(Promise.resolve(login.finish())), wanted?.signal)
           return session.getAccessToken(wanted)
         },
       },
-      { baseUrl: config.baseUrl, fetch: options.fetch },
+      { targetOf: targetsUnder(config.baseUrl), fetch: options.fetch },
     ),
     session,
     isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,
