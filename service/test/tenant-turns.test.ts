@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createTenantTurns } from '../src/api/tenant-turns.ts'
 import type { TenantTurns } from '../src/http/environment.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -25,7 +26,7 @@ function call(turns: TenantTurns, tenant: string): Call {
     state: 'waiting',
     async end() {
       end()
-      await vi.advanceTimersByTimeAsync(0)
+      await allBegun()
     },
   }
   turns
@@ -44,12 +45,18 @@ function call(turns: TenantTurns, tenant: string): Call {
   return made
 }
 
+/** Waits until every call that has room has begun: each takes two turns of the event loop. */
+async function allBegun(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn()
+}
+
 const states = (calls: Call[]) => calls.map(({ state }) => state)
 
 test('S-085 A-45 calls beyond the limit of their tenant wait in order, and those of another tenant do not', async () => {
   const turns = createTenantTurns(limits)
   const calls = Array.from({ length: 4 }, () => call(turns, 'one'))
   const other = call(turns, 'two')
+  await allBegun()
   expect(states([...calls, other])).toEqual(['running', 'running', 'waiting', 'waiting', 'running'])
   await calls[1]?.end()
   expect(states(calls)).toEqual(['running', 'done', 'running', 'waiting'])
@@ -62,6 +69,7 @@ test('S-085 A-45 calls beyond the limit of their tenant wait in order, and those
 test('S-085 A-45 a call that finds the queue full is 429 at once, and one that waits too long later', async () => {
   const turns = createTenantTurns(limits)
   const calls = Array.from({ length: 6 }, () => call(turns, 'one'))
+  await allBegun()
   await vi.advanceTimersByTimeAsync(999)
   expect(states(calls)).toEqual(['running', 'running', 'waiting', 'waiting', 'waiting', 429])
   await calls[0]?.end()
@@ -73,9 +81,10 @@ test('S-085 A-45 while answers are not taken, further calls of their tenant wait
   const turns = createTenantTurns(limits)
   const releases = [turns.holdBytes('one', 60), turns.holdBytes('one', 40)]
   const [first, other] = [call(turns, 'one'), call(turns, 'two')]
+  await allBegun()
   expect(states([first, other])).toEqual(['waiting', 'running'])
   for (const release of releases.slice(0, 1)) release()
-  await vi.advanceTimersByTimeAsync(0)
+  await allBegun()
   expect(first.state).toBe('running')
   // A release counts once.
   releases[0]?.()
@@ -94,14 +103,75 @@ test('A-45 a task that fails gives its turn back, and tenants without calls are 
   expect(turns.size).toBe(0)
 })
 
-test('S-085 A-45 between calls that waited, requests of others get their turn', async () => {
-  vi.useRealTimers()
+test('A-45 a call that never had room and waited too long leaves nothing behind', async () => {
+  const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 0 })
+  const late = call(turns, 'one')
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([late.state, turns.size]).toEqual([429, 0])
+})
+
+test('S-085 A-45 of calls that arrive together one runs before a request on a new connection', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 })
   const order: string[] = []
-  // A query of libSQL ends before the event loop goes on.
-  const busy = Array.from({ length: 102 }, () => turns.run('busy', async () => void order.push('busy')))
-  setImmediate(() => order.push('other'))
+  // Each request arrives in a callback of its own, and a query of libSQL ends before the event loop goes on.
+  const busy = Array.from({ length: 100 }, async () => {
+    await nextTurn()
+    await turns.run('busy', async () => void order.push('busy'))
+  })
+  // The connection is accepted in one turn and read in the next.
+  const other = nextTurn()
+    .then(() => nextTurn())
+    .then(() => order.push('other'))
+  await Promise.all([...busy, other])
+  expect(order).toHaveLength(101)
+  expect(order.indexOf('other')).toBeLessThanOrEqual(1)
+})
+
+test('S-085 A-45 between calls that wait, a request on a new connection is answered', async () => {
+  const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 })
+  const order: string[] = []
+  const busy = Array.from({ length: 100 }, () =>
+    turns.run('busy', async () => {
+      order.push('busy')
+      // The connection opens during the tenth call.
+      if (order.length !== 10) return
+      void nextTurn()
+        .then(() => nextTurn())
+        .then(() => order.push('other'))
+    }),
+  )
   await Promise.all(busy)
-  expect(order).toHaveLength(103)
-  expect(order.indexOf('other')).toBeLessThan(10)
+  expect(order).toHaveLength(101)
+  expect(order.indexOf('other')).toBeLessThanOrEqual(11)
+})
+
+test('S-085 A-45 tenants begin calls by turns', async () => {
+  const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 })
+  const order: string[] = []
+  const run = (tenant: string) => turns.run(tenant, async () => void order.push(tenant))
+  const busy = Array.from({ length: 100 }, () => run('busy'))
+  await Promise.all([...busy, ...Array.from({ length: 3 }, () => run('other'))])
+  expect(order.slice(0, 7)).toEqual(['busy', 'other', 'busy', 'other', 'busy', 'other', 'busy'])
+})
+
+test('S-085 A-45 after a call that held up the event loop, the next one waits as long', async () => {
+  const turns = createTenantTurns(limits)
+  let endedMs = 0
+  let pauseMs = 0
+  const first = turns.run('one', async () => {
+    const beganMs = performance.now()
+    while (performance.now() < beganMs + 50);
+    endedMs = performance.now()
+  })
+  const second = turns.run('one', async () => {
+    pauseMs = performance.now() - endedMs
+  })
+  await Promise.all([first, second])
+  // A timer counts from the beginning of its turn, in whole milliseconds.
+  expect(pauseMs).toBeGreaterThan(48)
+})
+
+test('A-45 a call begins under fake timers, which tests of an application may use', async () => {
+  vi.useFakeTimers()
+  await expect(createTenantTurns(limits).run('one', async () => 'done')).resolves.toBe('done')
 })

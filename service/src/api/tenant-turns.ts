@@ -1,5 +1,6 @@
+import timers from 'node:timers'
 import type { TenantTurns } from '../http/environment.ts'
-import { apiLimits, limits } from '../limits.ts'
+import { apiLimits, limits, serverLimits } from '../limits.ts'
 import { ApiError } from './api-error.ts'
 
 type TurnLimits = {
@@ -9,13 +10,15 @@ type TurnLimits = {
 interface Load {
   running: number
   unsentBytes: number
-  /** Each function lets one call run. */
-  waiting: Set<() => void>
+  /** Each function begins one call. */
+  readonly waiting: Set<() => void>
 }
 
-/** Keeps the calls of one tenant from holding up those of others. */
+/** Begins calls one at a time, the tenants by turns, so that calls of one tenant do not hold up others. */
 export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
+  // In the order of their turns: the tenant whose call began last is the last one.
   const loads = new Map<string, Load>()
+  let isNextDue = false
 
   function loadOf(tenant: string): Load {
     const load = loads.get(tenant) ?? { running: 0, unsentBytes: 0, waiting: new Set() }
@@ -23,34 +26,61 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
     return load
   }
   function settle(tenant: string, load: Load): void {
-    for (const admit of load.waiting) {
-      if (!hasRoom(load, most)) break
-      admit()
-    }
     if (load.running === 0 && load.unsentBytes === 0 && load.waiting.size === 0) loads.delete(tenant)
+    else scheduleNext()
   }
-  function admission(load: Load): Promise<void> {
-    if (load.waiting.size >= most.tenantCallsWaiting) throw tooMany()
+  function nextCall(): (() => void) | undefined {
+    for (const load of loads.values()) {
+      const [begin] = load.waiting
+      if (begin !== undefined && hasRoom(load, most)) return begin
+    }
+    return undefined
+  }
+  /**
+   * Leaves the event loop to other requests first. It accepts one connection a turn and reads it in the next turn, and all
+   * queries of a call of libSQL run in one turn: without pauses, calls whose requests arrived together run one after the
+   * other before any other request.
+   */
+  function scheduleNext(heldMs = 0): void {
+    if (isNextDue || nextCall() === undefined) return
+    isNextDue = true
+    if (heldMs < serverLimits.quickCallMs) timers.setImmediate(() => timers.setImmediate(beginNext))
+    else timers.setTimeout(beginNext, heldMs)
+  }
+  function beginNext(): void {
+    const beganMs = performance.now()
+    nextCall()?.()
+    // A tick runs once no microtask is left, and by then the queries of libSQL have run.
+    queueMicrotask(() => process.nextTick(pauseAfter, beganMs))
+  }
+  function pauseAfter(beganMs: number): void {
+    isNextDue = false
+    scheduleNext(performance.now() - beganMs)
+  }
+  function turnOf(tenant: string, load: Load): Promise<void> {
+    if (load.running + load.waiting.size >= most.tenantCallsAtOnce + most.tenantCallsWaiting) throw tooMany()
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        load.waiting.delete(admit)
+        load.waiting.delete(begin)
+        settle(tenant, load)
         reject(tooMany())
       }, most.tenantWaitMs)
-      function admit(): void {
+      function begin(): void {
         clearTimeout(timer)
-        load.waiting.delete(admit)
+        load.waiting.delete(begin)
         load.running += 1
-        // Queries of libSQL end within one turn of the event loop, and so would all calls that wait.
-        setImmediate(resolve)
+        loads.delete(tenant)
+        loads.set(tenant, load)
+        resolve()
       }
-      load.waiting.add(admit)
+      load.waiting.add(begin)
+      scheduleNext()
     })
   }
   return {
     async run(tenant, task) {
       const load = loadOf(tenant)
-      if (hasRoom(load, most)) load.running += 1
-      else await admission(load)
+      await turnOf(tenant, load)
       try {
         return await task()
       } finally {

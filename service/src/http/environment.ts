@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { ServiceContext } from '../context.ts'
 import type { Loss } from './lost-response.ts'
 
-/** The calls of each tenant that the API runs at the same time. */
+/** Decides which call of the API begins next. */
 export interface TenantTurns {
   /** Runs the task when it is the tenant's turn. Rejects with 429 if too many calls wait, or one waits too long. */
   run<Value>(tenant: string, task: () => Promise<Value>): Promise<Value>

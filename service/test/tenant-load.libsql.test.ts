@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Assembly } from '../src/server/assemble.ts'
+import { assemble } from '../src/server/assemble.ts'
+import { listen, stop } from '../src/server/listener.ts'
+import { agentSearch, callApi } from './login.ts'
+import { exchangeBytes, open, statusOf } from './raw-socket.ts'
+import { observe } from './statements.ts'
+
+// The queries of libSQL run on the event loop, which all requests of both hosts share.
+
+let assembly: Assembly
+let ada: string
+let ola: string
+beforeAll(async () => {
+  assembly = await assemble({})
+  ada = await assembly.service.dev.mintSessionToken('ada@demo.example')
+  ola = await assembly.service.dev.mintSessionToken('ola@other.example')
+  // The first call loads the modules of the API.
+  await callApi(assembly.service, { token: ada, path: agentSearch, body: {} })
+})
+afterAll(() => assembly.service.close())
+
+/** A search as bytes. */
+function searchRequest(token: string, body: string): string {
+  return [
+    `POST ${agentSearch} HTTP/1.1`,
+    `Host: ${new URL(assembly.service.baseUrl).host}`,
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
+  ].join('\r\n')
+}
+
+test('S-085 A-45 a request to the authorization host waits for few of the searches that arrived with it', async () => {
+  const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
+  base.serve(assembly.apiApp)
+  auth.serve(assembly.authApp)
+  onTestFinished(async () => {
+    await Promise.all([base, auth].map(({ server }) => stop(server)))
+  })
+  let searches = 0
+  observe(assembly, {
+    after({ sql }) {
+      if (sql.includes('"first_tenant"')) searches += 1
+    },
+  })
+  let accepted = 0
+  base.server.on('connection', () => {
+    accepted += 1
+  })
+  const sockets = Array.from({ length: 100 }, () => open(base.url))
+  await expect.poll(() => accepted).toBe(100)
+  const answers = sockets.map((socket) => once(socket, 'data'))
+  const request = searchRequest(ada, '{"search_value":"a"}')
+  for (const socket of sockets) socket.write(request)
+  const host = `Host: ${new URL(assembly.service.authUrl).host}`
+  const other = await exchangeBytes(auth.url, ['GET /auth/v1/authorize?client_id=x HTTP/1.1', host])
+  expect(statusOf(other)).toBe(400)
+  expect(searches).toBeLessThan(20)
+  await Promise.all(answers)
+  expect(searches).toBeGreaterThan(20)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('S-085 A-45 a call of another tenant waits for few of the searches whose connections opened before its own', async () => {
+  const base = await listen(0)
+  base.serve(assembly.apiApp)
+  onTestFinished(() => stop(base.server))
+  let searches = 0
+  let state: 'busy' | 'over' = 'busy'
+  observe(assembly, {
+    after({ sql, parameters }) {
+      if (!sql.includes('"first_tenant"') || !parameters.includes('demo')) return
+      searches += 1
+      const endMs = performance.now() + 50
+      while (state === 'busy' && performance.now() < endMs);
+    },
+  })
+  // A server accepts one connection in a turn of the event loop.
+  const sockets = Array.from({ length: 60 }, () => open(base.url))
+  const answers = sockets.map((socket) => once(socket, 'data'))
+  for (const socket of sockets) socket.write(searchRequest(ada, '{"search_value":"a"}'))
+  const other = await exchangeBytes(base.url, [searchRequest(ola, '{}').split('\r\n\r\n')[0] ?? ''], '{}')
+  expect([statusOf(other), searches < 15]).toEqual([200, true])
+  state = 'over'
+  await Promise.all(answers)
+  for (const socket of sockets) socket.destroy()
+})
