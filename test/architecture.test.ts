@@ -99,6 +99,7 @@ const backendOrder = [
   'error-cause',
   'statuses',
   'events',
+  'unheard-events',
   'responses',
   'csrf',
   'navigation',

@@ -11,6 +11,7 @@ const backend = createBackend({
   sessions: memoryStorage(), // for one process; see storages
   secrets: [process.env.COOKIE_SECRET ?? ''], // at least 32 characters: openssl rand -base64 32
   proxy: ['POST /api/parent_agents/search'], // what the page may call, at the same path
+  onEvent: (event) => process.stderr.write(`${JSON.stringify(event)}\n`), // what failed and why, without secrets
 })
 
 serve({ port: 3000, fetch: async (request) => (await backend.handle(request)) ?? page(request) })

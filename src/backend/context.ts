@@ -13,6 +13,7 @@ import { type PassedHeaders, passedHeaders } from './proxy/headers.ts'
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
 import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
 import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
+import { unheardEvents } from './unheard-events.ts'
 
 /** The checked options and the state of one backend. Nothing of it comes from a request. */
 export interface BackendContext {
@@ -48,7 +49,7 @@ export function backendContext(options: BackendOptions): BackendContext {
   checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
-  const emit = config.emit as (event: BackendEvent) => void
+  const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)
   const watched = watchedStorage(sessions, emit)
   return Object.freeze<BackendContext>({
     config,

@@ -1,0 +1,19 @@
+import { isLoopback } from '../config/service-url.ts'
+import type { BackendEvent } from './events.ts'
+
+/**
+ * Returns the listener of a backend without `onEvent`. On loopback it prints the first failure that has a cause as one line,
+ * because its developer sees only a 502 or 503 otherwise. Events hold no secrets.
+ */
+export function unheardEvents(redirectUri: string): (event: BackendEvent) => void {
+  let isSilent = !isLoopback(new URL(redirectUri).hostname)
+  return (event) => {
+    const cause = 'cause' in event ? event.cause : undefined
+    if (isSilent || !cause) return
+    isSilent = true
+    const { message, code, name, stack = [] } = cause
+    const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
+    // biome-ignore lint/suspicious/noConsole: a developer looks there if a request fails, and no call could throw this.
+    console.warn(`agent-auth: ${event.type}: ${what} Set onEvent to receive every event.`)
+  }
+}
