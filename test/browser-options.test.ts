@@ -1,4 +1,4 @@
-import { createAuthConfig, startLogin } from 'agent-auth'
+import { createAuthConfig, memoryStorage, startLogin } from 'agent-auth'
 import { createBrowserAuth, indexedDbStorage, popupLogin, type SignInOptions, webStorage } from 'agent-auth/browser'
 import { AuthProvider } from 'agent-auth/react'
 import { describe, expect, it, vi } from 'vitest'
@@ -12,6 +12,7 @@ const options = {
   clientId: 'app',
   redirectUri: 'https://app.example.com/callback',
 }
+const origin = 'https://app.example.com'
 const untyped = (value: unknown): never => value as never
 const create = (more: object): unknown => createBrowserAuth(untyped({ ...options, ...more }))
 const auth = createBrowserAuth({ ...options, popup: popupLogin() })
@@ -93,10 +94,20 @@ describe('options in plain JavaScript', () => {
     ['React', { _reactName: 'onClick', preventDefault: () => {} }],
   ])('signIn takes the event of a click handler of %s for no options', async (_, event) => {
     vi.stubGlobal('document', {})
-    vi.stubGlobal('location', { href: 'https://app.example.com/home', assign: vi.fn() })
+    vi.stubGlobal('location', { href: `${origin}/home`, origin, assign: vi.fn() })
     vi.stubGlobal('sessionStorage', { getItem: () => null, setItem: () => {}, removeItem: () => {} })
     await signIn(event)
     expect(location.assign).toHaveBeenCalledOnce()
+    vi.unstubAllGlobals()
+  })
+
+  it('a redirect URI of another origin is allowed with a loginStorage, which its pages may share', async () => {
+    const shared = createBrowserAuth({ ...options, loginStorage: memoryStorage(), popup: popupLogin() })
+    vi.stubGlobal('document', {})
+    vi.stubGlobal('location', { href: 'https://www.example.com/', origin: 'https://www.example.com', assign: vi.fn() })
+    await shared.signIn()
+    expect(location.assign).toHaveBeenCalledOnce()
+    expect(await failure(shared.signIn({ mode: 'popup' }))).toMatchObject({ code: 'config_invalid' })
     vi.unstubAllGlobals()
   })
 

@@ -12,7 +12,7 @@ import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
 import { loginFinisher } from './finish-login.ts'
 import { countAutomatic } from './login-loop.ts'
-import { type BrowserAuthOptions, checkAuthOptions, type SignInOptions, signInOptions } from './options.ts'
+import { type BrowserAuthOptions, checkAuthOptions, checkOrigin, type SignInOptions, signInOptions } from './options.ts'
 import { untilShown } from './prerendering.ts'
 import { pageStorage } from './storage/login-storage.ts'
 import { createTabSession } from './tabs/tab-session.ts'
@@ -71,6 +71,7 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
     },
     async signIn(given = {}) {
       const { mode = 'redirect', returnTo = login.returnTo ?? location.href, params, signal } = signInOptions(given)
+      if (mode === 'popup' || loginStorage === pageStorage) checkOrigin(config.redirectUri)
       if (mode === 'popup') {
         if (!popup) invalid('signIn in a popup needs the option popup: popupLogin()')
         return popup.signIn({ config, name, redeem: login.redeem }, { params, signal }).then(login.discard)

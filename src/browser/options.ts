@@ -63,3 +63,12 @@ export function signInOptions(given: SignInOptions): SignInOptions {
   if (!globalThis.document) invalid('signIn() needs a page. Call it in a browser, not on a server')
   return options
 }
+
+/** Throws `config_invalid` if the redirect URI is on another origin, whose pages cannot find a login that starts here. */
+export function checkOrigin(redirectUri: string): void {
+  const { origin } = new URL(redirectUri)
+  if (origin !== location.origin)
+    invalid(
+      `redirectUri is on ${origin}, but this page on ${location.origin}. Open the app there, or change redirectUri`,
+    )
+}

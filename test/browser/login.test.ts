@@ -186,6 +186,27 @@ describe('login', () => {
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })
 
+  it.each(['redirect', 'popup'] as const)('with a redirect URI of another origin the page stays, %s', async (mode) => {
+    const context = await rig.context()
+    const elsewhere = rig.origin.replace('127.0.0.1', 'localhost')
+    await context.addInitScript((origin) => {
+      window.adjust = (options) => ({ ...options, redirectUri: `${origin}/memory/callback` })
+    }, elsewhere)
+    const page = await context.newPage()
+    await page.goto(`${rig.origin}/memory/home`)
+    expect(await started(page)).toBe('signed-out')
+    const failure = await page.evaluate(
+      (wanted) => window.app.auth.signIn({ mode: wanted }).catch(({ code, message }) => ({ code, message })),
+      mode,
+    )
+    expect(failure).toEqual({
+      code: 'config_invalid',
+      message: `Configuration: redirectUri is on ${elsewhere}, but this page on ${rig.origin}. Open the app there, or change redirectUri.`,
+    })
+    expect(page.url()).toBe(`${rig.origin}/memory/home`)
+    expect(context.pages()).toHaveLength(1)
+  })
+
   it('an app that signs in by itself stays too, with the same code: C-011 F070', async () => {
     const context = await rig.context()
     const outcome = new Promise<string>(
