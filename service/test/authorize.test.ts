@@ -68,6 +68,7 @@ const useAnother = {
   confidential:
     'The client_id is of a confidential client, which is for a backend. A page or app uses a public client.',
 }
+const otherPort = 'Only the port differs from a registered one. Use that port, or register this one.'
 const register = (uri: string, kind: keyof typeof useAnother) => [
   `To register it, start agent-service with --redirect-uri ${uri}`,
   `If the service keeps its data, register a client at ${service.authUrl}/auth/v1/clients instead.`,
@@ -86,14 +87,14 @@ test.each([
 })
 
 test.each([
-  ['http://127.0.0.1:5173/other', 'Demo public', 'public'],
-  ['https://app.example/cb', 'Demo public', 'public'],
-  ['http://127.0.0.1:3001/auth/callback', 'Demo confidential', 'confidential'],
+  ['http://127.0.0.1:5173/other', 'Demo public', 'public', []],
+  ['https://app.example/cb', 'Demo public', 'public', []],
+  ['http://127.0.0.1:3001/auth/callback', 'Demo confidential', 'confidential', [otherPort]],
 ] as const)(
   'S-003 %s of the %s client is told --redirect-uri and what kind of client it has',
-  async (uri, name, kind) => {
+  async (uri, name, kind, before) => {
     const said = await problem({ redirect_uri: uri }, '', name)
-    expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(uri, kind)])
+    expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...before, ...register(uri, kind)])
   },
 )
 
@@ -111,6 +112,18 @@ test.each([
     `The redirect_uri ${redirect_uri} ${isNotRegistered}`,
     `It is registered for a ${owner} client of the same tenant.`,
     useAnother[kind],
+  ])
+})
+
+test('S-003 a backend on another port is told so, also if the public client has the same path', async () => {
+  await service.close()
+  service = (await assemble({ redirectUris: ['http://127.0.0.1:3003/auth/callback'] })).service
+  browser = new Browser(service.fetch)
+  const uri = 'http://127.0.0.1:3007/auth/callback'
+  expect(await problem({ redirect_uri: uri }, '', 'Demo confidential')).toEqual([
+    `The redirect_uri ${uri} ${isNotRegistered}`,
+    otherPort,
+    ...register(uri, 'confidential'),
   ])
 })
 

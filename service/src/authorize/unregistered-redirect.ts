@@ -35,13 +35,16 @@ export function unregisteredFix({ sent, client, clients, authUrl }: Unregistered
   const owner = clients.find(({ kind, redirectUris }) => {
     return redirectUris.some((registered) => matchesRegistered(sent, registered, kind))
   })
-  if (owner !== undefined && owner.kind !== client.kind) {
+  // The port of a public client is free, so its URIs match those of a backend on another port.
+  const isOtherPort = client.redirectUris.some((registered) => matchesRegistered(sent, registered, 'public'))
+  if (owner !== undefined && owner.kind !== client.kind && !isOtherPort) {
     return [`It is registered for a ${owner.kind} client of the same tenant.`, kindTexts[client.kind]]
   }
   if (refuseRedirectUri(sent) !== undefined) {
     return ['Use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard, and register that.']
   }
   return [
+    ...(isOtherPort ? ['Only the port differs from a registered one. Use that port, or register this one.'] : []),
     `To register it, start ${commandName()} with --redirect-uri ${sent}`,
     `If the service keeps its data, register a client at ${authUrl}/auth/v1/clients instead.`,
     kindTexts[client.kind],
