@@ -161,28 +161,44 @@ describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
   })
 })
 
-// `fails` passes only when the sweep after the test fails it.
-describe('P-13 C-062 C-063 C-064 a leak fails its test, although the test asserts nothing', () => {
-  it.fails('C-062 an error with a secret in its message', () => {
+describe('P-13 C-062 C-063 C-064 after each test the sweep finds', () => {
+  it('C-062 an error with a secret in its message', () => {
+    new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
+    expect(found()).toMatch(/^token in The service refused .*, message$/m)
+  })
+
+  it('C-063 an error of a module of the library with a platform error as its cause', () => {
+    plant('cause', new SyntaxError(`Unexpected token, "${secret('body').slice(3, 12)}" is not valid JSON`))
+    expect(found()).toMatch(/^body in Configuration: authUrl .*, cause message$/m)
+  })
+
+  it('C-064 an event', () => {
+    createAuthConfig(options).emit({ type: 'session_ended', reason: secret('code') })
+    expect(found()).toContain('code in onEvent')
+  })
+
+  it('C-064 a line on the console', () => {
+    printer.warn('%c', secret('token'))
+    expect(found()).toContain('token in console.warn')
+  })
+
+  it('C-064 a write to a stream', () => {
+    process.stderr.write(unprinted('token').invisible)
+    expect(found()).toContain('token in process.stderr')
+  })
+
+  // `fails` passes only if a hook fails it, because it asserts nothing and does nothing that could throw.
+  it.fails('C-062 a leak of a test that asserts nothing, which then fails', () => {
     new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
   })
-
-  it.fails('C-063 an error of a module of the library with a platform error as its cause', () => {
-    plant('cause', new SyntaxError(`Unexpected token, "${secret('body').slice(3, 12)}" is not valid JSON`))
-  })
-
-  it.fails('C-064 an event', () => {
-    createAuthConfig(options).emit({ type: 'session_ended', reason: secret('code') })
-  })
-
-  it.fails('C-064 a line on the console', () => {
-    printer.warn('%c', secret('token'))
-  })
-
-  it.fails('C-064 a write to a stream', () => {
-    process.stderr.write(unprinted('token').invisible)
-  })
 })
+
+/** What the sweep has found so far, by its label and the beginning of its place. */
+function found(): string {
+  return takeLeaks()
+    .map(({ label, where }) => `${label} in ${where}`)
+    .join('\n')
+}
 
 /** A terminal ignores an application command, so that the planted leak stays out of sight. */
 function unprinted(label: string): { token: string; invisible: string } {

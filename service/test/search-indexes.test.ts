@@ -54,7 +54,9 @@ test('either of two filters finds page and count by both indexes', async () => {
     kind: 'any',
     filters: [equals('agent_name', 'Agent 7'), equals('agent_key', 'agent_9')],
   }
-  for (const plan of await plansOf({ filter: either, sort: [{ column: 'agent_name', direction: 'asc' }] })) {
+  const plans = await plansOf({ filter: either, sort: [{ column: 'agent_name', direction: 'asc' }] })
+  expect(plans).toHaveLength(2)
+  for (const plan of plans) {
     expect(plan).toContain('parent_agents_by_name')
     expect(plan).toContain(keyIndex)
     expect(plan).not.toMatch(fullRead)

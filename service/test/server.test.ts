@@ -104,6 +104,8 @@ test('S-085 headers over 16 KiB are 431', async () => {
 
 test('S-084 two fresh starts have nothing in common', async () => {
   const other = await createService()
+  expect(other.clients.map(({ kind }) => kind)).toContain('confidential')
+  expect(other.people.length).toBeGreaterThan(1)
   for (const [index, client] of other.clients.entries()) {
     expect(client.clientId).not.toBe(service.clients[index]?.clientId)
     if (client.kind === 'confidential') expect(client.clientSecret).not.toBe(service.clients[index]?.clientSecret)

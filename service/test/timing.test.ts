@@ -27,8 +27,7 @@ test('S-020 S-044 the comparison finds a difference that is there, and none that
 })
 
 test.each(timingContests)('S-020 S-044 $name: no difference of kind', async ({ run }) => {
-  const { medianRatio, ksProbability } = await run(2, assemble)
-  expect(ksProbability).toBeGreaterThanOrEqual(0)
+  const { medianRatio } = await run(2, assemble)
   // A refusal without a hash takes a thousandth of one with it; this is no finer than that.
   expect(medianRatio).toBeGreaterThan(0.02)
   expect(medianRatio).toBeLessThan(50)
