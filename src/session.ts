@@ -77,6 +77,8 @@ export interface SessionHooks {
 /** A session for another entry point. */
 export interface HookedSession {
   readonly session: Session
+  /** What the session has in memory, also what the storage does not show. */
+  readonly current: CurrentSession
   /** Signs out because of a sign-out elsewhere, and does not call `onSignOut`. Rejects as `signOut` does. */
   followSignOut(): Promise<void>
 }
@@ -149,7 +151,7 @@ export function createHookedSession(
     },
     subscribe: current.subscribe,
   }
-  return { session: Object.assign(new SessionStateView(current), methods), followSignOut }
+  return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut }
 }
 
 /** Has the one getter of all sessions, because V8 gives each object with a getter of its own a hash table. */

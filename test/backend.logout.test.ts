@@ -92,6 +92,29 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
+  test.each(['recovered', 'fails'])(
+    'C-128 F098 revokes a refreshed token that was not written because no read succeeded, if the storage %s',
+    async (later) => {
+      const { options, live } = numbered()
+      const clock = testClock(Date.now())
+      let failing = false
+      const sessions = steppedStorage((operation) => {
+        if (failing && operation === 'getItem') throw new Error('ECONNREFUSED')
+      })
+      const rig = await rigOf({ backend: { ...options, clock, sessions } })
+      const browser = rig.browser()
+      await browser.send('/auth/login').then(finish(browser))
+      clock.advance(700_000)
+      failing = true
+      await browser.call()
+      expect([...live]).toEqual(['refresh-2'])
+      failing = later === 'fails'
+      expect((await browser.logOut()).status).toBe(200)
+      expect([...live]).toEqual([])
+      expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
+    },
+  )
+
   test('C-128 F098 revokes the token in memory if the storage cannot be read', async () => {
     const { options, live } = numbered()
     let unreadable = false

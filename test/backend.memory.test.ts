@@ -5,7 +5,7 @@ import { backendContext } from '../src/backend/context.ts'
 import { newSessionId, sessionKey } from '../src/backend/cookies/session-cookie.ts'
 import { liveSessions } from '../src/backend/sessions/live-sessions.ts'
 import { backendRig } from './support/backend-rig.ts'
-import { optionsWith } from './support/token-flow.ts'
+import { json, optionsWith, scriptedFetch } from './support/token-flow.ts'
 
 const config = createAuthConfig(optionsWith())
 const record = (name: string): string =>
@@ -86,6 +86,24 @@ describe('sessions in memory', () => {
     release()
     const statusOf = (key: string): string => live.acquire(key)[0].session.state.status
     expect([statusOf('11199'), statusOf('1')]).toEqual(['signed-in', 'loading'])
+  })
+
+  test('C-065 C-129 a session with a refreshed token that was not written, because no read succeeded, stays', async () => {
+    let failing = false
+    const getItem = (name: string): string => {
+      if (failing) throw new Error('ECONNREFUSED')
+      return record(name)
+    }
+    const { fetch } = scriptedFetch(json({ access_token: 'new', refresh_token: 'new' }))
+    const live = liveSessions(createAuthConfig(optionsWith({ fetch })), { ...signedInStorage, getItem })
+    const use = (key: string): Promise<unknown> => live.use(key, ({ session }) => session.ready())
+    await use('mine')
+    failing = true
+    const refreshed = live.use('mine', ({ session }) => session.getAccessToken({ forceRefresh: true }))
+    expect(await refreshed).toBe('new')
+    failing = false
+    for (let at = 0; at < 1_100; at++) await use(String(at))
+    expect(await live.use('mine', ({ session }) => session.getAccessToken())).toBe('new')
   })
 
   test('C-114 C-129 the hashes of cookies are kept for the latest 1,000, and are each of their own app', async () => {

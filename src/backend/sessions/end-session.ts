@@ -4,7 +4,6 @@ import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/
 import { sessionStore, tryRead } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
-import type { ObservedStorage } from './observed-storage.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /** A session that has begun to end. */
@@ -29,7 +28,7 @@ export async function endSession(context: BackendContext, live: LiveSession, key
   const release = await lockWithin(sessions, name, maxRefreshWaitMs)
   try {
     const stored = await tryRead(store)
-    const refreshTokens = refreshTokensOf(name, live.observed, stored)
+    const refreshTokens = refreshTokensOf(name, live, stored)
     const signedOut = live.session.signOut()
     // It rejects while the lock is held, before the caller can wait for it.
     signedOut.catch(() => {})
@@ -42,15 +41,17 @@ export async function endSession(context: BackendContext, live: LiveSession, key
 }
 
 /**
- * Returns the refresh token of the record that could not be saved, and that of the storage. If the storage cannot be read, it
- * uses the record that this process wrote or read last.
+ * Returns the refresh token in memory, that of the record that could not be saved, and that of the storage. If the storage
+ * cannot be read, it uses the record that this process wrote or read last.
  */
 function refreshTokensOf(
   name: string,
-  { pendingWrite, lastSeen }: ObservedStorage,
+  { current, observed: { pendingWrite, lastSeen } }: LiveSession,
   stored: Stored | undefined,
 ): string[] {
-  const records = [decodeRecord(name, pendingWrite), stored ?? decodeRecord(name, lastSeen)]
+  // A session may have refreshed its tokens without a write, because it could not read what the write would replace.
+  const inMemory: Stored = current.record ?? 'absent'
+  const records = [inMemory, decodeRecord(name, pendingWrite), stored ?? decodeRecord(name, lastSeen)]
   const tokens = records.map((record) => (isRecord(record) ? record.tokens.refreshToken : undefined))
   return [...new Set(tokens)].filter((token) => token !== undefined)
 }

@@ -1,14 +1,13 @@
 import type { AuthConfig } from '../../config.ts'
 import { maxIdleSessions, maxUnsavedSessions } from '../../internal/limits.ts'
 import type { SessionState } from '../../session/state.ts'
-import { createSession, type Session } from '../../session.ts'
+import { createHookedSession, type HookedSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { removeOldest } from '../oldest.ts'
 import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
-export interface LiveSession {
-  readonly session: Session
+export interface LiveSession extends Pick<HookedSession, 'session' | 'current'> {
   /** The storage of this session, with its last writes and reads. */
   readonly observed: ObservedStorage
   /** Calls the API with the session's token. Made at the first proxied request. */
@@ -62,8 +61,8 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     if (oldest === undefined) return
     const entry = entries.get(oldest)
     // An unsaved session stays as long as possible, because memory holds the only copy of its tokens.
-    if (entry?.observed.pendingWrite === undefined || entry.session.state.status !== 'signed-in') entries.delete(oldest)
-    else makeUnsaved(oldest)
+    if (entry?.current.record && entry.current.expected.kind !== 'saved') makeUnsaved(oldest)
+    else entries.delete(oldest)
   }
 
   function makeUnsaved(key: string): void {
@@ -102,5 +101,6 @@ function isForgettable({ observed, session }: Entry): boolean {
 
 function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
   const observed = observedStorage(sessions)
-  return { session: createSession(config, { storage: observed.storage, key }), observed, proxiedRequests: 0, users: 0 }
+  const { session, current } = createHookedSession(config, { storage: observed.storage, key }, { onSignOut() {} })
+  return { session, current, observed, proxiedRequests: 0, users: 0 }
 }
