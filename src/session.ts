@@ -126,7 +126,8 @@ export function createHookedSession(
       await attempted(() => pendingSignOut)
       if (mine !== intentCount) return
       schedule.cancel()
-      current.set({ id: randomText(), rev: 1, tokens: own }, { kind: 'replacing' })
+      const signedInAtMs = config.clock.wallMs()
+      current.set({ id: randomText(), rev: 1, signedInAtMs, tokens: own }, { kind: 'replacing' })
       await saveSignIn(parts)
       current.notify()
     },

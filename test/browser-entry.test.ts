@@ -6,9 +6,10 @@ import { callbackMode, markedState } from '../src/browser/callback-url.ts'
 import { loginFinisher } from '../src/browser/finish-login.ts'
 import { countAutomatic, noteSuccess } from '../src/browser/login-loop.ts'
 import { fallbackStorage, unreadRecord } from '../src/browser/storage/fallback.ts'
-import { encodeRecord, type SessionRecord } from '../src/session/record.ts'
+import { createTabSession } from '../src/browser/tabs/tab-session.ts'
+import { encodeRecord, type SessionRecord, sessionName } from '../src/session/record.ts'
 import { createTokens } from '../src/tokens.ts'
-import { testClock } from './support/clock.ts'
+import { type TestClock, testClock } from './support/clock.ts'
 import { configWith, failure, grantFor, json, scriptedFetch } from './support/token-flow.ts'
 import { flush } from './support/virtual-time.ts'
 
@@ -271,10 +272,10 @@ describe('the record of an earlier sign-in that could not be read', () => {
         await flush()
       },
       /** Another tab signs in, or refreshes. */
-      async write(rev: number, raw?: string) {
+      async write(rev: number, raw?: string, signedInAtMs?: number) {
         clock.advance(1)
         const tokens = createTokens({ accessToken: 'of-another-tab', obtainedAtMs: clock.wallMs() })
-        await inner.setItem(name, raw ?? encodeRecord(name, { id: 'a-sign-in', rev, tokens }))
+        await inner.setItem(name, raw ?? encodeRecord(name, { id: 'a-sign-in', rev, signedInAtMs, tokens }))
       },
       stands: async () => (await inner.getItem(name)) !== undefined,
     }
@@ -297,6 +298,40 @@ describe('the record of an earlier sign-in that could not be read', () => {
     expect([await stands(), removed.mock.calls.length]).toEqual([false, 1])
     for (let times = 0; times < 3; times++) await retryAfter(5_000)
     expect(attempts).toHaveBeenCalledTimes(3)
+  })
+
+  it.each([
+    ['is removed', 'earlier', false],
+    ['stays', 'later', true],
+  ] as const)('%s if another tab refreshed a sign-in that is %s than that here: F023', async (_, when, stays) => {
+    const config = configWith({ fetch: scriptedFetch(() => json({ access_token: 'refreshed' })).fetch })
+    const clock = config.clock as TestClock
+    const inner = memoryStorage()
+    let isBroken = true
+    const getItem: TokenStorage['getItem'] = (key) => {
+      if (isBroken) throw new Error('not now')
+      return inner.getItem(key)
+    }
+    const app = { name: sessionName(config, 'default'), key: 'default', signedOut() {} }
+    const here = createTabSession(config, { ...app, storage: { ...inner, getItem } })
+    const elsewhere = createSession(config, { storage: inner })
+    const signInElsewhere = async (): Promise<void> => {
+      await elsewhere.signIn({ accessToken: 'first', refreshToken: 'r', obtainedAtMs: clock.wallMs() })
+      clock.advance(1)
+    }
+    await here.session.ready()
+    if (when === 'earlier') await signInElsewhere()
+    await here.session.signIn({ accessToken: 'here', obtainedAtMs: clock.wallMs() })
+    clock.advance(1)
+    if (when === 'later') await signInElsewhere()
+    expect(await elsewhere.getAccessToken({ forceRefresh: true })).toBe('refreshed')
+    isBroken = false
+    clock.advance(5_000)
+    await here.session.ready()
+    await flush()
+    expect((await inner.getItem(app.name)) !== undefined).toBe(stays)
+    expect(await here.session.getAccessToken()).toBe('here')
+    here.close()
   })
 
   it('is not confused with that of a user who signed in later in another tab: F023', async () => {
@@ -326,14 +361,18 @@ describe('the record of an earlier sign-in that could not be read', () => {
     expect(await stands()).toBe(true)
   })
 
-  it('is removed after a refresh in another tab too: F023', async () => {
-    const { repair, retryAfter, stands, unread, write } = rig()
+  it.each([
+    ['is removed', 'another tab refreshed it since', -1, false],
+    ['stays', 'it does not say when its user signed in, and its tokens are newer', undefined, true],
+  ])('%s if %s: F023', async (_, __, afterMs, stays) => {
+    const { clock, repair, retryAfter, stands, unread, write } = rig()
+    const removedAtMs = clock.wallMs()
     unread.remove()
     await flush()
-    await write(2)
+    await write(2, undefined, afterMs && removedAtMs + afterMs)
     repair()
     await retryAfter(5_000)
-    expect(await stands()).toBe(false)
+    expect(await stands()).toBe(stays)
   })
 
   it.each([

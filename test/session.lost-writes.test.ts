@@ -65,6 +65,34 @@ async function signOutThere({ clock, here, there, records }: Rig): Promise<void>
   expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
 }
 
+describe('a sign-in for which no read succeeded', () => {
+  test.each([
+    ['an earlier user, refreshed since, is replaced', 'there first', 2],
+    ['a later user, refreshed or not, is taken over', 'here first', 2],
+  ] as const)('the record of %s', async (_, order, winner) => {
+    const rig = lossy('fails')
+    const { here, there, service, state, clock } = rig
+    state.unreadable = true
+    const realms = order === 'there first' ? [there, here] : [here, there]
+    for (const { session } of realms) {
+      await session.signIn(service.issue())
+      clock.advance(1_000)
+    }
+    expect(service.familyOf(await there.session.getAccessToken({ forceRefresh: true }))).toBe(
+      order === 'there first' ? 1 : 2,
+    )
+    state.unreadable = false
+    clock.advance(6_000)
+    await here.session.getAccessToken().catch(() => {})
+    await flush()
+    for (const { session } of [here, there]) {
+      clock.advance(6_000)
+      await session.ready()
+      expect(service.familyOf(await session.getAccessToken())).toBe(winner)
+    }
+  })
+})
+
 describe('a write that takes place and is reported as failed', () => {
   test('C-074 I4 of a sign-in into an empty store: a sign-out elsewhere is not undone', async () => {
     const rig = lossy('unanswered')

@@ -177,7 +177,7 @@ describe('a record that cannot be used', () => {
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
   })
 
-  test('C-057 the record is one JSON string with version, revision and the sign-in’s id', async () => {
+  test('C-057 the record is one JSON string with version, revision, and the id and time of the sign-in', async () => {
     const { records, tokens } = await start()
     expect(records.items.size).toBe(1)
     expect(records.record()).toEqual({
@@ -185,6 +185,7 @@ describe('a record that cannot be used', () => {
       owner: [...records.items.keys()][0],
       id: expect.any(String),
       rev: 1,
+      signedInAtMs: expect.any(Number),
       ...tokens,
     })
   })

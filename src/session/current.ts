@@ -103,11 +103,11 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
 /** Starts the age of a token at that of its timestamp, but not below zero, because the wall clock may have been put back. */
 function withAge(
   clock: AuthConfig['clock'],
-  { id, rev, tokens }: SessionRecord,
+  { id, rev, signedInAtMs, tokens }: SessionRecord,
   maxAgeMs: number = Number.POSITIVE_INFINITY,
 ): CurrentRecord {
   const lifeMs = lifeOf(tokens)
   const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
   const marginMs = Math.min(maxMarginMs, (lifeMs ?? 0) / 10) * (1 + randomFraction() / 10)
-  return { id, rev, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
+  return { id, rev, signedInAtMs, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
 }

@@ -1,4 +1,4 @@
-import { isRecord, type SessionRecord, type Stored } from './record.ts'
+import { isRecord, type SessionRecord, type Stored, signInMs } from './record.ts'
 
 /** The record that the storage should show as long as only this session changes it. */
 export type ExpectedRecord =
@@ -75,11 +75,8 @@ function isAbsenceExpected(expected: ExpectedRecord): boolean {
   return expected.kind === 'unsaved' && expected.over === 'absent'
 }
 
-/**
- * Returns whether the record is older than this sign-in. No read at the sign-in succeeded, so only the age of the tokens can
- * show it.
- */
+/** Returns whether the record is of an earlier sign-in. No read at the sign-in here succeeded, so only its time can show it. */
 function isReplacedUnread(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
   const isUnread = expected.kind === 'unknown' && expected.over === 'unread'
-  return isUnread && stored.tokens.obtainedAtMs < current.tokens.obtainedAtMs
+  return isUnread && signInMs(stored) < signInMs(current)
 }

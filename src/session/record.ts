@@ -6,6 +6,8 @@ import { createTokens, isTokenText, type Tokens } from '../tokens.ts'
 export interface SessionRecord {
   readonly id: string
   readonly rev: number
+  /** When the user signed in, in epoch milliseconds. A refresh keeps it. */
+  readonly signedInAtMs?: number | undefined
   readonly tokens: Tokens
 }
 
@@ -25,21 +27,27 @@ export function isRecord(stored: Stored | undefined): stored is SessionRecord {
   return typeof stored === 'object'
 }
 
+/** Returns when the user signed in. A record that does not say it counts as new as its tokens. */
+export function signInMs({ signedInAtMs, tokens }: SessionRecord): number {
+  return signedInAtMs ?? tokens.obtainedAtMs
+}
+
 /** Returns the record as JSON. `owner` is the key that it is stored under, so that a copy under another key is `foreign`. */
-export function encodeRecord(owner: string, { id, rev, tokens }: SessionRecord): string {
-  return JSON.stringify({ v: 1, owner, id, rev, ...tokens })
+export function encodeRecord(owner: string, { id, rev, signedInAtMs, tokens }: SessionRecord): string {
+  return JSON.stringify({ v: 1, owner, id, rev, signedInAtMs, ...tokens })
 }
 
 /** Reads what a storage returned, which some storages have parsed already. Never throws. */
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
   const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
-  const { v, id, rev, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
+  const { v, id, rev, signedInAtMs, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
   if (Number.isInteger(v) && (v as number) > 1) return 'newer'
   const valid =
     v === 1 &&
     typeof id === 'string' &&
     Number.isSafeInteger(rev) &&
+    isOptional('number', signedInAtMs) &&
     isTokenText(accessToken) &&
     isOptional('string', refreshToken) &&
     isOptional('number', expiresAtMs) &&
@@ -48,7 +56,12 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
   if (!valid) return 'unreadable'
   if (value?.owner !== owner) return 'foreign'
   const tokens = { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens
-  return { id, rev: rev as number, tokens: createTokens(tokens as Required<Tokens>) }
+  return {
+    id,
+    rev: rev as number,
+    signedInAtMs: signedInAtMs as number | undefined,
+    tokens: createTokens(tokens as Required<Tokens>),
+  }
 }
 
 function isOptional(type: 'string' | 'number', value: unknown): boolean {

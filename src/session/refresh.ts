@@ -35,10 +35,9 @@ export async function refreshOnce(
   if (record?.id !== from.id || signal.aborted) throw endedOrChanged(record)
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'done'
-  const { id, rev, tokens } = record
   try {
-    const fresh = await refreshTokens(config, tokens, { signal })
-    return await commit(parts, record, { next: { id, rev: rev + 1, tokens: fresh }, wasRead: !problem, signal })
+    const tokens = await refreshTokens(config, record.tokens, { signal })
+    return await commit(parts, record, { next: { ...record, rev: record.rev + 1, tokens }, wasRead: !problem, signal })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
     if (await wasReplaced(parts, record, { lockReach, signal })) return 'done'

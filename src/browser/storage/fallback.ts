@@ -2,7 +2,7 @@ import { isAgentAuthError } from '../../errors.ts'
 import type { Clock } from '../../internal/clock.ts'
 import { maxFirstReadMs, removalRetryMs } from '../../internal/limits.ts'
 import { withTimeout } from '../../internal/timeouts.ts'
-import { isRecord } from '../../session/record.ts'
+import { isRecord, signInMs } from '../../session/record.ts'
 import { isPromise, sessionStore } from '../../session/store.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
@@ -79,9 +79,7 @@ export function unreadRecord(
     const sinceMs = pendingSinceMs
     if (sinceMs === undefined) return
     const stored = await store.read()
-    // The first revision is a sign-in. A later one is more likely a refresh of the earlier sign-in, in another tab.
-    const isLater = isRecord(stored) && stored.rev === 1 && stored.tokens.obtainedAtMs > sinceMs
-    const isEarlier = (isRecord(stored) || stored === 'unreadable') && !isLater
+    const isEarlier = isRecord(stored) ? signInMs(stored) <= sinceMs : stored === 'unreadable'
     if (isEarlier) await store.remove()
     if (pendingSinceMs === sinceMs) pendingSinceMs = undefined
     if (isEarlier) removed()
