@@ -2,6 +2,7 @@ import { createAuthConfig, createBearerFetch, createSession } from 'agent-auth'
 import { type AgentApi, createAgentApi } from 'agent-auth/api'
 import { createService, type Service } from 'agent-service'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createReader } from '../docs/snippets/api-client/create.ts'
 import { clientOf } from '../service/test/login.ts'
 import { apiFailure, sessionAt } from './support/api-client.ts'
 import { failure } from './support/token-flow.ts'
@@ -85,6 +86,13 @@ describe('the endpoints', () => {
     expect(items).toMatchObject([{ agent_key: 'contract_reader', active: false }])
     const { context_variables: groups = [] } = await api.parentAgents.contextVariables(items[0]?.id ?? 0)
     expect(groups[0]).toMatchObject({ key: 'runtime_input', variables: [{ insert_value: 'runtime_input.message' }] })
+  })
+
+  it('docs/api-client.md: the example of a creation creates an agent', async () => {
+    const id = await createReader(api)
+    expect(id).toEqual(expect.any(Number))
+    const { items } = await api.parentAgents.search({ search_value: 'Invoice checker' })
+    expect(items.map((agent) => agent.id)).toEqual([id])
   })
 
   it('request sends what the specification only names, with the same header, envelope and errors', async () => {

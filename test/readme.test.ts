@@ -18,12 +18,13 @@ describe('README', () => {
     expect(blocks('README.md')).toEqual(['spa.ts', 'react.tsx', 'backend.ts', 'storages.ts', 'tests.ts'].map(snippet))
   })
 
-  it.each(['redis', 'postgres', 'stages'])(
-    'the page on %s shows the snippet that the type checker compiles',
-    (page) => {
-      expect(blocks(`docs/${page}.md`)).toEqual([snippet(`${page}.ts`)])
-    },
-  )
+  it.each(['redis', 'postgres'])('the page on %s shows the snippet that the type checker compiles', (page) => {
+    expect(blocks(`docs/${page}.md`)).toEqual([snippet(`${page}.ts`)])
+  })
+
+  it('the page on the stages shows the snippets that the type checker compiles', () => {
+    expect(blocks('docs/stages.md')).toEqual(['stages.ts', 'loopback.ts'].map(snippet))
+  })
 
   it('the page on React shows the apps that the browser tests run', () => {
     const files = ['door.tsx', 'agents.ts', 'react-router.tsx', 'browser-router.tsx', 'tanstack-router.tsx']
@@ -31,7 +32,7 @@ describe('README', () => {
   })
 
   it('the page on the API client shows the files that the type checker compiles', () => {
-    const files = ['client.ts', 'paging.ts', 'form.ts', 'query.ts', 'ky.ts']
+    const files = ['client.ts', 'create.ts', 'paging.ts', 'form.ts', 'query.ts', 'ky.ts']
     expect(blocks('docs/api-client.md')).toEqual(files.map((file) => snippet(`api-client/${file}`)))
   })
 

@@ -8,12 +8,14 @@ const auth = createBrowserAuth({
   storage: indexedDbStorage(), // without it the login lives in this page's memory
 })
 
-// Finishes a login when this page is its callback. Rejects when that failed: show error.message and a sign-in button.
-const { status } = await auth.ready()
-if (status !== 'signed-in') {
-  await auth.signIn() // leaves for the service, and comes back to this page
-} else {
+async function start(): Promise<void> {
+  const { status } = await auth.ready() // finishes a login when this page is its callback
+  if (status !== 'signed-in') return auth.signIn() // leaves for the service, and comes back to this page
   const headers = { 'content-type': 'application/json' }
   const response = await auth.fetch('/api/llm_models/search', { method: 'POST', headers, body: '{}' })
   document.body.textContent = await response.text()
 }
+
+start().catch((error: unknown) => {
+  document.body.textContent = String(error) // says what is wrong; offer a sign-in button here
+})

@@ -21,7 +21,7 @@ export const api: typeof fetch = createBearerFetch(session, { baseUrl: config.ba
 export async function signIn(): Promise<void> {
   const { url, pending } = await startLogin(config, { returnTo: location.href })
   await logins.save(pending)
-  location.assign(url)
+  location.assign(url.href) // url is a URL object, href its text
 }
 
 // On the page of the redirect URI. `already_handled` means: it was reloaded, go on with `/`.
