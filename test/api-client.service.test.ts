@@ -164,6 +164,16 @@ describe('refusals of the service', () => {
     expect(JSON.parse(error.body ?? '')).toMatchObject({ success: false })
   })
 
+  it('inactive billing: request_failed, whose errorMessage says so, and not permission_missing', async () => {
+    await service.dev.setAccess({ billing: { demo: 'inactive' } })
+    const creation = { agent_name: 'Unpaid', description: 'x', parent_agent_type: 'x' }
+    const error = await apiFailure(api.parentAgents.create(creation))
+    await service.dev.setAccess({ billing: { demo: 'active' } })
+    expect(error).toMatchObject({ code: 'request_failed', status: 403, retryable: false })
+    expect(error.message).toBe('The API responded with 403. See errorMessage.')
+    expect([error.errorType, error.errorMessage]).toEqual(['billing_error', 'the tenant has no active billing'])
+  })
+
   it('without a token: says which fetch to pass; at the authorization server: says to check baseUrl', async () => {
     const { baseUrl, authUrl } = service
     const plain = createAgentApi({ baseUrl, fetch: recorded })

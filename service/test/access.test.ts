@@ -32,9 +32,13 @@ async function answers(token: string): Promise<Record<string, string | number>> 
     const { error_type, error_message } = (await answer.json()) as Record<string, string | undefined>
     // A reset gives agents other ids: who may read them learns that this one is not there.
     const status = name === 'getParentAgentContextVariables' && answer.status === 404 ? 200 : answer.status
-    all[name] = status === 403 && error_type === 'permission_error' ? `403 ${error_message}` : status
+    all[name] = status === 403 && error_type === typeOf(error_message) ? `403 ${error_message}` : status
   }
   return all
+}
+
+function typeOf(message: string | undefined): string {
+  return message?.includes('billing') ? 'billing_error' : 'permission_error'
 }
 
 const open = {
@@ -44,15 +48,16 @@ const open = {
   searchLlmModels: 200,
 }
 const missing = '403 missing permission'
+const unbilled = '403 the tenant has no active billing'
 const unapproved = '403 OAuth client is not approved for this API'
 const everywhere = (text: string) => Object.fromEntries(Object.keys(open).map((name) => [name, text]))
 
 const changes: [string, AccessChange, Record<string, string | number>][] = [
-  ['inactive billing', { billing: { demo: 'inactive' } }, { ...open, createParentAgent: missing }],
+  ['inactive billing', { billing: { demo: 'inactive' } }, { ...open, createParentAgent: unbilled }],
   [
     'an endpoint that needs billing',
     { billing: { demo: 'inactive' }, endpointBilling: { searchLlmModels: 'needed', createParentAgent: 'not-needed' } },
-    { ...open, searchLlmModels: missing },
+    { ...open, searchLlmModels: unbilled },
   ],
   ['no api surface', { surfaces: { 'Demo public': ['files'] } }, everywhere(unapproved)],
   ['a client without approval', { approval: { 'Demo public': 'unapproved' } }, everywhere(unapproved)],

@@ -47,7 +47,7 @@ async function expectForbidden(bearer: string, message: string, [method, path]: 
   expect(await answer.json()).toEqual({
     success: false,
     data: {},
-    error_type: 'permission_error',
+    error_type: message.includes('billing') ? 'billing_error' : 'permission_error',
     error_message: message,
   })
 }
@@ -232,7 +232,7 @@ test('S-064 a permission granted after the token was issued is not in the token'
 
 test('S-064 without active billing nothing is created, reading goes on', async () => {
   await rawDatabase(assembly.context.store.db).updateTable('tenants').set({ billing_active: 0 }).execute()
-  await expectForbidden(token, 'missing permission', endpoints[2])
+  await expectForbidden(token, 'the tenant has no active billing', endpoints[2])
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
 })
 

@@ -81,7 +81,7 @@ function defect(body: string | null | undefined): Verdict {
 }
 
 /** The body of a 403 has no specified shape, but its two texts are specified, so they are searched in the whole of it. */
-function refusal(status: number, { body = '' }: ReceivedResponse): Verdict {
+function refusal(status: number, { body = '', errorMessage }: ReceivedResponse): Verdict {
   if (status === 401)
     return [
       'unauthenticated',
@@ -93,5 +93,6 @@ function refusal(status: number, { body = '' }: ReceivedResponse): Verdict {
   if (status === 403 && /missing permission/i.test(body))
     return ['permission_missing', '. An admin must grant the permission']
   if (status === 404) return ['request_failed', '. See errorMessage, and check baseUrl and the path']
-  return ['request_failed', status < 300 ? ' and success: false. See errorType' : '']
+  if (status < 300) return ['request_failed', ' and success: false. See errorType']
+  return ['request_failed', errorMessage ? '. See errorMessage' : '']
 }

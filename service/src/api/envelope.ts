@@ -14,6 +14,7 @@ export function succeeded<Data>(data: Data): Envelope<Data> {
 export type ErrorType =
   | 'authentication_error'
   | 'permission_error'
+  | 'billing_error'
   | 'not_found'
   | 'method_not_allowed'
   | 'limit_reached'

@@ -1,6 +1,6 @@
 import type { Permission } from '../permissions.ts'
 import type { Bearer } from '../store/tables/bearer-tokens.ts'
-import { forbidden } from './api-error.ts'
+import { forbidden, unbilled } from './api-error.ts'
 
 export interface EndpointNeeds {
   permission: Permission
@@ -18,6 +18,6 @@ export function checkAccess({ client, permissions }: Bearer): void {
 
 /** Checks the permission and the billing that one endpoint needs. */
 export function checkPermission({ billing, permissions }: Bearer, needs: EndpointNeeds): void {
-  const isBilled = needs.billing === 'not-needed' || billing === 'active'
-  if (!permissions.includes(needs.permission) || !isBilled) throw forbidden('missing permission')
+  if (!permissions.includes(needs.permission)) throw forbidden('missing permission')
+  if (needs.billing === 'needed' && billing !== 'active') throw unbilled()
 }
