@@ -140,13 +140,13 @@ test('the routes and the page of Next.js, each a bundle of its own, have one bac
   expect(connections.match(/ name=next-app /g)).toHaveLength(1)
 })
 
-test('every adapter is run here, and has at most 50 lines', () => {
+test('every adapter is run here, and has at most 60 lines', () => {
   expect(readdirSync(folder).sort()).toEqual([...files.map((name) => `${name}.ts`), 'next'].sort())
-  for (const name of files) expect(linesOf(`${name}.ts`)).toBeLessThanOrEqual(50)
+  for (const name of files) expect(linesOf(`${name}.ts`)).toBeLessThanOrEqual(60)
   const parts = readdirSync(`${folder}next`, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.tsx?$/.test(path),
   )
-  expect(parts.reduce((sum, path) => sum + linesOf(`next/${path}`), 0)).toBeLessThanOrEqual(50)
+  expect(parts.reduce((sum, path) => sum + linesOf(`next/${path}`), 0)).toBeLessThanOrEqual(60)
 })
 
 function linesOf(path: string): number {

@@ -4,9 +4,9 @@ import { AuthProvider, RequireSession, useAuth } from 'agent-auth/react'
 import { type ReactElement, StrictMode, useEffect, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { BrowserRouter, Link, Outlet, Route, Routes } from 'react-router'
-import { countAgents } from './agents.ts'
-import { Door } from './door.tsx'
-import { settings } from './settings.ts'
+import { countAgents } from './agents'
+import { Door } from './door'
+import { settings } from './settings'
 
 const auth = createBrowserAuth({
   ...settings,

@@ -5,9 +5,9 @@ import { type ReactElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createBrowserRouter, Link, Outlet, useLoaderData } from 'react-router'
 import { RouterProvider } from 'react-router/dom'
-import { countAgents } from './agents.ts'
-import { Door } from './door.tsx'
-import { settings } from './settings.ts'
+import { countAgents } from './agents'
+import { Door } from './door'
+import { settings } from './settings'
 
 const auth = createBrowserAuth({
   ...settings,

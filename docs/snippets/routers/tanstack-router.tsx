@@ -4,9 +4,9 @@ import { createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
 import { AuthProvider, RequireSession, useAuth } from 'agent-auth/react'
 import { type ReactElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { countAgents } from './agents.ts'
-import { Door } from './door.tsx'
-import { settings } from './settings.ts'
+import { countAgents } from './agents'
+import { Door } from './door'
+import { settings } from './settings'
 
 const auth = createBrowserAuth({
   ...settings,

@@ -2,8 +2,8 @@
 import { getRequestListener } from '@hono/node-server'
 import { memoryStorage } from 'agent-auth'
 import Fastify from 'fastify'
-import { exampleBackend } from '../src/backend.ts'
-import { readSettings } from '../src/settings.ts'
+import { exampleBackend } from '../src/backend.js'
+import { readSettings } from '../src/settings.js'
 
 const settings = readSettings(process.env)
 const backend = exampleBackend(settings, memoryStorage())

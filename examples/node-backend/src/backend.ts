@@ -1,6 +1,6 @@
 import type { TokenStorage } from 'agent-auth'
 import { type Backend, createBackend } from 'agent-auth/backend'
-import type { Settings } from './settings.ts'
+import type { Settings } from './settings.js'
 
 /** Creates the backend of this example and of the apps in `adapters`. */
 export function exampleBackend(settings: Settings, sessions: TokenStorage): Backend {

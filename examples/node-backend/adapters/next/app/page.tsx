@@ -1,7 +1,7 @@
 /** @jsxImportSource react */
 import { headers } from 'next/headers'
 import type { ReactElement } from 'react'
-import { theBackend } from '../backend.ts'
+import { theBackend } from '../backend'
 
 export default async function Page(): Promise<ReactElement> {
   // Reading the headers first tells `next build` that this page is rendered for each request.

@@ -1,1 +1,1 @@
-export { DELETE, GET, PATCH, POST, PUT } from '../../auth/[...path]/route.ts'
+export { DELETE, GET, PATCH, POST, PUT } from '../../auth/[...path]/route'

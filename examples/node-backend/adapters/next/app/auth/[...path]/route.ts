@@ -1,4 +1,4 @@
-import { theBackend } from '../../../backend.ts'
+import { theBackend } from '../../../backend'
 
 async function handle(request: Request): Promise<Response> {
   return (await theBackend().handle(request)) ?? new Response('Not found', { status: 404 })
