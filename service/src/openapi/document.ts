@@ -70,7 +70,9 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
     responses: {
       '200': { description: 'Success', content: json(success) },
       '401': { ...refused('invalid authentication credentials'), headers: challenge },
-      '403': refused('OAuth client is not approved for this API, missing permission, or the tenant has no active billing'),
+      '403': refused(
+        'OAuth client is not approved for this API, missing permission, or the tenant has no active billing',
+      ),
       ...(pathParameters === undefined ? {} : { '404': refused('No such parent agent in this tenant') }),
       ...(conflict === undefined ? {} : { '409': refused(conflict) }),
       ...(body === undefined ? {} : { '413': refused(tooLargeText) }),
