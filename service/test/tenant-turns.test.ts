@@ -171,6 +171,14 @@ test('S-085 A-45 after a call that held up the event loop, the next one waits as
   expect(pauseMs).toBeGreaterThan(48)
 })
 
+test('A-45 after a call that took an hour, the next one waits for a short time only', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const turns = createTenantTurns({ ...limits, tenantWaitMs: 60_000 })
+  const first = turns.run('one', async () => void vi.advanceTimersByTime(3_600_000))
+  const second = turns.run('one', async () => 'done')
+  await expect(Promise.all([first, second])).resolves.toEqual([undefined, 'done'])
+})
+
 test('A-45 a call begins under fake timers, which tests of an application may use', async () => {
   vi.useFakeTimers()
   await expect(createTenantTurns(limits).run('one', async () => 'done')).resolves.toBe('done')

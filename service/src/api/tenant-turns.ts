@@ -45,7 +45,7 @@ export function createTenantTurns(most: TurnLimits = limits): TenantTurns {
     if (isNextDue || nextCall() === undefined) return
     isNextDue = true
     if (heldMs < serverLimits.quickCallMs) timers.setImmediate(() => timers.setImmediate(beginNext))
-    else timers.setTimeout(beginNext, heldMs)
+    else timers.setTimeout(beginNext, Math.min(heldMs, serverLimits.pauseMs))
   }
   function beginNext(): void {
     const beganMs = performance.now()
