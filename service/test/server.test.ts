@@ -284,6 +284,47 @@ test('S-012 S-084 dev: no answer is kept, read as another type, or loaded by a p
   }
 })
 
+test('S-012 no response of either host can be read as another type than it is declared as', async () => {
+  const off = await createService({})
+  const { access_token } = await login(off)
+  const bearer = { authorization: `Bearer ${access_token}` }
+  const [auth, base] = [off.authUrl, off.baseUrl]
+  const answers = await Promise.all([
+    ...[
+      '/_dev',
+      '/_dev/state',
+      '/auth/v1/authorize',
+      '/auth/v1/token',
+      '/auth/v1/sign-in',
+      '/auth/v1/clients',
+      '/x',
+    ].map((path) => off.fetch(auth + path)),
+    off.fetch(`${auth}/auth/v1/token`, { method: 'POST' }),
+    off.fetch(`${auth}/auth/v1/consent`, { method: 'POST' }),
+    off.fetch(`${auth}/x`, { headers: { host: 'other.example' } }),
+    ...['/openapi.json', '/docs', '/x', agentSearch].map((path) => off.fetch(base + path)),
+    off.fetch(`${base}/x`, { headers: { host: 'other.example' } }),
+    off.fetch(`${base}/x`, { headers: bearer }),
+    off.fetch(base + agentSearch, { headers: bearer }),
+    off.fetch(base + agentSearch, {
+      method: 'POST',
+      headers: { ...bearer, 'content-type': 'application/json' },
+      body: '{}',
+    }),
+    off.fetch(base + agentSearch, {
+      method: 'POST',
+      headers: { ...bearer, 'content-type': 'application/json' },
+      body: '[',
+    }),
+  ])
+  const statuses = answers.map(({ status }) => status)
+  for (const status of [200, 400, 401, 404, 405, 415, 421, 422]) expect(statuses).toContain(status)
+  for (const { headers, url, status } of answers) {
+    expect(headers.get('x-content-type-options'), `${status} ${url}`).toBe('nosniff')
+  }
+  await off.close()
+})
+
 test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4001', 'http://[::1]:4001'])(
   'S-084 dev controls are served under the loopback origin %s',
   async (authUrl) => {

@@ -20,7 +20,6 @@ export function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment
   return async (c, next) => {
     // The responses hold passwords and secrets.
     c.header('Cache-Control', 'no-store')
-    c.header('X-Content-Type-Options', 'nosniff')
     c.header('Cross-Origin-Resource-Policy', 'same-origin')
     const address = addressOf(c.env)
     const isLoopback = /^(::ffff:)?127\.|^::1$|^in-process$/.test(address)

@@ -20,6 +20,5 @@ export function jsonTextResponse(
   return c.body(text, status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
   })
 }

@@ -14,6 +14,7 @@ import { cors, isKnownOrigin } from '../http/middleware/cors.ts'
 import { hostGuard, ownOrigins } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
+import { noSniff } from '../http/middleware/no-sniff.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { inMebibytes, limits } from '../limits.ts'
@@ -30,6 +31,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
     return next()
   })
   app.use(journalRequests('base'))
+  app.use(noSniff())
   app.use(strictTransport(service.config.baseUrl))
   app.use(cors('GET, POST'))
   app.use(hostGuard(service.config.baseUrl, refuseHost))

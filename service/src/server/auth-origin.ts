@@ -12,6 +12,7 @@ import { cors } from '../http/middleware/cors.ts'
 import { hostGuard } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
+import { noSniff } from '../http/middleware/no-sniff.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { token } from '../token/route.ts'
@@ -29,6 +30,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
     return next()
   })
   app.use(journalRequests('auth'))
+  app.use(noSniff())
   app.use(strictTransport(service.config.authUrl))
   app.use(hostGuard(service.config.authUrl, refuseHost))
   app.use(purgeOnRequest(service))

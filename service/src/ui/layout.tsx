@@ -40,7 +40,6 @@ function policyFor({ script, formsLead }: Page): string {
 export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise<Response> {
   c.header('Content-Security-Policy', policyFor(page))
   c.header('X-Frame-Options', 'DENY')
-  c.header('X-Content-Type-Options', 'nosniff')
   c.header('Referrer-Policy', 'no-referrer')
   c.header('Cache-Control', 'no-store')
   return c.html(textOf(page), page.status)
