@@ -10,6 +10,7 @@ const entry: Record<string, string> = {
   browser: 'src/browser/index.ts',
   backend: 'src/backend/index.ts',
   react: 'src/react/index.ts',
+  node: 'src/node/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */

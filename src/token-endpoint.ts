@@ -11,7 +11,7 @@ export interface TokenRequest {
   readonly grant: GrantType
   /** The parameters of this grant, in the order of the form. Those of every grant are added. */
   readonly parameters: Readonly<Record<string, string>>
-  readonly previous?: Tokens
+  readonly previous?: Partial<Tokens>
   readonly signal?: AbortSignal | undefined
 }
 

@@ -18,7 +18,7 @@ describe('README', () => {
     expect(blocks('README.md')).toEqual(['spa.ts', 'react.tsx', 'backend.ts', 'storages.ts', 'tests.ts'].map(snippet))
   })
 
-  it.each(['redis', 'postgres'])('the page on %s shows the snippet that the type checker compiles', (page) => {
+  it.each(['redis', 'postgres', 'node'])('the page on %s shows the snippet that the type checker compiles', (page) => {
     expect(blocks(`docs/${page}.md`)).toEqual([snippet(`${page}.ts`)])
   })
 

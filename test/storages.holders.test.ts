@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AtEnd, nextWord, startChild } from './support/children.ts'
 import { freshDatabase } from './support/fresh-database.ts'
+import { freshFile } from './support/fresh-file.ts'
 import type { FreshDatabase } from './support/postgres-server.ts'
 import { serverUrl } from './support/servers-client.ts'
-import { onIoRedis, onPostgres } from './support/shared-stores.ts'
+import { connectTo, type StoreKind } from './support/shared-stores.ts'
 
 let database: FreshDatabase
 beforeAll(async () => {
@@ -14,13 +15,18 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-const kinds = ['redis', 'postgres'] as const
+const kinds = ['redis', 'postgres', 'file'] as const
+
+async function urlOf(kind: StoreKind, atEnd: AtEnd): Promise<string> {
+  if (kind === 'file') return freshFile(atEnd)
+  return kind === 'redis' ? serverUrl('redis') : database.url
+}
 
 /** Another process that holds the lock, and a storage here over the same records. */
 async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
   const [name, prefix] = [randomUUID(), randomUUID()]
-  const url = kind === 'redis' ? await serverUrl('redis') : database.url
-  const { storage, close } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
+  const url = await urlOf(kind, atEnd)
+  const { storage, close } = connectTo(kind, url, prefix)
   atEnd(close)
   await storage.setItem(name, 'before')
   const child = await startChild(atEnd, 'lock-holder.ts', [kind, url, prefix, name])
@@ -30,7 +36,7 @@ async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
 
 // Leases are real time: the tests wait for them side by side.
 for (const kind of kinds)
-  describe.concurrent(`${kind}, the lock held by another process`, { tags: [kind] }, () => {
+  describe.concurrent(`${kind}, the lock held by another process`, { tags: kind === 'file' ? [] : [kind] }, () => {
     test('C-072 F-25 that is killed: the lock is free 8 s later at most', async ({ expect, onTestFinished }) => {
       const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
       child.kill('SIGKILL')

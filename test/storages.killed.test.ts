@@ -4,9 +4,10 @@ import { createAuthConfig, createSession } from 'agent-auth'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { nextWord, startChild } from './support/children.ts'
 import { freshDatabase } from './support/fresh-database.ts'
+import { freshFile } from './support/fresh-file.ts'
 import type { FreshDatabase } from './support/postgres-server.ts'
 import { serverUrl } from './support/servers-client.ts'
-import { onIoRedis, onPostgres } from './support/shared-stores.ts'
+import { connectTo, type StoreKind } from './support/shared-stores.ts'
 import { peopleSignedIn } from './support/storm.ts'
 
 let database: FreshDatabase
@@ -15,11 +16,16 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-for (const kind of ['redis', 'postgres'] as const)
+async function urlOf(kind: StoreKind): Promise<string> {
+  if (kind === 'file') return freshFile(onTestFinished)
+  return kind === 'redis' ? serverUrl('redis') : database.url
+}
+
+for (const kind of ['redis', 'postgres', 'file'] as const)
   test(`C-072 C-080 F-25 ${kind}: a process killed after its refresh was served and before it was saved costs nobody the session`, {
-    tags: [kind],
+    tags: kind === 'file' ? [] : [kind],
   }, async () => {
-    const url = kind === 'redis' ? await serverUrl('redis') : database.url
+    const url = await urlOf(kind)
     const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })
     const child = await startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
     expect(await nextWord(child)).toBe('ready')
@@ -30,7 +36,7 @@ for (const kind of ['redis', 'postgres'] as const)
     await expect.poll(() => service.dev.faults()).toEqual([])
     child.kill('SIGKILL')
 
-    const { storage, close } = kind === 'redis' ? onIoRedis(url, task.prefix) : onPostgres(url)
+    const { storage, close } = connectTo(kind, url, task.prefix)
     onTestFinished(close)
     const ended: string[] = []
     const config = createAuthConfig({ ...task.config, onEvent: ({ type }) => ended.push(type) })

@@ -126,6 +126,12 @@ export const sweepEveryMs = 60_000
 export const maxSweptRecords = 1_000
 /** How often a statement of PostgreSQL is repeated after it lost a race. */
 export const maxStatementRepeats = 5
+/** Within this time, in milliseconds, a process that replaces a file is done, unless it was killed or paused. It takes a few milliseconds. */
+export const staleFileMs = 1_500
+/** How long a process tries to replace a file, in milliseconds: less than `databaseTimeoutMs`, and more than `staleFileMs`. */
+export const maxFileWaitMs = 2_500
+/** The longest wait between two tries to replace a file, in milliseconds. */
+export const maxFilePauseMs = 20
 /** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
 export const maxTableNameLength = 50
 

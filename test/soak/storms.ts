@@ -1,11 +1,11 @@
 import { createDatabase, startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { isFaultless, type StormSize, storm, stormSize } from '../support/storm.ts'
+import { isFaultless, storm, stormSize } from '../support/storm.ts'
 import type { Soak } from './index.ts'
 
 /** Every session of four processes expires at once: each must be refreshed exactly once, every time. */
 export async function soakStorms(
-  kind: StormSize['kind'],
+  kind: 'redis' | 'postgres',
   { rounds, onRound }: Parameters<Soak['run']>[0],
 ): Promise<string> {
   const ends: (() => void | Promise<void>)[] = []

@@ -31,7 +31,8 @@ export async function startChildren(
   })
 }
 
-async function bundled(atEnd: AtEnd, file: string): Promise<string> {
+/** Bundles a file of this folder, for processes that run it. Returns the path of the bundle. */
+export async function bundled(atEnd: AtEnd, file: string): Promise<string> {
   const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'agent-auth-'))

@@ -1,10 +1,10 @@
 import { createAuthConfig, createSession } from 'agent-auth'
-import { onIoRedis, onPostgres } from './shared-stores.ts'
+import { connectTo } from './shared-stores.ts'
 import type { StormTask } from './storm.ts'
 
 // A process whose session is told to renew its token, and that is killed before the answer comes.
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
-const { storage } = task.kind === 'redis' ? onIoRedis(task.url, task.prefix) : onPostgres(task.url)
+const { storage } = connectTo(task.kind, task.url, task.prefix)
 const config = createAuthConfig({
   ...task.config,
   fetch(...given) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fileStorage } from 'agent-auth/node'
 import { type PostgresPool, postgresStorage } from 'agent-auth/postgres'
 import { type IoRedisClient, type NodeRedisClient, redisStorage, type SharedStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'
@@ -10,6 +11,15 @@ export interface Connected<Client> {
   readonly storage: SharedStorage
   readonly client: Client
   close(): Promise<void>
+}
+
+/** What processes share records in. */
+export type StoreKind = 'redis' | 'postgres' | 'file'
+
+/** Connects to a storage of this kind. The URL of a file is its path, and the prefix is that of Redis. */
+export function connectTo(kind: StoreKind, url: string, prefix?: string): Connected<unknown> {
+  if (kind === 'file') return { storage: fileStorage(url), client: undefined, close: async () => {} }
+  return kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
 }
 
 /** Client errors are seen at the calls they fail; without a listener they would end the process. */

@@ -1,12 +1,10 @@
 import { createAuthConfig, createBearerFetch, createSession } from 'agent-auth'
-import { onIoRedis, onPostgres } from './shared-stores.ts'
+import { connectTo } from './shared-stores.ts'
 import type { StormOrder, StormReport, StormTask } from './storm.ts'
 
 // One backend process: a session for each person over the shared storage, and many requests at once when it is told to.
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
-const { storage, close } = task.kind === 'redis' ? onIoRedis(task.url, task.prefix) : onPostgres(task.url)
-/** Of the API: four processes with more would fill the service's queue of connections, and the round wait for retransmissions. */
-const callsAtOnce = 100
+const { storage, close } = connectTo(task.kind, task.url, task.prefix)
 let aheadMs = 0
 const report: StormReport = { ok: 0, failures: {}, ended: 0 }
 
@@ -17,7 +15,7 @@ const config = createAuthConfig({
     if (event.type === 'session_ended' || event.type === 'login_required') report.ended += 1
   },
 })
-const fetchInTurn = inTurn(callsAtOnce)
+const fetchInTurn = inTurn(task.callsAtOnce ?? 100)
 const people = Array.from({ length: task.sessions }, (_, index) => {
   const session = createSession(config, { storage, key: `person-${index}` })
   return { session, fetch: createBearerFetch(session, { baseUrl: task.config.baseUrl, fetch: fetchInTurn }) }

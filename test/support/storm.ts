@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { createAuthConfig, createSession, exchangeCode, readCallback, startLogin } from 'agent-auth'
-import { type Service, startService } from 'agent-service'
+import { type Service, type ServiceOptions, startService } from 'agent-service'
 import { type AtEnd, nextWord, startChildren } from './children.ts'
-import { onIoRedis, onPostgres } from './shared-stores.ts'
+import { connectTo, type StoreKind } from './shared-stores.ts'
 
 export interface StormSize {
-  readonly kind: 'redis' | 'postgres'
-  /** Of the Redis or PostgreSQL. */
+  readonly kind: StoreKind
+  /** Of the Redis or PostgreSQL, or the path of the file. */
   readonly url: string
   readonly processes: number
   readonly sessions: number
   /** For each session in each process, all at once. */
   readonly requests: number
   readonly rounds: number
+  /** How many API calls one process has in progress. More would fill the queue of the service. Default: 100. */
+  readonly callsAtOnce?: number
   readonly onRound?: (round: number) => void
 }
 
@@ -79,16 +81,17 @@ export function isFaultless(
 /** A real service, and people of it who are signed in over the storage as `person-0` and so on. */
 export async function peopleSignedIn(
   atEnd: AtEnd,
-  { kind, url, sessions, requests }: Omit<StormSize, 'processes' | 'rounds' | 'onRound'>,
+  { kind, url, sessions, requests, callsAtOnce = 100 }: Omit<StormSize, 'processes' | 'rounds' | 'onRound'>,
+  options: Pick<ServiceOptions, 'graceMs'> = {},
 ): Promise<{ service: Service; task: StormTask }> {
-  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs })
+  const service = await startService({ dev: 'on', authPort: 0, basePort: 0, accessTokenLifeMs: lifeMs, ...options })
   atEnd(() => service.close())
   const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const { authUrl, baseUrl } = service
   // Twice as long as usual: it is one machine that plays four and the service.
   const config = { authUrl, baseUrl, clientId, redirectUri, timeoutMs: 20_000 }
   const path = '/api/parent_agents/search'
-  const task: StormTask = { kind, url, sessions, requests, prefix: randomUUID(), path, config }
+  const task: StormTask = { kind, url, sessions, requests, callsAtOnce, prefix: randomUUID(), path, config }
   await signPeopleIn(service, task)
   return { service, task }
 }
@@ -98,7 +101,7 @@ async function signPeopleIn(
   { kind, url, prefix, sessions, config: options }: StormTask,
 ): Promise<void> {
   service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
-  const { storage, close } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
+  const { storage, close } = connectTo(kind, url, prefix)
   const config = createAuthConfig(options)
   for (let index = 0; index < sessions; index++) {
     const { url: authorize, pending } = await startLogin(config)

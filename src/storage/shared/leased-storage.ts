@@ -16,7 +16,10 @@ export interface RecordDatabase extends LeaseTable {
   remove(key: string, lease: Lease): Promise<boolean>
   /** Removes a record that has this value. Resolves to whether it did. */
   removeIf(key: string, value: string): Promise<boolean>
-  /** Returns the code of the database's own error, never a part of a statement or a value. */
+  /**
+   * Returns the code of the database's own error, never a part of a statement or a value. It is not asked about a
+   * `storage_failed`, which the caller gets as it is.
+   */
   reasonOf(error: unknown): string | undefined
 }
 
@@ -118,6 +121,7 @@ function lockLost(): AgentAuthError {
 
 /** Replaces the database's own error, because it may quote the record. */
 function failure(database: RecordDatabase, error: unknown): AgentAuthError {
+  if (isAgentAuthError(error) && error.code === 'storage_failed') return error
   const reason = isAgentAuthError(error) ? error.code : database.reasonOf(error ?? {})
   return new AgentAuthError(
     'storage_failed',

@@ -1,0 +1,47 @@
+import { attempt } from '../internal/attempt.ts'
+import { refuse } from './private-file.ts'
+
+/** A lease in a file. The clock is that of the machine. */
+export interface FileLease {
+  readonly owner: string
+  readonly endsAtMs: number
+}
+
+/** Reads a file of records. Returns `damaged` for text of another form, and throws `storage_failed` for a newer version. */
+export function parseRecords(text: string | undefined): Map<string, string> | 'damaged' {
+  if (text === undefined) return new Map()
+  const { v, records } = objectIn(text) ?? {}
+  if (Number.isInteger(v) && (v as number) > 1)
+    refuse('is of a newer version of agent-auth. Update agent-auth or choose another path')
+  if (v !== 1 || !isObject(records)) return 'damaged'
+  return new Map(Object.entries(records).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+/** Returns the text of a file of records. */
+export function formatRecords(records: Map<string, string>): string {
+  return `${JSON.stringify({ v: 1, records: Object.fromEntries(records) }, null, 2)}\n`
+}
+
+/** Reads a file of leases. Text of another form holds none, because a power failure may damage the file. */
+export function parseLeases(text: string | undefined): Map<string, FileLease> {
+  const entries = Object.entries(objectIn(text ?? '') ?? {})
+  return new Map(entries.filter((entry): entry is [string, FileLease] => isLease(entry[1])))
+}
+
+/** Returns the text of a file of leases, or undefined if there are none. */
+export function formatLeases(leases: Map<string, FileLease>): string | undefined {
+  return leases.size ? JSON.stringify(Object.fromEntries(leases)) : undefined
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  const value: unknown = attempt(() => JSON.parse(text))
+  return isObject(value) ? value : undefined
+}
+
+function isLease(value: unknown): value is FileLease {
+  return isObject(value) && typeof value.owner === 'string' && typeof value.endsAtMs === 'number'
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,57 @@
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { AgentAuthError } from '../errors.ts'
+import { networkCode } from '../storage/shared/network-code.ts'
+
+/** Returns the text of a file that only this user can read, or undefined if there is none. Throws `storage_failed`. */
+export function readPrivateFile(path: string): string | undefined {
+  const fd = openToRead(path)
+  if (fd === undefined) return undefined
+  try {
+    const status = fstatSync(fd)
+    if (!status.isFile()) refuse('is no regular file. Choose another path')
+    // Windows has neither user ids nor modes.
+    if (process.geteuid && status.uid !== process.geteuid()) refuse('belongs to another user. Choose another path')
+    if (process.geteuid && status.mode & 0o077)
+      refuse('was readable by other users. Run chmod 600 on it, and sign in again because they may have read it')
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Creates a folder for this user only. Throws `storage_failed` if other users can replace files of an existing one. */
+export function preparePrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (!process.geteuid) return
+  const { uid, mode } = statSync(folder)
+  const isSticky = (mode & 0o1000) !== 0
+  if ((mode & 0o022 && !isSticky) || ![0, process.geteuid()].includes(uid))
+    refuse('is in a folder that other users can change. Run chmod 700 on the folder or choose another path')
+}
+
+/** Returns the error of the library for one of the file system, of which it keeps the code alone. */
+export function fileFailure(error: unknown): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    `The file of the storage cannot be used (${networkCode(error) ?? 'no code'}). Check the path, its permissions and the free space.`,
+    { retryable: true },
+  )
+}
+
+/** Throws `storage_failed` for a file that stays as it is until the user changes something. */
+export function refuse(what: string): never {
+  throw new AgentAuthError('storage_failed', `The file of the storage ${what}.`)
+}
+
+/** Never follows a symbolic link in place of the file, and never waits for the other end of a pipe. */
+function openToRead(path: string): number | undefined {
+  try {
+    // Windows has neither flag.
+    return openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    if (code === 'ELOOP' || code === 'EMLINK') refuse('is a symbolic link. Put the file itself there')
+    throw error
+  }
+}

@@ -1,0 +1,117 @@
+import {
+  type BigIntStats,
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { attempt } from '../internal/attempt.ts'
+import { randomFraction } from '../internal/backoff.ts'
+import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from '../internal/limits.ts'
+import { sleep } from '../internal/timeouts.ts'
+import { preparePrivateFolder } from './private-file.ts'
+
+/** A file, and the text that it gets. Without a text the file is removed. */
+export interface Replacement {
+  readonly path: string
+  readonly text: string | undefined
+  /** Sets whether the text must outlast a power failure. */
+  readonly lasts: 'always' | 'until power fails'
+}
+
+/**
+ * Replaces a file in one step that no other process sees half done. The text is written to the lock file, which one process at a
+ * time can create, and which then becomes the file. `change` may run more than once, while no other process with the same lock
+ * file changes anything. If it returns undefined, nothing is written. Rejects with its errors and those of the file system.
+ */
+export async function replaceFile(lockFile: string, change: () => Replacement | undefined): Promise<void> {
+  preparePrivateFolder(dirname(lockFile))
+  const wait = takeOverStale(lockFile)
+  const endMs = performance.now() + maxFileWaitMs
+  while (!commit(lockFile, change)) {
+    if (performance.now() > endMs) throw Object.assign(new Error('locked'), { code: 'EBUSY' })
+    await sleep(maxFilePauseMs * randomFraction())
+    wait()
+  }
+}
+
+/** Runs within one turn of the event loop. Returns whether this process had the lock file until the end. */
+function commit(lockFile: string, change: () => Replacement | undefined): boolean {
+  const fd = createFile(lockFile)
+  if (fd === undefined) return false
+  try {
+    const { path, text, lasts } = change() ?? {}
+    if (!path) return true
+    if (text !== undefined) writeFileSync(fd, text)
+    if (lasts === 'always') fsyncSync(fd)
+    if (!isAt(lockFile, fd)) return false
+    if (text === undefined) rmSync(path, { force: true })
+    else renameSync(lockFile, path)
+    if (lasts === 'always') syncFolder(dirname(path))
+    return true
+  } finally {
+    // After a rename another process may have a lock file of its own there.
+    if (isAt(lockFile, fd)) unlinkSync(lockFile)
+    closeSync(fd)
+  }
+}
+
+function createFile(path: string): number | undefined {
+  try {
+    return openSync(path, 'wx', 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    throw error
+  }
+}
+
+/** Returns whether the open file is the one at this path. Its inode is not given to another file while it is open. */
+function isAt(path: string, fd: number): boolean {
+  const there = statusOf(path)
+  const { dev, ino } = fstatSync(fd, { bigint: true })
+  return there?.ino === ino && there.dev === dev
+}
+
+function statusOf(path: string): BigIntStats | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+}
+
+/**
+ * Returns a function to call before each new try. It removes a lock file that did not change for `staleFileMs`, because its
+ * process was killed. The time is counted here, so that a wrong clock has no effect.
+ */
+function takeOverStale(lockFile: string): () => void {
+  let seen: string | undefined
+  let sinceMs = 0
+  const look = (): string | undefined => {
+    const status = statusOf(lockFile)
+    return status && `${status.ino} ${status.ctimeNs}`
+  }
+  return () => {
+    const now = look()
+    if (now !== seen) {
+      seen = now
+      sinceMs = performance.now()
+    } else if (now !== undefined && performance.now() - sinceMs > staleFileMs && look() === seen) {
+      attempt(() => unlinkSync(lockFile))
+    }
+  }
+}
+
+/** Makes a rename last through a power failure. Some platforms cannot open a folder. */
+function syncFolder(folder: string): void {
+  attempt(() => {
+    const fd = openSync(folder, 'r')
+    try {
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  })
+}

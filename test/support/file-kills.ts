@@ -1,0 +1,79 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type AtEnd, bundled, nextWord } from './children.ts'
+import { freshFile } from './fresh-file.ts'
+import { peopleSignedIn } from './storm.ts'
+
+export interface KillReport {
+  kills: number
+  /** Sessions that the next process could not refresh. */
+  lost: number
+  /** Reads of the file that did not give a whole content. */
+  torn: number
+  /** Refreshes that ended in another way than with tokens, by code. */
+  readonly failures: Record<string, number>
+}
+
+export interface KillSize {
+  /** How many sessions, each in a file of its own, are refreshed by a process that is killed. */
+  readonly lanes: number
+  /** How many processes are killed in all. */
+  readonly kills: number
+  readonly graceMs?: number
+  onKill?(kills: number): void
+}
+
+/** Kills processes that refresh without a pause at random times. Each successor has to refresh what its predecessor left. */
+export async function fileKills(atEnd: AtEnd, { lanes, kills, graceMs, onKill }: KillSize): Promise<KillReport> {
+  const program = await bundled(atEnd, 'refresh-loop.ts')
+  const report: KillReport = { kills: 0, lost: 0, torn: 0, failures: {} }
+  const lane = async (laneKills: number): Promise<void> => {
+    const path = freshFile(atEnd)
+    const size = { kind: 'file', url: path, sessions: 1, requests: 1 } as const
+    const signedIn = () => peopleSignedIn(atEnd, size, graceMs === undefined ? {} : { graceMs })
+    let { service, task } = await signedIn()
+    for (let kill = 0; kill <= laneKills; kill++) {
+      const child = fork(program, [JSON.stringify(task), 'person-0'], { execArgv: [] })
+      atEnd(() => void child.kill('SIGKILL'))
+      const outcome = await firstOutcome(child, report)
+      if (outcome === 'refreshed') await sleep(Math.random() * 60)
+      else report.lost += 1
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      if (!isWhole(path)) report.torn += 1
+      if (outcome !== 'refreshed') {
+        await service.close()
+        ;({ service, task } = await signedIn())
+      }
+      if (kill === laneKills) continue
+      report.kills += 1
+      onKill?.(report.kills)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, index) => lane(shareOf(kills, lanes, index))))
+  return report
+}
+
+/** A failure that can be retried says nothing about the session. */
+async function firstOutcome(child: ReturnType<typeof fork>, { failures }: KillReport): Promise<unknown> {
+  for (;;) {
+    const outcome = await nextWord(child)
+    if (outcome === 'refreshed' || outcome === 'session_ended' || outcome === 'login_required') return outcome
+    failures[String(outcome)] = (failures[String(outcome)] ?? 0) + 1
+  }
+}
+
+function isWhole(path: string): boolean {
+  try {
+    const { v, records } = JSON.parse(readFileSync(path, 'utf8'))
+    return v === 1 && typeof records === 'object'
+  } catch {
+    return false
+  }
+}
+
+function shareOf(kills: number, lanes: number, index: number): number {
+  return Math.floor(kills / lanes) + (index < kills % lanes ? 1 : 0)
+}
