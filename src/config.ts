@@ -125,7 +125,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
   } = options
   const authUrl = checkServiceUrl('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
-  const [, path] = /[^/](\/(auth\/v1|oauth2?|authorize|token))$/.exec(authUrl) ?? []
+  const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
   if (path && !(options.authorizationEndpoint && options.tokenEndpoint))
     invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
   checkValues({ ...options, issuerParameter, scope, timeoutMs })
