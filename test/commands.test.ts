@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { readSettings } from '../examples/node-backend/src/settings.ts'
 import { freePort } from './support/free-port.ts'
 
@@ -18,47 +18,76 @@ interface Ended {
   readonly stderr: string
 }
 
-function run(script: string, ...more: string[]): Promise<Ended> {
-  return runWith({}, script, ...more)
-}
+/** In the environment of these tests may stand what is meant for others. */
+const noStores = { REDIS_URL: '', DATABASE_URL: '' }
 
-function runWith(changes: NodeJS.ProcessEnv, script: string, ...more: string[]): Promise<Ended> {
+/** Runs a script in a process of its own. */
+function spawned(script: string, ...more: string[]): Promise<Ended> {
   const args = ['--import', ...script.split(' '), ...more]
   return new Promise((resolve) => {
-    // Whatever stands in the environment of these tests is none of theirs.
-    const env = { ...process.env, REDIS_URL: '', DATABASE_URL: '', ...changes }
+    const env = { ...process.env, ...noStores }
     execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
     })
   })
 }
 
-test('every command but these is one of ours', () => {
-  const others = Object.keys(scripts).filter((name) => !own.some(([ours]) => ours === name))
-  expect(others).toEqual(['pretest', 'test', 'demo', 'service', 'prepack'])
-})
-
-/** One command of each file: the tasks of one file share what is proved here. */
-const oneOfEach = own.filter(
-  ([, script], index) => own.findIndex(([, other]) => fileOf(other) === fileOf(script)) === index,
-)
-
-function fileOf(script: string): string {
-  return script.split(' ')[1] ?? ''
+function run(script: string, ...more: string[]): Promise<Ended> {
+  return runWith({}, script, ...more)
 }
 
-test.each(oneOfEach)(
-  'npm run %s: --help is exit code 0, an unknown argument 2, without a stack',
-  async (name, script) => {
-    const [help, wrong] = await Promise.all([run(script, '--help'), run(script, '--no-such-argument')])
-    expect([help.code, help.stderr]).toEqual([0, ''])
-    expect(help.stdout).toContain(`Usage: npm run ${name}`)
-    expect(help.stdout).toMatch(/Exit codes?:? 0/)
-    expect([wrong.code, wrong.stdout]).toEqual([2, ''])
-    expect(wrong.stderr).not.toBe('')
-    expect(wrong.stderr).not.toMatch(/\n {4}at /)
-  },
-)
+let runs = 0
+
+/** Runs a script in this process, as its module sees it: arguments, environment, streams and exit code are its own. */
+async function runWith(changes: Readonly<Record<string, string>>, script: string, ...more: string[]): Promise<Ended> {
+  const [, file = '', ...args] = script.split(' ')
+  const { argv, exitCode } = process
+  const said = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
+      said[name] += chunk
+      return true
+    }),
+  )
+  for (const [name, value] of Object.entries({ ...noStores, ...changes })) vi.stubEnv(name, value)
+  process.argv = [process.execPath, file, ...args, ...more]
+  process.exitCode = undefined
+  try {
+    // Another query is another module, which runs again.
+    await import(/* @vite-ignore */ `${root}${file}?${++runs}`)
+    return { code: Number(process.exitCode ?? 0), ...said }
+  } finally {
+    Object.assign(process, { argv, exitCode })
+    vi.unstubAllEnvs()
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+test('every command but these is one of ours', () => {
+  const others = Object.keys(scripts).filter((name) => !own.some(([ours]) => ours === name))
+  expect(others).toEqual([
+    'build',
+    'build:js',
+    'check',
+    'check:packages',
+    'pretest',
+    'test',
+    'demo',
+    'service',
+    'prepack',
+  ])
+})
+
+test.each(own)('npm run %s: --help is exit code 0, an unknown argument 2, without a stack', async (name, script) => {
+  const help = await run(script, '--help')
+  const wrong = await run(script, '--no-such-argument')
+  expect([help.code, help.stderr]).toEqual([0, ''])
+  expect(help.stdout).toMatch(new RegExp(`^Usage: .*(?:\n .*)*npm run ${name}\\b`))
+  expect(help.stdout).toMatch(/Exit codes?:? 0/)
+  expect([wrong.code, wrong.stdout]).toEqual([2, ''])
+  expect(wrong.stderr).not.toBe('')
+  expect(wrong.stderr).not.toMatch(/\n {4}at /)
+})
 
 test.each([
   ['example:backend', ['--prot', '3000'], 'there is no option --prot; did you mean --port?'],
@@ -67,6 +96,16 @@ test.each([
 ])('npm run %s -- %j names the option that was probably meant', async (name, args, problem) => {
   const { code, stderr } = await run(scripts[name] ?? '', ...args)
   expect([code, stderr.split('\n')[0]]).toEqual([2, expect.stringContaining(`${name}: ${problem}`)])
+})
+
+test.each([
+  { args: ['--help'], ended: { code: 0, stdout: expect.stringContaining('Usage: npm run trace'), stderr: '' } },
+  {
+    args: ['--no-such'],
+    ended: { code: 2, stdout: '', stderr: expect.stringContaining('trace: there is no option --no-such') },
+  },
+])('npm run trace -- $args ends as a process as it does here', async ({ args, ended }) => {
+  expect(await spawned(scripts.trace ?? '', ...args)).toEqual(ended)
 })
 
 test.each([
@@ -86,7 +125,8 @@ test.each(['example:spa', 'example:react', 'example:backend'])('npm run %s names
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const stderr = `${name}: port ${port} is in use: stop what listens there, or choose another with -- --port N\n`
-  expect(await run(scripts[name] ?? '', '--port', String(port))).toEqual({ code: 1, stdout: '', stderr })
+  const start = name === 'example:backend' ? spawned : run
+  expect(await start(scripts[name] ?? '', '--port', String(port))).toEqual({ code: 1, stdout: '', stderr })
   server.close()
 })
 

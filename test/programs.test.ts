@@ -56,7 +56,7 @@ describe('a test run without redis-server on PATH', () => {
   })
 
   test('says nothing when no file of the run needs it', async () => {
-    const { code, stderr } = await vitest('test/is-newer.test.ts')
+    const { code, stderr } = await vitest('test/claims.test.ts')
     expect([code, stderr]).toEqual([0, ''])
   })
 })

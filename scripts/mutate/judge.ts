@@ -1,0 +1,37 @@
+import type { Mutant } from './mutants.ts'
+import { testsFor } from './tests-for.ts'
+import type { Run, Workshop } from './workshop.ts'
+
+export interface Verdict {
+  readonly outcome: 'killed' | 'survived'
+  /** The test that failed, or what else refused the mutant. */
+  readonly by: string
+  /** The file of the test that failed. */
+  readonly testFile?: string
+}
+
+/** How many test files run first, because most mutants fail those that are nearest. */
+const nearest = 8
+
+/** Runs the tests that reach the mutant, the nearest first and the slow ones last. */
+export async function judge(mutant: Mutant, workshop: Workshop, silenceLimitS: number): Promise<Verdict> {
+  const tests = testsFor(mutant.file, workshop.files, workshop.read)
+  const isSlow = (test: string): boolean => workshop.read(test).includes('@module-tag slow')
+  const quick = tests.filter((test) => !isSlow(test))
+  return workshop.changed(mutant, async () => {
+    for (const batch of [quick.slice(0, nearest), quick.slice(nearest), tests.filter(isSlow)]) {
+      const verdict = batch.length === 0 ? undefined : verdictOf(await workshop.test(batch, silenceLimitS))
+      if (verdict) return verdict
+    }
+    return { outcome: 'survived', by: `${tests.length} test files` }
+  })
+}
+
+function verdictOf({ outcome, output }: Run): Verdict | undefined {
+  if (outcome === 'passed') return undefined
+  if (outcome === 'hung') return { outcome: 'killed', by: 'hanging' }
+  const failed = /^ *FAIL +(?:\|\w+\|)? *((\S+\.test\.tsx?)\b.*)$/m.exec(output)
+  if (failed?.[1] && failed[2]) return { outcome: 'killed', by: failed[1], testFile: failed[2] }
+  if (/Unhandled (?:Errors?|Rejection)/.test(output)) return { outcome: 'killed', by: 'an unhandled error' }
+  throw new Error(`the test run ended without a failed test:\n${output.slice(-2_000)}`)
+}

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { draw, roomOf } from '../scripts/mutate/draw.ts'
+import { equivalents, isSame } from '../scripts/mutate/equivalent.ts'
+import { judge } from '../scripts/mutate/judge.ts'
+import { apply, mutantsOf } from '../scripts/mutate/mutants.ts'
+import { testsFor } from '../scripts/mutate/tests-for.ts'
+import type { Run, Workshop } from '../scripts/mutate/workshop.ts'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** Every text that one change makes of a line. */
+const changesOf = (line: string): string[] => mutantsOf('a.ts', line).map((mutant) => apply(mutant, line))
+
+describe('the changes of npm run mutate', () => {
+  test.each([
+    ['if (ready) go()', ['if (!(ready)) go()', 'if (ready) ;']],
+    ['const a = b < 2', ['const a = b <= 2', 'const a = b < 3']],
+    ['const a = b === c', ['const a = b !== c']],
+    ['const a = b && !c', ['const a = b || !c', 'const a = b && c']],
+    ['const a = b ?? c', ['const a = b && c']],
+    ['const a = () => b', ['const a = () => undefined']],
+    ['const a = (): void => { return }', ['const a = (): void => { ; }']],
+    ['function a() { return b }', ['function a() { return undefined }']],
+    ["const a = 'code'", ["const a = ''"]],
+    ['const a = b ? true : c', ['const a = !(b) ? true : c', 'const a = b ? false : c']],
+  ])('%s becomes %j', (line, becomes) => {
+    expect(changesOf(line)).toEqual(becomes)
+  })
+
+  test.each(["import a from 'a'", "type A = 'a' | 1", "const a = 'A sentence.'", 'interface A { b: true }'])(
+    'there is none of %s',
+    (line) => {
+      expect(changesOf(line)).toEqual([])
+    },
+  )
+
+  test('each says its file, line and text', () => {
+    const [mutant] = mutantsOf('src/a.ts', 'const a = 0\n  if (b) c()\n').filter(({ line }) => line === 2)
+    expect(mutant).toMatchObject({ file: 'src/a.ts', source: 'if (b) c()', was: 'b', becomes: '!(b)' })
+  })
+})
+
+describe('the draw of npm run mutate', () => {
+  const all = mutantsOf('a.ts', 'f(1, 2, 3, 4, 5, 6, 7, 8, 9)')
+  const isFit = (): boolean => true
+
+  test('is the same for the same seed, another for another, and takes nothing twice', () => {
+    const drawn = draw(all, { count: 6, seed: 1, isFit })
+    expect(new Set(drawn).size).toBe(6)
+    expect(draw(all, { count: 6, seed: 1, isFit })).toEqual(drawn)
+    expect(draw(all, { count: 6, seed: 2, isFit })).not.toEqual(drawn)
+  })
+
+  test('passes over what the compiler refuses, and ends when nothing is left', () => {
+    expect(draw(all, { count: 100, seed: 1, isFit: ({ was }) => was === '7' })).toMatchObject([{ becomes: '8' }])
+  })
+
+  test.each([
+    ['core', ['src/session.ts', 'src/session/save.ts']],
+    ['service', ['service/src/token/refresh.ts']],
+    ['session', ['src/session.ts', 'src/session/save.ts']],
+    ['token', ['service/src/token/refresh.ts']],
+    ['src/session/save.ts', ['src/session/save.ts']],
+  ])('the room %s', (name, files) => {
+    const sources = ['src/session.ts', 'src/session/save.ts', 'src/api/api.ts', 'service/src/token/refresh.ts']
+    expect(sources.filter(roomOf(name))).toEqual(files)
+  })
+})
+
+test('the tests of a change are those that import its file, those of its name first', () => {
+  const texts: Record<string, string> = {
+    'src/session.ts': "import './tokens.ts'",
+    'src/tokens.ts': '',
+    'test/claims.test.ts': "import '../src/tokens.ts'",
+    'test/session.test.ts': "import 'agent-auth'",
+    'test/tokens.test.ts': "import './support/rig.ts'",
+    'test/other.test.ts': '',
+    'test/support/rig.ts': "import '../../src/session.ts'",
+    'src/index.ts': "export * from './session.ts'",
+  }
+  const tests = testsFor('src/tokens.ts', Object.keys(texts), (file) => texts[file] ?? '')
+  expect(tests).toEqual(['test/tokens.test.ts', 'test/claims.test.ts', 'test/session.test.ts'])
+})
+
+describe('the verdict of npm run mutate', () => {
+  const [mutant] = mutantsOf('src/a.ts', 'a()')
+  const verdictAfter = (run: Run): ReturnType<typeof judge> | undefined => {
+    const workshop: Workshop = {
+      files: ['src/a.ts', 'test/a.test.ts'],
+      read: (file) => (file === 'test/a.test.ts' ? "import '../src/a.ts'" : 'a()'),
+      test: async () => run,
+      changed: (_, work) => work(),
+      remove: () => {},
+    }
+    return mutant && judge(mutant, workshop, 1)
+  }
+
+  test.each<[Run, object]>([
+    [{ outcome: 'passed', output: '' }, { outcome: 'survived' }],
+    [
+      { outcome: 'hung', output: '' },
+      { outcome: 'killed', by: 'hanging' },
+    ],
+    [
+      { outcome: 'failed', output: ' FAIL  |library| test/a.test.ts > holds\n' },
+      { outcome: 'killed', by: 'test/a.test.ts > holds', testFile: 'test/a.test.ts' },
+    ],
+  ])('after %j', async (run, verdict) => {
+    expect(await verdictAfter(run)).toMatchObject(verdict)
+  })
+
+  test('is none if the run fails without a test that fails', async () => {
+    await expect(verdictAfter({ outcome: 'failed', output: 'No test files found' })).rejects.toThrow('No test files')
+  })
+})
+
+test('every change that is listed as equivalent can still be made, and has a reason', () => {
+  const gone = equivalents.filter(
+    (listed) =>
+      !mutantsOf(listed.file, readFileSync(`${root}${listed.file}`, 'utf8')).some((mutant) => isSame(listed, mutant)),
+  )
+  expect(gone).toEqual([])
+  expect(equivalents.filter(({ reason }) => !/^.{10,}\.$/.test(reason))).toEqual([])
+})
