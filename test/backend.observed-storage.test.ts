@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { observedStorage } from '../src/backend/sessions/observed-storage.ts'
+import { watchedStorage } from '../src/backend/sessions/watched-storage.ts'
+import { fallbackStorage } from '../src/browser/storage/fallback.ts'
 
 // The writes and reads of one session: src/backend/sessions/observed-storage.ts.
 
@@ -34,4 +36,24 @@ test('an earlier write that ends during a removal does not settle it', async () 
   changes[1]?.resolve()
   await removing
   expect(observed).toMatchObject({ pendingWrite: undefined, lastSeen: undefined, hasLastChangeSucceeded: true })
+})
+
+/** Has `then` and nothing else, and `then` returns nothing. */
+const thenable = (value: unknown): Promise<never> =>
+  // biome-ignore lint/suspicious/noThenProperty: such an object is what is tested.
+  ({ then: (resolve: (given: unknown) => void) => void setTimeout(resolve, 0, value) }) as unknown as Promise<never>
+
+test('a thenable whose then returns nothing is waited for', async () => {
+  const storage = { getItem: () => thenable('read'), setItem: () => thenable(undefined), removeItem() {} }
+  const observed = observedStorage(watchedStorage(storage, () => {}))
+  expect(await observed.storage.getItem('name')).toBe('read')
+  expect(observed.lastSeen).toBe('read')
+  const reported: string[] = []
+  const listeners = { changed: () => reported.push('changed'), degraded: () => expect.unreachable() }
+  const inBrowser = fallbackStorage(storage, listeners)
+  for (let reads = 0; reads < 2; reads++) expect(await inBrowser.getItem('name')).toBe('read')
+  const writing = inBrowser.setItem('name', 'value')
+  expect(reported).toEqual([])
+  await writing
+  expect(reported).toEqual(['changed'])
 })

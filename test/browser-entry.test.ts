@@ -193,6 +193,25 @@ describe('without a page', () => {
   })
 })
 
+describe('a browser that blocks site data', () => {
+  it('keeps the login in memory although even BroadcastChannel throws, as in Firefox: F070', async () => {
+    vi.stubGlobal('document', {})
+    vi.stubGlobal('addEventListener', () => {})
+    const refuse = (): never => {
+      throw new DOMException('The operation is insecure.', 'SecurityError')
+    }
+    vi.stubGlobal('BroadcastChannel', function BroadcastChannel() {
+      refuse()
+    })
+    vi.stubGlobal('location', { href: options.redirectUri, pathname: '/callback' })
+    const auth = createBrowserAuth({ ...options, storage: webStorage(refuse) })
+    await auth.session.signIn({ accessToken: 'in-memory-now', obtainedAtMs: Date.now() })
+    expect(await auth.session.getAccessToken()).toBe('in-memory-now')
+    await auth.signOut()
+    auth.close()
+  })
+})
+
 describe('the fallback storage', () => {
   const broken = (error: Error): TokenStorage => ({
     getItem: () => Promise.reject(error),

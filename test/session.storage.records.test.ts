@@ -1,3 +1,4 @@
+import { memoryStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { faulty } from './support/faulty-rig.ts'
 import { codeOf, sessionRig } from './support/session-rig.ts'
@@ -188,5 +189,21 @@ describe('a record that cannot be used', () => {
       signedInAtMs: expect.any(Number),
       ...tokens,
     })
+  })
+
+  test.each([
+    ['at once', (item: object) => item],
+    ['later', async (item: object) => item],
+  ])('C-063 a record that throws when it is read, and comes %s, is a failure of the storage', async (_, give) => {
+    const item = {
+      get v(): never {
+        throw new Error('The text of a record.')
+      },
+    }
+    const storage = { ...memoryStorage(), getItem: () => give(item) as unknown as string }
+    const { session } = sessionRig().realm({ storage })
+    expect(await codeOf(session.ready())).toBe('storage_failed')
+    expect(await codeOf(session.getAccessToken())).toBe('storage_failed')
+    expect(await codeOf(session.signOut())).toEqual({ resolved: undefined })
   })
 })

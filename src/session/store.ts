@@ -34,7 +34,7 @@ export function sessionStore(storage: TokenStorage, key: string): SessionStore {
     read() {
       try {
         const raw = storage.getItem(key)
-        return isPromise(raw) ? bounded(async () => raw).then(decode) : decode(raw)
+        return isPromise(raw) ? bounded(async () => decode(await raw)) : decode(raw)
       } catch (error) {
         throw asStorageFailed(error)
       }

@@ -34,7 +34,7 @@ class Observed implements ObservedStorage, TokenStorage {
 
   getItem(name: string): ReturnType<TokenStorage['getItem']> {
     const read = this.#sessions.getItem(name)
-    return isPromise(read) ? read.then((value) => this.#noted(value)) : this.#noted(read)
+    return isPromise(read) ? Promise.resolve(read).then((value) => this.#noted(value)) : this.#noted(read)
   }
 
   setItem(name: string, value: string): Promise<void> {

@@ -19,7 +19,7 @@ export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEven
   function watched<T>(operation: StorageOperation, work: () => T): T {
     try {
       const result = work()
-      return isPromise(result) ? (result.then(undefined, (error) => failed(operation, error)) as T) : result
+      return isPromise(result) ? (Promise.resolve(result).catch((error) => failed(operation, error)) as T) : result
     } catch (error) {
       return failed(operation, error)
     }

@@ -33,13 +33,16 @@ export function fallbackStorage(inner: TokenStorage, { changed, degraded }: Stor
     isReadable = true
     return item
   }
-  const report = (done: MaybePromise<void>): MaybePromise<void> => (isPromise(done) ? done.then(changed) : changed())
+  const report = (done: MaybePromise<void>): MaybePromise<void> =>
+    isPromise(done) ? Promise.resolve(done).then(changed) : changed()
   return {
     getItem(key) {
       try {
         const item = used.getItem(key)
         if (!isPromise(item)) return read(item)
-        return (isReadable ? item : withTimeout(maxFirstReadMs, item)).then(read, (error) => fallBack(error, key))
+        const reading = Promise.resolve(item)
+        const bounded = isReadable ? reading : withTimeout(maxFirstReadMs, reading)
+        return bounded.then(read, (error) => fallBack(error, key))
       } catch (error) {
         return fallBack(error, key)
       }

@@ -1,3 +1,5 @@
+import { attempt } from '../../internal/attempt.ts'
+
 /** Everything that is sent over the channel between tabs. */
 export type TabMessage = 'changed' | 'signed-out'
 
@@ -19,11 +21,12 @@ export function openTabChannel(name: string, { received, returned }: TabListener
   const closing = new AbortController()
   let channel: BroadcastChannel | undefined
   const join = (): void => {
-    if (channel || !globalThis.BroadcastChannel) return
-    channel = new BroadcastChannel(name)
-    channel.onmessage = ({ data }) => {
-      if (data?.type === 'changed' || data?.type === 'signed-out') received(data.type)
-    }
+    // Firefox throws if it blocks site data.
+    channel ??= attempt(() => new BroadcastChannel(name))
+    if (channel)
+      channel.onmessage = ({ data }) => {
+        if (data?.type === 'changed' || data?.type === 'signed-out') received(data.type)
+      }
   }
   const leave = (): void => {
     channel?.close()
