@@ -166,7 +166,10 @@ test('COOKIE_SECRET of the backend example may be several, the newest first', ()
   const names = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_CLIENT_ID', 'AGENT_CLIENT_SECRET']
   const env = Object.fromEntries(names.map((name) => [name, 'x']))
   expect(readSettings({ ...env, COOKIE_SECRET: 'new,old' }).cookieSecrets).toEqual(['new', 'old'])
-  expect(() => readSettings(env)).toThrow('Set COOKIE_SECRET.')
+  const missing = 'Set COOKIE_SECRET: agent-service --env node prints it, and node --env-file=.env reads it.'
+  expect(() => readSettings(env)).toThrow(missing)
+  for (const PORT of ['x', '0', '70000'])
+    expect(() => readSettings({ ...env, PORT })).toThrow('Set PORT to a number from 1 to 65535.')
 })
 
 test('npm run test:engines: an engine that is not on PATH is skipped with the reason, and that is no failure', async () => {

@@ -89,13 +89,13 @@ test('issue: clients list shows every tenant or one, and no secret', async () =>
 })
 
 test.each([
-  ['an unknown tenant', ['create', ...newClient, '--tenant', 'nowhere'], 'no such tenant'],
-  ['an unknown client', ['activate', '--client', 'app_x'], 'no such client'],
+  ['an unknown tenant', ['create', ...newClient, '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
+  ['an unknown client', ['activate', '--client', 'app_x'], 'no such client; agent-service clients list shows all'],
   ['S-059 a hostile name', ['create', ...newClient, '--name', 'a\u202eb'], 'bidi'],
   ['S-002 a bad redirect URI', ['create', ...newClient, '--redirect-uri', 'http://example.com'], 'redirect URI'],
   ['no redirect URI', ['create', '--tenant', 'demo', '--name', 'x'], 'redirect URI'],
   ['an unknown kind', ['create', ...newClient, '--kind', 'secret'], 'public or confidential'],
-  ['another tenant to list', ['list', '--tenant', 'nowhere'], 'no such tenant'],
+  ['another tenant to list', ['list', '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
 ])('issue: clients refuses %s', async (_, args, problem) => {
   await expect(run(...args)).rejects.toThrow(problem)
 })

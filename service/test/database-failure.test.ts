@@ -23,6 +23,10 @@ test.each([
 test('issue: a data file that cannot be brought up to date is told with the code', () => {
   const text = 'could not open or migrate the database (SQLITE_FULL); check that this user can read and write it'
   expect(databaseFailureText({ code: 'SQLITE_FULL' }, undefined)).toBe(text)
+  for (const code of ['SQLITE_NOTADB', 'SQLITE_CORRUPT']) {
+    const damaged = `the data file is damaged (${code}): restore it, or choose another path with --data`
+    expect(databaseFailureText({ code }, undefined)).toBe(damaged)
+  }
 })
 
 test.each([

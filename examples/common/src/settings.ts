@@ -9,7 +9,8 @@ export interface Settings {
 export function readSettings(env: Readonly<Record<string, unknown>>): Settings {
   const read = (name: string): string => {
     const value = env[name]
-    if (typeof value !== 'string' || !value) throw new Error(`Set ${name} before building.`)
+    if (typeof value !== 'string' || !value)
+      throw new Error(`Set ${name} before building: agent-service --env vite prints it.`)
     return value
   }
   return {

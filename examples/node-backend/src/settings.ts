@@ -18,10 +18,11 @@ export interface Settings {
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const read = (name: string): string => {
     const value = env[name]
-    if (!value) throw new Error(`Set ${name}.`)
+    if (!value) throw new Error(`Set ${name}: agent-service --env node prints it, and node --env-file=.env reads it.`)
     return value
   }
   const port = Number(env.PORT ?? 3_000)
+  if (!(Number.isInteger(port) && port > 0 && port < 65_536)) throw new Error('Set PORT to a number from 1 to 65535.')
   return {
     authUrl: read('AGENT_AUTH_URL'),
     baseUrl: read('AGENT_BASE_URL'),

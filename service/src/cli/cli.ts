@@ -55,7 +55,9 @@ async function main(): Promise<number> {
     return exitCodes.ok
   }
   if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
-    process.stderr.write('agent-service: --dev does not start with NODE_ENV=production\n')
+    process.stderr.write(
+      'agent-service: --dev does not start with NODE_ENV=production: leave --dev out, or set another NODE_ENV\n',
+    )
     return exitCodes.usage
   }
   const problem = command.options.dev === 'on' ? refuseDev(command.options) : undefined
@@ -121,6 +123,7 @@ function readCommand(args: string[]): Command | string {
     const badUri = (values['redirect-uri'] ?? []).map(refuseRedirectUri).find((problem) => problem !== undefined)
     if (badUri !== undefined) return `--redirect-uri: ${badUri}`
     const framework = frameworks.find((known) => known === values.env)
+    if (values.data === '') return '--data takes the path of a file'
     if (values.env !== undefined && framework === undefined) return '--env takes vite, next or node'
     const authPort = portOf('--auth-port', values['auth-port'], defaultPorts.auth)
     const basePort = portOf('--base-port', values['base-port'], defaultPorts.base)

@@ -2,6 +2,7 @@ const unreachedCode = /^(?:ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ET
 /** `pg` gives these errors no code. */
 const unreachedMessage = /^Connection terminated|^timeout exceeded when trying to connect/
 const refusedUser = ['28000', '28P01']
+const damaged = /^SQLITE_(?:NOTADB|CORRUPT)/
 const noSuchDatabase = '3D000'
 
 /** Returns why the database could not be opened, without the user and the password of its URL. */
@@ -15,6 +16,8 @@ export function databaseFailureText(cause: unknown, databaseUrl: string | undefi
     if (refusedUser.includes(String(code))) return `${server} refused the user${named}: correct DATABASE_URL`
     if (code === noSuchDatabase) return `${server} has no such database${named}: create it, or correct DATABASE_URL`
   }
+  if (damaged.test(String(code)))
+    return `the data file is damaged${named}: restore it, or choose another path with --data`
   return `could not open or migrate the database${named}; check that this user can read and write it`
 }
 

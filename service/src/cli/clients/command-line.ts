@@ -50,13 +50,14 @@ export function readClientsCommand(
     const action = actions.find((known) => known === positionals[0])
     if (values.help) return { kind: 'help', text: clientsHelp(action) }
     if (action === undefined || positionals.length > 1) return usage(actionProblem(positionals))
+    if (values.data === '') return usage('--data takes the path of a file')
     const location = whereData(values.data)
     if (Object.keys(location).length === 0) return usage('clients needs --data FILE or DATABASE_URL')
     const missing = needed[action].find((name) => values[name] === undefined)
     if (missing !== undefined) return usage(`clients ${action} needs --${missing}`)
     const { tenant, client, secret, name = '', kind, 'redirect-uri': redirectUris } = values
     const form = action === 'create' ? readClientForm({ name, kind, redirectUris }) : undefined
-    if (form?.kind === 'refused') return usage(form.problem)
+    if (form?.kind === 'refused') return usage(`${form.problem}; see --name, --kind and --redirect-uri`)
     const output = values.json ? 'json' : 'text'
     return { kind: 'command', command: { action, location, output, tenant, client, secret, name, kind, redirectUris } }
   } catch (error) {

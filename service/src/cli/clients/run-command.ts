@@ -3,6 +3,7 @@ import { readClientForm } from '../../clients/new-client.ts'
 import type { Credentials, RegistryContext, RegistryResult } from '../../clients/registry.ts'
 import { createClient, retireSecret, rotateSecret, setActivity } from '../../clients/registry.ts'
 import { loadKeys } from '../../credentials/keys.ts'
+import { listOfNames } from '../../near-name.ts'
 import type { Store } from '../../store/store.ts'
 import { openStore } from '../../store/store.ts'
 import type { ClientRecord } from '../../store/tables/clients.ts'
@@ -34,7 +35,7 @@ export async function runClientsCommand(command: ClientsCommand): Promise<Comman
   // Opening a misspelt name would create an empty database.
   const { dataFile, databaseUrl } = command.location
   if (dataFile !== undefined && !existsSync(dataFile))
-    return refused(`there is no data file ${JSON.stringify(dataFile)}`)
+    return refused(`there is no data file ${JSON.stringify(dataFile)}; agent-service --data creates it`)
   const store = await openStore({ dataFile, databaseUrl })
   try {
     if (command.action === 'list') return await list(store, command)
@@ -47,9 +48,10 @@ export async function runClientsCommand(command: ClientsCommand): Promise<Comman
 async function change(store: Store, command: ClientsCommand): Promise<CommandResult> {
   const client = command.client === undefined ? undefined : await findClient(store.db, command.client)
   const tenantId = client?.tenantId ?? command.tenant
-  if (command.action !== 'create' && client === undefined) return refused('there is no such client')
-  if (tenantId === undefined || !(await listTenantIds(store.db)).includes(tenantId))
-    return refused('there is no such tenant')
+  if (command.action !== 'create' && client === undefined)
+    return refused('there is no such client; agent-service clients list shows all')
+  const all = await listTenantIds(store.db)
+  if (tenantId === undefined || !all.includes(tenantId)) return noTenant(all)
   const { hashKey } = await loadKeys(store.db)
   return perform({ tenant: store.forTenant(tenantId), hashKey, nowMs: Date.now(), actor: commandLine }, command)
 }
@@ -70,7 +72,7 @@ async function perform(context: RegistryContext, command: ClientsCommand): Promi
 
 async function list(store: Store, { tenant }: ClientsCommand): Promise<CommandResult> {
   const all = await listTenantIds(store.db)
-  if (tenant !== undefined && !all.includes(tenant)) return refused('there is no such tenant')
+  if (tenant !== undefined && !all.includes(tenant)) return noTenant(all)
   const clients: ListedClient[] = []
   for (const tenantId of tenant === undefined ? all : [tenant]) {
     const registered = store.forTenant(tenantId).clients
@@ -85,13 +87,17 @@ async function list(store: Store, { tenant }: ClientsCommand): Promise<CommandRe
 
 async function history(store: Store, { tenant, client }: ClientsCommand): Promise<CommandResult> {
   const all = await listTenantIds(store.db)
-  if (tenant !== undefined && !all.includes(tenant)) return refused('there is no such tenant')
+  if (tenant !== undefined && !all.includes(tenant)) return noTenant(all)
   const changes: ListedChange[] = []
   for (const tenantId of tenant === undefined ? all : [tenant]) {
     const found = await store.forTenant(tenantId).registryChanges.list(client)
     changes.push(...found.map((one) => ({ ...one, tenant: tenantId })))
   }
   return { kind: 'done', value: { changes: changes.sort((a, b) => b.atMs - a.atMs) } }
+}
+
+function noTenant(all: readonly string[]): { kind: 'refused'; problem: string } {
+  return refused(`there is no such tenant; there are ${listOfNames(all)}`)
 }
 
 function refused(problem: string): { kind: 'refused'; problem: string } {
