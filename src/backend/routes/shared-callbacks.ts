@@ -1,0 +1,49 @@
+import { type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
+import { maxRememberedFailures } from '../../internal/limits.ts'
+import { removeOldest } from '../oldest.ts'
+
+/** The callbacks of this process. Those with the same state are of one login, which they finish once. */
+export interface SharedCallbacks {
+  /**
+   * Runs the task, or waits for the one of the same login that is in progress. If an earlier one failed after its code was
+   * sent, rejects with that error, so that no code is sent twice. RFC 6749 section 4.1.2.
+   */
+  run(state: string, task: () => Promise<void>): Promise<void>
+}
+
+export function sharedCallbacks(): SharedCallbacks {
+  const inFlight = new Map<string, Promise<void>>()
+  const failures = new Map<string, unknown>()
+
+  async function start(state: string, task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      if (!isCodeUnsent(error)) {
+        failures.set(state, error)
+        removeOldest(failures, maxRememberedFailures)
+      }
+      throw error
+    } finally {
+      inFlight.delete(state)
+    }
+  }
+
+  return {
+    async run(state, task) {
+      if (failures.has(state)) throw failures.get(state)
+      const running = inFlight.get(state) ?? start(state, task)
+      inFlight.set(state, running)
+      return running
+    },
+  }
+}
+
+/** The retryable codes that a callback gets before it sends the code. */
+const beforeExchange: ReadonlySet<AgentAuthErrorCode> = new Set(['storage_failed', 'lock_timeout'])
+
+/** Returns whether a login failed before its code was sent, so that loading the callback again may succeed. */
+export function isCodeUnsent(error: unknown): boolean {
+  if (!isAgentAuthError(error) || !error.retryable) return false
+  return beforeExchange.has(error.code) || error.details?.outcome === 'not_sent'
+}
