@@ -2,11 +2,11 @@ import { invalid } from './config/invalid.ts'
 import { checkArgument, checkOptions, type OptionKinds } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
-import { attempt } from './internal/attempt.ts'
 import { base64url, randomText } from './internal/base64url.ts'
 import { maxStateLength, minStateLength } from './internal/limits.ts'
 import { present } from './internal/present.ts'
 import { redacted } from './internal/redacted.ts'
+import { sameOriginPath } from './return-url.ts'
 
 /** A login whose callback has not come: plain and serialisable. Store it where only this user's browser or session can read it. */
 export interface PendingLogin {
@@ -123,15 +123,4 @@ export function requireWebCrypto(): void {
       'insecure_context',
       `Web Crypto is missing${globalThis.location ? ` on ${location.origin}` : ''}. Use https or localhost.`,
     )
-}
-
-/**
- * Reduces a URL to path, query and hash, or to `/` if its origin is not that of the redirect URI. Checks the parsed path, because
- * the parser turns `/..//e` into `//e`.
- */
-function sameOriginPath(target: string, redirectUri: string): string {
-  const { origin } = new URL(redirectUri)
-  const url = attempt(() => new URL(target, origin))
-  if (url?.origin !== origin || !/^\/(?![/\\])/.test(url.pathname)) return '/'
-  return url.pathname + url.search + url.hash
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { appOrigin, secrets } from './support/backend-rig.ts'
 import { json } from './support/token-flow.ts'
 
-// The failed logins that one process remembers: src/backend/routes/login-attempts.ts.
+// The failed logins that one process remembers: src/backend/routes/shared-callbacks.ts.
 
 interface Started {
   readonly cookie: string

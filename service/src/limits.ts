@@ -106,7 +106,7 @@ export const serverLimits = {
   /** If a call held up the event loop for `quickCallMs`, a pause of the same length follows, up to `pauseMs` (A-45). */
   quickCallMs: 5,
   pauseMs: 250,
-  /** Entries of the journal and characters of a path (A-65). It drops entries in blocks, so that each costs the same. */
+  /** Entries of the journal and characters of a path (A-65). It removes entries in blocks, so that each costs the same. */
   journalEntries: 10_000,
   journalPathCharacters: 200,
   journalBlock: 1_000,

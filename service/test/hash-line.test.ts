@@ -96,7 +96,7 @@ test('S-021 browsers of two accounts that try without a pause leave every other 
 test('S-089 what waits is dropped at the end, and nothing waits any more', async () => {
   const all = [...attempts(10), ...attempts(10, 'device')]
   await setImmediate()
-  passwords.dropWaiting()
+  passwords.refuseWaiting()
   expect(new Set(await Promise.all(all.slice(2)))).toEqual(new Set(['busy']))
   expect(await passwords.verify('late', undefined, { lane: 'device', account: 'late' })).toBe('busy')
   while (running.length > 0) await endOne()
@@ -148,7 +148,7 @@ test('S-021 strangers who try an account keep none of its own browsers waiting',
 })
 
 test('S-089 once the line is dropped, no attempt begins a hash although none runs', async () => {
-  passwords.dropWaiting()
+  passwords.refuseWaiting()
   expect(await passwords.verify('late', undefined, { lane: 'device', account: 'late' })).toBe('busy')
   expect(begun).toEqual([])
 })

@@ -49,5 +49,5 @@ test('S-021 S-044 the limits of failures are those that ASSUMPTIONS.md and --hel
 
 test('S-090 trusted proxies are those that ASSUMPTIONS.md and --help name', async () => {
   expect(await assumption('A-72')).toContain('`--trusted-proxies n`, 0 to 10')
-  expect(helpText).toContain('--trusted-proxies N    how many reverse proxies stand before the service (default: 0)')
+  expect(helpText).toContain('--trusted-proxies N    how many reverse proxies are in front of the service (default: 0)')
 })

@@ -6,10 +6,10 @@ import { matchRoute } from './proxy/routes.ts'
 import { errorResponse, errorResponseOf } from './responses.ts'
 import { callback } from './routes/callback.ts'
 import { login } from './routes/login.ts'
-import { loginAttempts } from './routes/login-attempts.ts'
 import { logout } from './routes/logout.ts'
 import { proxy } from './routes/proxy.ts'
 import { session } from './routes/session.ts'
+import { sharedCallbacks } from './routes/shared-callbacks.ts'
 import { type BackendSession, getSession, requestProblem, type SessionSource } from './sessions/get-session.ts'
 
 /** Login, callback, session, logout and an API proxy for one app. */
@@ -31,10 +31,10 @@ export interface Backend {
 export function createBackend(options: BackendOptions): Backend {
   const context = backendContext(options)
   const { basePath } = context
-  const attempts = loginAttempts()
+  const shared = sharedCallbacks()
   const own = new Map<string, OwnRoute>([
     [`${basePath}/login`, { method: 'GET', serve: (request) => login(context, request) }],
-    [`${basePath}/callback`, { method: 'GET', serve: (request) => callback(context, attempts, request) }],
+    [`${basePath}/callback`, { method: 'GET', serve: (request) => callback(context, shared, request) }],
     [`${basePath}/session`, { method: 'GET', serve: (request) => session(context, request) }],
     [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
   ])

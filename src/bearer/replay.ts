@@ -17,7 +17,7 @@ export interface Replay extends Sending {
   discard?(): void
 }
 
-/** Prepares the second request before the first is sent. The caller's objects stay as they are. */
+/** Prepares the second request before the first is sent. `bearer.ts` decides whether to send it. The caller's objects stay as they are. */
 export function replayable(input: Request | string, init: RequestInit): Replay {
   const { body, method } = init
   if (body == null) {

@@ -1,8 +1,8 @@
-/** The members of a Request that `fetch(request, settings)` drops. All others stay, except for the mode `navigate`. */
-const dropped = ['referrer', 'referrerPolicy', 'targetAddressSpace']
+/** The members of a Request that `fetch(request, settings)` discards. All others stay, except for the mode `navigate`. */
+const discarded = ['referrer', 'referrerPolicy', 'targetAddressSpace']
 
 /**
- * Returns the settings as `fetch` reads them, with the members that they would drop from a Request. Inherited members count,
+ * Returns the settings as `fetch` reads them, with the members that they would discard from a Request. Inherited members count,
  * undefined ones do not. Web IDL, dictionary types; Fetch, the Request constructor.
  */
 export function settingsOf(init: RequestInit | null | undefined, request: Request | undefined): RequestInit {
@@ -14,7 +14,7 @@ export function settingsOf(init: RequestInit | null | undefined, request: Reques
       if (value !== undefined) settings[name] = value
     }
   }
-  if (request) add(request, dropped)
+  if (request) add(request, discarded)
   let level: object | null = init ?? null
   while (init && level && level !== Object.prototype) {
     add(init, Object.getOwnPropertyNames(level))

@@ -131,7 +131,7 @@ function judge(url: URL | undefined, allowed: readonly string[], prefix: string)
   return inside && !(prefix && mayClimb(pathname)) ? href : undefined
 }
 
-/** Returns whether a server that decodes a path several times, or drops the text after a `;`, may leave the base path for it. */
+/** Returns whether a server that decodes a path several times, or ignores the text after a `;`, may leave the base path for it. */
 function mayClimb(path: string): boolean {
   if (!/[%;]/.test(path)) return false
   let decoded = path

@@ -47,7 +47,7 @@ export interface LoginFinisher {
 /** For a user who is signed in these are no failure: the callback was reloaded, opened twice, or not started here. */
 const harmless: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found']
 
-/** A callback of this page. The grant is kept, because its pending login is gone from the storage once it was read. */
+/** A callback of this page. The grant is kept, because its pending login is removed from the storage when it is read. */
 interface Callback {
   readonly address: string
   grant?: Grant
@@ -133,8 +133,7 @@ async function finishLogin(options: LoginFinisherOptions, callback: Callback, si
   if (signal.aborted) return
   await signIn(options, grant, signal)
   await succeeds(noteSuccess(loginStorage, config.clock.wallMs()))
-  // After a sign-out the app may already show another page. `startLogin` reduced returnTo to a path of this origin, which
-  // prevents an open redirect.
+  // After a sign-out the app may already show another page. `sameOriginPath` in return-url.ts prevented an open redirect.
   if (grant.returnTo !== undefined && !signal.aborted) navigate(grant.returnTo)
 }
 

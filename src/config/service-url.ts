@@ -7,7 +7,7 @@ import { invalid } from './invalid.ts'
  */
 export function checkServiceUrl(name: string, value: unknown): string {
   const text = typeof value === 'string' ? value : ''
-  // Checks the text, because the parser drops white space and an empty query, fragment or user info.
+  // Checks the text, because the parser removes white space and an empty query, fragment or user info.
   const isRedirect = name === 'redirectUri'
   const forbidden = isRedirect ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   const url = attempt(() => new URL(text))

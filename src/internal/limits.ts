@@ -95,7 +95,7 @@ export const minTimeoutMs = 1_000
 export const maxTimeoutMs = 60_000
 /** The longest token that is used, in characters, because servers limit the size of a header. */
 export const maxTokenLength = 16_384
-/** The longest scope that is kept, in characters. A longer one is dropped. */
+/** The longest scope that is kept, in characters. A longer one is discarded. */
 export const maxScopeLength = 16_384
 /** The longest lifetime that counts, in seconds: ten years. A longer one is a mistake, and the lifetime counts as unknown. */
 export const maxLifetimeS = 315_360_000
@@ -141,7 +141,7 @@ export const maxTableNameLength = 50
 export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 34_560_000_000 } as const
 /** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
 export const minCookieSecretLength = 32
-/** How large one `Set-Cookie` line may be, because browsers drop a larger one without a notice. RFC 6265 section 6.1. */
+/** How large one `Set-Cookie` line may be, because browsers ignore a larger one without a notice. RFC 6265 section 6.1. */
 export const maxCookieBytes = 4_096
 /** How many logins of one browser may be pending at a time. */
 export const maxPendingLoginCookies = 8

@@ -7,7 +7,7 @@ import { ApiError, ValidationError } from './api-error.ts'
 
 export const tooLargeText: string = `the body is over ${inKibibytes(apiLimits.bodyBytes)}`
 
-/** Reads the JSON body, checked against its schema. The schema drops unknown members (S-073, S-074, A-54). */
+/** Reads the JSON body, checked against its schema. The schema removes unknown members (S-073, S-074, A-54). */
 export async function readBody<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   if (!hasMediaType(request.headers, 'application/json')) {
     throw new ApiError({ status: 415, type: 'unsupported_media_type', message: 'the body must be application/json' })

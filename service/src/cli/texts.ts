@@ -25,7 +25,7 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          what clients call the two hosts, when that is not 127.0.0.1 with these ports
   --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;
                          https, or http on 127.0.0.1 or [::1] (not localhost); repeatable
-  --trusted-proxies N    how many reverse proxies stand before the service (default: 0); each must append its peer's
+  --trusted-proxies N    how many reverse proxies are in front of the service (default: 0); each must append its peer's
                          address to X-Forwarded-For, which is not read without this option
   -h, --help             print this text
 
@@ -50,7 +50,7 @@ Other limits
   responses of the API   ${inMebibytes(limits.responseBytes)}; a larger page is 422, ask for fewer rows
   calls of one tenant    ${limits.tenantCallsAtOnce} at once, ${limits.tenantCallsWaiting} wait up to ${limits.tenantWaitMs / 1_000} s, also while clients have not taken
                          ${inMebibytes(limits.tenantUnsentBytes)} of its responses; the next gets 429 with Retry-After
-  authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one drops the oldest
+  authorization requests ${limits.requestsPerSession} open of one sign-in session; a new one deletes the oldest
   connections of a host  ${limits.connections}, of one address ${limits.connectionsPerAddress} (all, where proxies are trusted); the oldest without a
                          request gives way; ${limits.pipelinedRequests} requests of one connection may wait
   taking a response      closed after ${limits.stalledResponseMs / 1_000} s without progress, or ${limits.responseMs / 1_000} s after the request

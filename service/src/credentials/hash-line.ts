@@ -12,10 +12,10 @@ export interface AttemptPlace {
 }
 
 export interface HashLine {
-  /** Runs `work` in its turn. Returns `busy` at once if the lane is full, and when the line is dropped. */
+  /** Runs `work` in its turn. Returns `busy` at once if the lane is full, and after `refuseWaiting`. */
   run<Value>(place: HashPlace, work: () => Promise<Value>): Promise<Value | 'busy'>
   /** Returns `busy` to every attempt that waits, so that the process can end. */
-  drop(): void
+  refuseWaiting(): void
 }
 
 interface Turn {
@@ -23,7 +23,7 @@ interface Turn {
   /** Of two attempts in one lane with one account, one runs at a time. */
   readonly account: string | undefined
   begin(): void
-  drop(): void
+  refuse(): void
 }
 
 /**
@@ -33,7 +33,7 @@ interface Turn {
 export function createHashLine(): HashLine {
   const lanes: Record<HashPlace['lane'], Turn[]> = { own: [], device: [], stranger: [] }
   const running = new Set<Turn>()
-  let isDropped = false
+  let isRefusing = false
 
   function fill(): void {
     while (running.size < credentialLimits.hashesAtOnce) {
@@ -55,7 +55,7 @@ export function createHashLine(): HashLine {
   }
   function takeTurn(lane: HashPlace['lane'], account: string | undefined): Promise<Turn | 'busy'> {
     return new Promise((resolve) => {
-      const turn: Turn = { lane, account, begin: () => resolve(turn), drop: () => resolve('busy') }
+      const turn: Turn = { lane, account, begin: () => resolve(turn), refuse: () => resolve('busy') }
       lanes[lane].push(turn)
       fill()
     })
@@ -63,7 +63,7 @@ export function createHashLine(): HashLine {
   return {
     async run(place, work) {
       const account = place.lane === 'own' ? undefined : place.account
-      if (account !== undefined && (isDropped || isFull(lanes[place.lane], account))) return 'busy'
+      if (account !== undefined && (isRefusing || isFull(lanes[place.lane], account))) return 'busy'
       const turn = await takeTurn(place.lane, account)
       if (turn === 'busy') return 'busy'
       try {
@@ -73,9 +73,9 @@ export function createHashLine(): HashLine {
         fill()
       }
     },
-    drop() {
-      isDropped = true
-      for (const turn of [...lanes.device.splice(0), ...lanes.stranger.splice(0)]) turn.drop()
+    refuseWaiting() {
+      isRefusing = true
+      for (const turn of [...lanes.device.splice(0), ...lanes.stranger.splice(0)]) turn.refuse()
     },
   }
 }

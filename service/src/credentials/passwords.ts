@@ -19,7 +19,7 @@ export interface Passwords {
   verify(password: string, stored: string | undefined, place: AttemptPlace): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean
   /** Returns `busy` to every attempt that waits. */
-  dropWaiting(): void
+  refuseWaiting(): void
 }
 
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
@@ -68,7 +68,7 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
         : 'mismatch'
     },
     isCurrent: (stored) => stored.startsWith(scryptPrefix) || (scheme === 'keyed' && stored.startsWith(keyedPrefix)),
-    dropWaiting: () => line.drop(),
+    refuseWaiting: () => line.refuseWaiting(),
   }
 }
 

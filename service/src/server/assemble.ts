@@ -92,7 +92,7 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
     fetch: createInProcessFetch({ [authUrl]: authApp, [baseUrl]: apiApp }),
     dev,
     close() {
-      context.passwords.dropWaiting()
+      context.passwords.refuseWaiting()
       return store.close()
     },
   }

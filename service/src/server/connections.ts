@@ -13,9 +13,9 @@ export interface ConnectionLimits {
 export interface Connections {
   /**
    * Waits for the responses to earlier requests of this connection, because responses that wait would fill the memory.
-   * Returns `gone` if the connection closes during the wait.
+   * Returns `closed` if the connection closes during the wait.
    */
-  turn(outgoing: ServerResponse): Promise<'go' | 'gone'>
+  turn(outgoing: ServerResponse): Promise<'go' | 'closed'>
 }
 
 interface Connection {
@@ -67,11 +67,11 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
     async turn(outgoing) {
       const { socket } = outgoing.req
       const connection = open.get(socket)
-      if (connection === undefined) return 'gone'
+      if (connection === undefined) return 'closed'
       open.delete(socket)
       open.set(socket, connection)
       connection.latest = outgoing.req
-      if ((await waitForTurn(connection, limits.maxPipelined)) === 'gone') return 'gone'
+      if ((await waitForTurn(connection, limits.maxPipelined)) === 'closed') return 'closed'
       const overdue = setTimeout(() => socket.destroy(), limits.responseMs).unref()
       outgoing.once('close', () => {
         clearTimeout(overdue)
@@ -98,7 +98,7 @@ function closeOne(open: Map<Socket, Connection>, connections: Connection[]): boo
 }
 
 /** Waits until the request is the first of its connection. */
-async function waitForTurn({ socket, turns }: Connection, maxPipelined: number): Promise<'go' | 'gone'> {
+async function waitForTurn({ socket, turns }: Connection, maxPipelined: number): Promise<'go' | 'closed'> {
   if (turns.length < maxPipelined) {
     await new Promise<void>((go) => {
       turns.push(go)
@@ -107,7 +107,7 @@ async function waitForTurn({ socket, turns }: Connection, maxPipelined: number):
     if (socket.writable) return 'go'
   }
   socket.destroy()
-  return 'gone'
+  return 'closed'
 }
 
 /** Returns whether no request is in progress and nothing is being sent or received. */

@@ -72,7 +72,7 @@ export function listen(
   }) as Server
   const connections = watchConnections(server, own)
   async function respond(request: Request, env: NodeEnvironment): Promise<Response> {
-    if ((await connections.turn(env.outgoing)) === 'gone') return alreadySent()
+    if ((await connections.turn(env.outgoing)) === 'closed') return alreadySent()
     if (app === undefined) return startingResponse(origin)
     const response = await app.fetch(request, env)
     return env.loss === undefined ? response : loseOnSocket(response, env.loss, env.outgoing)

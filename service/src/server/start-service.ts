@@ -40,7 +40,7 @@ async function start(options: ServiceOptions, process: ProcessUse): Promise<Serv
   let closing: Promise<void> | undefined
   service.close = () => {
     // This comes first, because the servers wait for requests in progress.
-    context.passwords.dropWaiting()
+    context.passwords.refuseWaiting()
     closing ??= Promise.all(servers.map(stop)).then(() => closeStore())
     return closing
   }

@@ -7,7 +7,7 @@ import { credentialLimits, lifetimes } from '../limits.ts'
 /**
  * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device`
  * lists the accounts that this browser signed in to before (A-73). All are `SameSite=Lax`, because the authorize request
- * comes from another site. On plain http a browser drops `Secure` cookies and refuses the `__Host-` prefix, so there the
+ * comes from another site. On plain http a browser rejects `Secure` cookies and refuses the `__Host-` prefix, so there the
  * name has the port, because cookies are not scoped by port (A-01).
  */
 type CookieKind = 'browser' | 'session' | 'device'
@@ -35,7 +35,7 @@ export function writeCookie(c: Context<HttpEnvironment>, kind: CookieKind, value
   setCookie(c, cookieName(c, kind), value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), ...life })
 }
 
-export function dropCookie(c: Context<HttpEnvironment>, kind: CookieKind): void {
+export function removeCookie(c: Context<HttpEnvironment>, kind: CookieKind): void {
   setCookie(c, cookieName(c, kind), '', { path: '/', httpOnly: true, sameSite: 'Lax', secure: isHttps(c), maxAge: 0 })
 }
 

@@ -3,7 +3,7 @@ import { hashToken, randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { createSignInSession, deleteSignInSession, useSignInSession } from '../store/tables/sign-in-sessions.ts'
-import { dropCookie, readCookie, writeCookie } from './cookies.ts'
+import { readCookie, removeCookie, writeCookie } from './cookies.ts'
 import { rememberDevice } from './device.ts'
 
 export interface SignedIn {
@@ -35,5 +35,5 @@ export async function startSignedIn(c: Context<HttpEnvironment>, account: Accoun
 
 export async function endSignedIn(c: Context<HttpEnvironment>, { sessionHash }: SignedIn): Promise<void> {
   await deleteSignInSession(c.get('service').store.db, sessionHash)
-  dropCookie(c, 'session')
+  removeCookie(c, 'session')
 }

@@ -13,7 +13,7 @@ export interface PendingLoginCookie {
   readonly replaces?: string | undefined
 }
 
-/** What the cookie is encrypted for. */
+/** Keeps text that was encrypted for another use from being accepted as a login. */
 const purpose = 'login'
 
 /** Loaded at the first login, because the module imports most of `jose`. */
@@ -66,6 +66,7 @@ export async function readPendingLogin(
   }
 }
 
+/** Returns the `Set-Cookie` line that removes a login. */
 export function pendingLoginRemoval(backend: BackendContext, state: string): string {
   return cookieLine(kindOf(backend, state))
 }

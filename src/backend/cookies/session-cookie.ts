@@ -16,10 +16,11 @@ export interface FoundSession {
    * because this response may arrive after that of a new login.
    */
   readonly removal: readonly string[]
-  /** The latest end of the session, in epoch milliseconds. */
+  /** The latest end of the session in epoch milliseconds: `sessionLifeMs` after the sign-in, however often the user comes. */
   readonly endsAtMs: number
 }
 
+/** Returns an id that names when the session began, because that decides how long it lasts. */
 export function newSessionId({ config }: BackendContext): string {
   const random = crypto.getRandomValues(new Uint8Array(32))
   return `${Math.floor(config.clock.wallMs() / 1_000).toString(36)}.${base64url(random)}`

@@ -19,22 +19,23 @@ import { createResponse, publicMessage } from '../responses.ts'
 import { pageStatusOf } from '../statuses.ts'
 import { continuePage, errorPage } from './callback-page.ts'
 import { prefetchRefused } from './login.ts'
-import { isCodeUnsent, type LoginAttempts } from './login-attempts.ts'
+import { isCodeUnsent, type SharedCallbacks } from './shared-callbacks.ts'
 
 /** `GET {basePath}/callback`: checks the callback, exchanges the code, starts the session and continues to the return URL. */
-export async function callback(context: BackendContext, attempts: LoginAttempts, request: Request): Promise<Response> {
+export async function callback(context: BackendContext, shared: SharedCallbacks, request: Request): Promise<Response> {
   if (isPrefetch(request)) return prefetchRefused()
   const { clock } = context.config
   const startedMs = clock.monotonicMs()
   const url = new URL(request.url)
-  const named = url.searchParams.get('state') ?? ''
-  const state = isState(named) ? named : ''
+  const stateParameter = url.searchParams.get('state') ?? ''
+  // Other text is the state of no login, and could name another cookie.
+  const state = isState(stateParameter) ? stateParameter : ''
   const login = state ? await readPendingLogin(context, request, state) : undefined
   try {
     if (!login) return await withoutPendingLogin(context, request)
     // The path is resolved against the redirect URI, because the host that a request names is not trusted.
     const grant = readCallback(login.pending, url.pathname + url.search, { nowMs: clock.wallMs() })
-    await attempts.run(state, () => startSession(context, login, grant))
+    await shared.run(state, () => startSession(context, login, grant))
     await endReplaced(context, request, login)
     context.emit({ type: 'login_finished', durationMs: clock.monotonicMs() - startedMs })
     const cookies = [cookieLine(context.sessionCookie, login.id), pendingLoginRemoval(context, state)]
@@ -77,24 +78,25 @@ async function endReplaced(
   request: Request,
   { id, replaces }: PendingLoginCookie,
 ): Promise<void> {
-  const { key } = await findSession(context, request)
-  const own = await sessionKey(context, id)
-  for (const old of new Set([replaces, key]))
-    if (old !== undefined && old !== own)
-      await context.live.use(old, ({ session }) => attempted(() => session.signOut()))
+  const { key: current } = await findSession(context, request)
+  const started = await sessionKey(context, id)
+  for (const key of new Set([replaces, current]))
+    if (key !== undefined && key !== started)
+      await context.live.use(key, ({ session }) => attempted(() => session.signOut()))
 }
 
 /** Continues if the callback is loaded again after it started a session. Rejects with `flow_not_found` without a session. */
 async function withoutPendingLogin(context: BackendContext, request: Request): Promise<Response> {
   const { key } = await findSession(context, request)
-  const state = key && (await context.live.use(key, ({ session }) => session.ready()))
-  if (state && state.status === 'signed-in') return continuePage('/', {})
+  const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
+  if (state?.status === 'signed-in') return continuePage('/', {})
   throw new AgentAuthError(
     'flow_not_found',
     `No matching login was found: it was finished, took over ${maxLoginMs / 60_000} minutes, or began in another browser or at another host (localhost is not 127.0.0.1). Sign in again.`,
   )
 }
 
+/** Reports the failure and returns its page, or the redirect to `errorPath`. The cookie stays if the callback can be loaded again. */
 function failedLogin(
   context: BackendContext,
   error: AgentAuthError,

@@ -20,8 +20,8 @@ export async function session(context: BackendContext, request: Request): Promis
       message: "Cross-site request rejected. Only pages of this app's origin may read the session.",
     })
   const { key, removal, endsAtMs } = await findSession(context, request)
-  const state = key && (await context.live.use(key, (live) => live.session.ready()))
-  const isSignedIn = state && state.status === 'signed-in'
-  const body: SessionAnswer = isSignedIn ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }
+  const state = key === undefined ? undefined : await context.live.use(key, (live) => live.session.ready())
+  const body: SessionAnswer =
+    state?.status === 'signed-in' ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }
   return jsonResponse(body, { cookies: removal })
 }

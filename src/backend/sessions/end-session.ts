@@ -8,7 +8,7 @@ import type { LockedStorage } from './watched-storage.ts'
 
 /** A session that has begun to end. */
 export interface EndingSession {
-  /** Settles as `signOut` of a session does. */
+  /** Resolves when the user is signed out everywhere. Rejects with `storage_failed` if the record may still be there. */
   readonly signedOut: Promise<void>
   /** The refresh tokens that may be valid. */
   readonly refreshTokens: readonly string[]
@@ -18,14 +18,14 @@ export interface EndingSession {
 
 /**
  * Signs the session out behind the refresh that is in progress in any process, because that refresh replaces the token to
- * revoke. Resolves when the record is removed, or with a rejected `signedOut`.
- * Sends no revocation: `logout` does.
+ * revoke. Sends no revocation: `logout` does. Resolves when the removal of the record has ended, even if it failed: then
+ * `signedOut` rejects.
  */
 export async function endSession(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
   const { config, sessions } = context
   const name = sessionName(config, key)
   const store = sessionStore(sessions, name)
-  const release = await lockWithin(sessions, name, maxRefreshWaitMs)
+  const unlock = await lockWithin(sessions, name, maxRefreshWaitMs)
   try {
     const stored = await tryRead(store)
     const refreshTokens = refreshTokensOf(name, live, stored)
@@ -33,10 +33,10 @@ export async function endSession(context: BackendContext, live: LiveSession, key
     // It rejects while the lock is held, before the caller can wait for it.
     signedOut.catch(() => {})
     // The record must be removed before the lock is free, because the next owner would refresh it.
-    if (release && stored && isRecord(stored)) await attempted(() => store.remove())
-    return { signedOut, refreshTokens, otherTokens: release ? 'none' : 'possible' }
+    if (unlock && isRecord(stored)) await attempted(() => store.remove())
+    return { signedOut, refreshTokens, otherTokens: unlock ? 'none' : 'possible' }
   } finally {
-    release?.()
+    unlock?.()
   }
 }
 
@@ -68,11 +68,11 @@ function lockWithin(sessions: LockedStorage, name: string, timeoutMs: number): P
     }
     const timer = setTimeout(giveUp, timeoutMs)
     const hold = (): Promise<void> =>
-      new Promise((release) => {
+      new Promise((unlock) => {
         clearTimeout(timer)
         // A storage may grant the lock although the signal has fired.
-        if (signal.aborted) release()
-        else resolve(release)
+        if (signal.aborted) unlock()
+        else resolve(unlock)
       })
     sessions.withLock(name, hold, { signal }).catch(giveUp)
   })

@@ -28,6 +28,7 @@ export interface SignedInSession extends AccessTokenSource {
 /** The session of a request, or `signed-out` if it has none. */
 export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
+/** Returns the session of a request or of a key, without tokens. Rejects with `storage_failed` or `config_invalid`. */
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
   if (!isObject(source) || !('key' in source)) {
     const problem = requestProblem('getSession', source)
@@ -63,6 +64,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
+/** Returns a source of tokens that has the session in memory only during a call. */
 function tokensOf({ live }: BackendContext, key: string): AccessTokenSource {
   return { getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)) }
 }

@@ -57,7 +57,7 @@ export function fallbackStorage(inner: TokenStorage, { changed, degraded }: Stor
 
 /** The record of an earlier sign-in that this page could not read. It must not come back after a sign-in or sign-out here. */
 export interface UnreadRecord {
-  /** Removes the record that stands there now. If that fails, `retry` does it later. */
+  /** Removes the record that the storage has now. If that fails, `retry` does it later. */
   remove(): void
   /** Repeats a removal that failed: by default at most every five seconds, `now` in any case. */
   retry(when?: 'now'): void

@@ -11,14 +11,14 @@ type Page = typeof globalThis & Window & { [claimKey]?: Promise<void> }
 
 /**
  * Makes this tab the only one that uses the records in its sessionStorage. A duplicated tab, or a window that this page
- * opened, starts with a copy of them. Two tabs with one refresh token end the session for both, so the duplicate drops its
+ * opened, starts with a copy of them. Two tabs with one refresh token end the session for both, so the duplicate removes its
  * copy. Does nothing if the browser has no Web Locks, nor in a frame of another site's page.
  */
 export async function claimTab(area: Storage): Promise<void> {
   // Frames share their storage with the page around them, so the claim belongs to that page.
   const page = outermost(globalThis as Page)
   if (!page?.navigator?.locks) return
-  page[claimKey] ??= claimOrDrop(area, page)
+  page[claimKey] ??= claimOrRemove(area, page)
   await page[claimKey]
 }
 
@@ -30,7 +30,7 @@ function outermost(frame: Page): Page | undefined {
   return attempt(() => parent.location.href) === undefined ? undefined : outermost(parent)
 }
 
-async function claimOrDrop(area: Storage, page: Page): Promise<void> {
+async function claimOrRemove(area: Storage, page: Page): Promise<void> {
   const known = area.getItem(tabKey)
   if (known) {
     if (await claim(known, page)) return

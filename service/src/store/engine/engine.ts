@@ -29,7 +29,7 @@ export function textPositionOf(db: RawDatabase): TextPosition {
 }
 
 /**
- * Drops the error of a rollback that fails. After some errors (a full disk, a lost connection) the engine has rolled back
+ * Ignores the error of a rollback that fails. After some errors (a full disk, a lost connection) the engine has rolled back
  * already, and the rollback that follows would replace the first error, which says what happened.
  */
 export function keepingFirstFailure(dialect: Dialect, textPosition: TextPosition): Dialect {

@@ -18,6 +18,7 @@ const unavailableCode =
 /** `pg` gives these errors no code. */
 const unavailableMessage = /^Connection terminated|^timeout exceeded when trying to connect|not queryable/
 
+/** Returns why a query failed. `http/unexpected.ts` says what the response is. */
 export function databaseFailureOf(error: unknown): DatabaseFailure {
   if (!(error instanceof Error)) return 'other'
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown }

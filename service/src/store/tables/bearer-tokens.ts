@@ -5,7 +5,7 @@ import { prepare } from '../engine/prepare.ts'
 import type { Approval } from './clients.ts'
 import { approvalOf } from './clients.ts'
 
-/** Whom a valid bearer token stands for: an account and, for an OAuth access token, the client that acts for it. */
+/** The account of a valid bearer token and, for an OAuth access token, the client that acts for it. */
 export interface Bearer {
   personId: string
   tenantId: string

@@ -1,0 +1,12 @@
+import { attempt } from './internal/attempt.ts'
+
+/**
+ * Prevents open redirects: reduces the return URL of a login to path, query and hash, or to `/` if its origin is not that of the
+ * redirect URI. Checks the parsed path, because the parser turns `/..//e` into `//e`.
+ */
+export function sameOriginPath(target: string, redirectUri: string): string {
+  const { origin } = new URL(redirectUri)
+  const url = attempt(() => new URL(target, origin))
+  if (url?.origin !== origin || !/^\/(?![/\\])/.test(url.pathname)) return '/'
+  return url.pathname + url.search + url.hash
+}
