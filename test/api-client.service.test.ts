@@ -179,13 +179,12 @@ describe('refusals of the service', () => {
     const plain = createAgentApi({ baseUrl, fetch: recorded })
     expect(await apiFailure(plain.llmModels.search())).toMatchObject({
       code: 'unauthenticated',
-      message:
-        'The API responded with 401. The user may have to sign in again. Developer: fetch must be that of createBearerFetch or auth.',
+      message: 'The API responded with 401. Sign in again, or pass the fetch of createBearerFetch.',
     })
     const astray = createAgentApi({ baseUrl: authUrl, fetch: recorded })
     expect(await apiFailure(astray.llmModels.search())).toMatchObject({
       code: 'request_failed',
-      message: 'The API responded with 404. See errorMessage, and check baseUrl and the path.',
+      message: 'The API responded with 404. See errorMessage and check baseUrl.',
     })
   })
 

@@ -84,7 +84,7 @@ describe('arguments', () => {
     const { fetch, calls } = scriptedFetch()
     const api = createAgentApi({ baseUrl: config.baseUrl, fetch })
     expect(await failure(api.parentAgents.create(untyped(agent)))).toMatchObject(
-      invalid('create needs an object with agent_name, description and a type'),
+      invalid('create needs an object with agent_name'),
     )
     expect(calls).toEqual([])
   })

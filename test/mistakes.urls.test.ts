@@ -22,7 +22,7 @@ const backendWith = (more: object): unknown =>
 it.each(['https://api.example.com/api', 'https://api.example.com/v2/api/'])(
   'baseUrl %s: the paths of the API begin with /api, so that none could be found',
   async (baseUrl) => {
-    const what = 'baseUrl must not end in /api, because the paths of the API begin with it'
+    const what = 'baseUrl must not end in /api, which its paths begin with'
     expect(await failure(() => createAgentApi({ baseUrl, fetch }))).toMatchObject(invalid(what))
     const proxy = ['POST /api/parent_agents/search']
     expect(await failure(() => backendWith({ baseUrl, proxy }))).toMatchObject(invalid(what))

@@ -66,7 +66,7 @@ export function createAgentApi(options: AgentApiOptions): AgentApi {
   const parentAgents: AgentApi['parentAgents'] = {
     ...searches<ParentAgent, ParentAgentSearch>(config, '/api/parent_agents/search', 'active'),
     async create(body, options) {
-      if (!body || typeof body !== 'object') invalid('create needs an object with agent_name, description and a type')
+      if (!body || typeof body !== 'object') invalid('create needs an object with agent_name')
       const call: ApiCall = { method: 'POST', path: '/api/parent_agents', body, effect: 'write', matches: hasItems }
       return callApi(config, call, options)
     },

@@ -23,5 +23,5 @@ export function isLoopback(hostname: string): boolean {
 
 /** Throws `config_invalid` if the URLs of the API would hold `/api` twice. */
 export function checkApiUrl(baseUrl: string): void {
-  if (/[^/]\/api\/*$/.test(baseUrl)) invalid('baseUrl must not end in /api, because the paths of the API begin with it')
+  if (/[^/]\/api\/*$/.test(baseUrl)) invalid('baseUrl must not end in /api, which its paths begin with')
 }
