@@ -30,11 +30,11 @@ export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 /** Returns the session of a request or of a key, without tokens. Rejects with `storage_failed` or `config_invalid`. */
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
-  if (!isObject(source) || !('key' in source)) {
+  if (!hasKey(source)) {
     const problem = requestProblem('getSession', source)
     if (problem) invalid(problem)
   }
-  const key = 'key' in source ? source.key : (await findSession(context, source)).key
+  const key = hasKey(source) ? source.key : (await findSession(context, source)).key
   const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
   if (key === undefined || state?.status !== 'signed-in') return { status: 'signed-out' }
   const { expiresAtMs = Number.POSITIVE_INFINITY } = state
@@ -58,6 +58,11 @@ export function requestProblem(name: string, source: unknown): string | undefine
   const headers = isObject(source) && 'headers' in source ? source.headers : undefined
   if (isObject(headers) && 'get' in headers) return undefined
   return `${name} needs a Request of the Fetch API. For node:http, Express or Fastify, see docs/backend.md`
+}
+
+/** An inherited key does not count, because with a polluted prototype it would name one session for all requests. */
+function hasKey(source: SessionSource): source is { readonly key: string } {
+  return isObject(source) && Object.hasOwn(source, 'key')
 }
 
 function isObject(value: unknown): value is object {
