@@ -103,7 +103,7 @@ export const serverLimits = {
   /** How long a browser may keep the response to a CORS preflight. The pause between two purges of expired data. */
   preflightMs: 600_000,
   purgePauseMs: 60_000,
-  /** If a call held up the event loop for `quickCallMs`, a pause of the same length follows, up to `pauseMs` (A-45). */
+  /** If a call took `quickCallMs` of processor time, a pause of the same length follows, up to `pauseMs` (A-45). */
   quickCallMs: 5,
   pauseMs: 250,
   /** Entries of the journal and characters of a path (A-65). It removes entries in blocks, so that each costs the same. */

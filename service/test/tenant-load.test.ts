@@ -120,12 +120,12 @@ test('S-085 A-45 a call of another tenant does not wait for every call of a busy
     done.push(`${name} ${answer.status}`)
   }
   // The tokens of all are looked up first, so that the searches themselves meet.
-  const busy = Array.from({ length: 100 }, () => search(ada, { search_value: 'a' }).then(note('busy')))
+  const busy = Array.from({ length: 40 }, () => search(ada, { search_value: 'a' }).then(note('busy')))
   const other = search(ola, {}, modelSearch).then(note('other'))
   await Promise.all([...busy, other])
-  expect(done.filter((entry) => entry === 'busy 200')).toHaveLength(100)
+  expect(done.filter((entry) => entry === 'busy 200')).toHaveLength(40)
   expect(done.indexOf('other 200')).toBeGreaterThanOrEqual(0)
-  expect(done.indexOf('other 200')).toBeLessThan(50)
+  expect(done.indexOf('other 200')).toBeLessThan(20)
 })
 
 test('S-085 A-45 of answers that nobody reads few are made, and other tenants go on', async () => {
