@@ -93,6 +93,26 @@ test('S-085 a text that repeats itself costs a search a bounded time', async () 
   expect(repeatedMs, `${plainMs} ms for a plain text`).toBeLessThan(allowedMs + 20 * plainMs)
 })
 
+test('S-085 a search whose page is empty reads the texts once', async () => {
+  let reads = 0
+  observe(assembly, {
+    after({ sql }) {
+      if (sql.includes('search_text')) reads += 1
+    },
+  })
+  const seen: [number, number, number][] = []
+  for (const body of [{ search_value: 'no such text' }, { search_value: 'e', offset: 1_000 }, { search_value: 'e' }]) {
+    reads = 0
+    const { status, body: found } = await search(ada, body)
+    seen.push([status, found.data.items.length, reads])
+  }
+  expect(seen).toEqual([
+    [200, 0, 1],
+    [200, 0, 1],
+    [200, expect.any(Number), 2],
+  ])
+})
+
 test.each([
   [agentSearch, { filters: [{ column: 'agent_name', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
   [modelSearch, { filters: [{ column: 'provider', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],

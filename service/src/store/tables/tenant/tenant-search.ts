@@ -32,17 +32,19 @@ export async function searchTenant<Column extends string>(
         select.fn.max('tenant_id').as('last_tenant'),
       ])
       .executeTakeFirstOrThrow()
+    const count = Number(total.count)
     const page = search.sort
       .reduce((query, { column, direction }) => query.orderBy(sql.ref(columnName(column)), direction), scoped())
       .orderBy('id')
       .select(['id', 'tenant_id'])
       .limit(search.limit)
       .offset(search.offset)
-    const rows = await page.execute()
+    // Without a hit, this query would read every text once more.
+    const rows = count > search.offset ? await page.execute() : []
     for (const tenant of [total.first_tenant, total.last_tenant, ...rows.map((row) => row.tenant_id)]) {
       requireTenant(tenant, tenantId)
     }
-    return { rows: rows.map((row) => row.id), count: Number(total.count) }
+    return { rows: rows.map((row) => row.id), count }
   })
 }
 
