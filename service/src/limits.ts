@@ -145,8 +145,10 @@ export const credentialLimits = {
   /** Keys that failed. From `sweptKeys` on, expired ones are searched for (A-71). */
   failedKeys: 100_000,
   sweptKeys: 10_000,
-  /** Attempts at one key that wait, each with a connection (A-71). Accounts that one browser is known for (A-73). */
+  /** Attempts that wait, at one key and at all keys of a kind: each has one of 2,000 connections (A-71). */
   attemptsWaiting: 100,
+  attemptsWaitingInAll: 500,
+  /** Accounts that one browser is known for (A-73). */
   deviceAccounts: 5,
 } as const
 

@@ -79,6 +79,21 @@ test('S-021 no more than a hundred attempts at one key wait for those under way'
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([0]))
 })
 
+test('S-021 S-085 no more than five hundred attempts at all keys together wait, and others pass', async () => {
+  const keys = Array.from({ length: 6 }, (_, index) => `key ${index}`)
+  const open = await Promise.all(keys.map((key) => throttle.admit(key)))
+  const waiting = keys.slice(0, 5).flatMap((key) => Array.from({ length: 100 }, () => attempt('success', key)))
+  expect(await attempt('success', 'key 5')).toBe(minuteMs)
+  expect(await attempt('success', 'another key')).toBe(0)
+  for (const admission of open) if (admission.kind === 'go') admission.settle('undecided')
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([0]))
+  // Those that waited have left.
+  const last = await throttle.admit('key 5')
+  const late = attempt('success', 'key 5')
+  if (last.kind === 'go') last.settle('undecided')
+  expect(await late).toBe(0)
+})
+
 test('S-021 an undecided attempt is nobody’s failure', async () => {
   for (let count = 0; count < 10; count += 1) {
     const admission = await throttle.admit('key')

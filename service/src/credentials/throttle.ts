@@ -44,6 +44,7 @@ export interface Throttle {
 /** Delays attempts at a key after failures. A success or enough time ends the delays. */
 export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Throttle {
   const records = createFailureRecords(clock, policy.rememberMs)
+  let waiting = 0
 
   function count(key: string, record: FailureRecord, result: AttemptResult): void {
     if (result === 'success' && policy.afterSuccess === 'forget') record.failures = 0
@@ -77,9 +78,12 @@ export function createThrottle(clock: ServiceClock, policy: ThrottlePolicy): Thr
           record.inProgress += 1
           return { kind: 'go', settle: (result) => leave(key, record, result) }
         }
-        if (record.waiting.length >= credentialLimits.attemptsWaiting)
+        const { attemptsWaiting, attemptsWaitingInAll } = credentialLimits
+        if (record.waiting.length >= attemptsWaiting || waiting >= attemptsWaitingInAll)
           return { kind: 'wait', retryAfterMs: policy.firstDelayMs }
+        waiting += 1
         await new Promise<void>((resolve) => record.waiting.push(resolve))
+        waiting -= 1
       }
     },
     waitMs: (key) => Math.max(0, (records.known(key)?.blockedUntilMs ?? 0) - clock.nowMs()),
