@@ -193,13 +193,3 @@ export const optionRanges = {
 
 /** The ports of the command, and of the origins of a service without ports. */
 export const defaultPorts = { auth: 4_001, base: 4_002 } as const
-
-/** Writes a number of bytes for a message. */
-export function inMebibytes(bytes: number): string {
-  return `${bytes / (1_024 * 1_024)} MiB`
-}
-
-/** Writes a number of bytes for a message. */
-export function inKibibytes(bytes: number): string {
-  return `${bytes / 1_024} KiB`
-}

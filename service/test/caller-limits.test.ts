@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { inMebibytes } from '../src/byte-count.ts'
 import { helpText } from '../src/cli/texts.ts'
-import { inMebibytes, limits } from '../src/limits.ts'
+import { limits } from '../src/limits.ts'
 
 const service = fileURLToPath(new URL('..', import.meta.url))
 

@@ -1,7 +1,8 @@
 import type * as z from 'zod'
+import { inKibibytes } from '../byte-count.ts'
 import { hasMediaType, readAtMost } from '../http/body.ts'
 import { parseJson } from '../http/json.ts'
-import { apiLimits, inKibibytes } from '../limits.ts'
+import { apiLimits } from '../limits.ts'
 import type { ValidationItem } from './api-error.ts'
 import { ApiError, ValidationError } from './api-error.ts'
 

@@ -1,7 +1,8 @@
+import { inMebibytes } from '../byte-count.ts'
 import type { ServiceOptions } from '../config.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttles.ts'
-import { credentialLimits, defaultPorts, inMebibytes, limits } from '../limits.ts'
+import { credentialLimits, defaultPorts, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine

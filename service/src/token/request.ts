@@ -1,7 +1,8 @@
+import { inKibibytes } from '../byte-count.ts'
 import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
 import { parseJson } from '../http/json.ts'
 import { parseQuery } from '../http/query.ts'
-import { inKibibytes, requestLimits } from '../limits.ts'
+import { requestLimits } from '../limits.ts'
 import { invalidRequest, OAuthError } from './oauth-error.ts'
 
 /** The fields of one token request, each at most once and non-empty. */
