@@ -2,12 +2,12 @@ import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
 import { invalid } from './config/invalid.ts'
 import { checkArgument, checkAwaited, checkNames, clockKind, recordsKind } from './config/options.ts'
-import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from './errors.ts'
+import { AgentAuthError } from './errors.ts'
+import { attempt } from './internal/attempt.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
-import { maxLoginMs, maxPendingLogins, pendingLoginsTimeoutMs } from './internal/limits.ts'
+import { maxLoginMs, maxPendingLogins, maxPendingLoginsWaitMs } from './internal/limits.ts'
 import { redacted } from './internal/redacted.ts'
-import { withDeadline } from './internal/timeouts.ts'
-import { withLock } from './storage/lock.ts'
+import { bounded, runLocked, storageFailed } from './storage/bounded.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 
 const prefix = 'agent-auth:login'
@@ -26,9 +26,6 @@ export interface PendingLogins {
 /** The state of a login, its start, and whether its callback came. */
 type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
 
-/** The codes that pass as they are. The storage's own codes, such as `timeout`, become `storage_failed`. */
-const ownCodes: readonly AgentAuthErrorCode[] = ['already_handled', 'flow_not_found', 'storage_failed']
-
 /**
  * Stores pending logins in a storage that only this user's browser or session can read. A config of `createAuthConfig` can be
  * passed as the options. Throws `config_invalid`.
@@ -38,22 +35,9 @@ export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | un
   if (!('emit' in options)) checkNames('pendingLogins', options, ['clock'])
   const { clock = systemClock } = options
   checkArgument('clock', clock, clockKind)
-  const storage = withTypedErrors(inner)
-  const exclusively = async <T>(task: () => Promise<T>): Promise<T> => {
-    const mistakes: unknown[] = []
-    const bounded = (): Promise<T> =>
-      withDeadline(pendingLoginsTimeoutMs, task).catch((error) => {
-        if (!isAgentAuthError(error)) mistakes.push(error)
-        throw error
-      })
-    try {
-      return await withDeadline(pendingLoginsTimeoutMs, async (signal) => withLock(inner, prefix, bounded, { signal }))
-    } catch (error) {
-      // A mistake in the program passes as it is. No storage made it, so that it quotes none.
-      if (mistakes.includes(error)) throw error
-      throw isAgentAuthError(error) && ownCodes.includes(error.code) ? error : storageFailed()
-    }
-  }
+  const storage = boundedStorage(inner)
+  const exclusively = <T>(task: () => Promise<T>): Promise<T> =>
+    runLocked(inner, prefix, task, { maxWaitMs: maxPendingLoginsWaitMs, timedOut: storageFailed })
   return {
     async save(pending) {
       checkAwaited('pending', pending)
@@ -82,18 +66,11 @@ export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | un
 }
 
 /** Returns the same records. All errors of the storage become `storage_failed`. */
-function withTypedErrors(inner: TokenStorage): TokenStorage {
-  const settled = async <T>(operation: () => T | Promise<T>): Promise<T> => {
-    try {
-      return await operation()
-    } catch (error) {
-      throw isAgentAuthError(error) ? error : storageFailed()
-    }
-  }
+function boundedStorage(inner: TokenStorage): TokenStorage {
   return {
-    getItem: (key) => settled(() => inner.getItem(key)),
-    setItem: (key, value) => settled(() => inner.setItem(key, value)),
-    removeItem: (key) => settled(() => inner.removeItem(key)),
+    getItem: (key) => bounded(async () => inner.getItem(key)),
+    setItem: (key, value) => bounded(async () => inner.setItem(key, value)),
+    removeItem: (key) => bounded(async () => inner.removeItem(key)),
   }
 }
 
@@ -107,13 +84,9 @@ function notFound(index: readonly IndexEntry[], state: string | undefined): Agen
 }
 
 function stateOf(callback: string | URL): string | undefined {
-  try {
-    const state = new URL(callback, 'https://callback.invalid').searchParams.get('state') ?? ''
-    // Other text cannot be a state of this library, and a storage could give its characters a meaning.
-    return isState(state) ? state : undefined
-  } catch {
-    return undefined
-  }
+  const state = attempt(() => new URL(callback, 'https://callback.invalid').searchParams.get('state')) ?? ''
+  // Other text cannot be a state of this library, and a storage could give its characters a meaning.
+  return isState(state) ? state : undefined
 }
 
 async function readIndex(storage: TokenStorage): Promise<IndexEntry[]> {
@@ -136,19 +109,5 @@ function itemKey(state: string): string {
 }
 
 function parse(raw: unknown): unknown {
-  if (typeof raw !== 'string') return raw
-  try {
-    return JSON.parse(raw)
-  } catch {
-    return {}
-  }
-}
-
-/** Replaces the storage's own error, because that may quote the record. */
-function storageFailed(): AgentAuthError {
-  return new AgentAuthError(
-    'storage_failed',
-    'The storage for pending logins failed. The login was not started or finished. Try again.',
-    { retryable: true },
-  )
+  return typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
 }

@@ -41,6 +41,7 @@ const stages: Record<string, string[]> = {
   storage: [
     'storage/token-storage.ts',
     'storage/lock.ts',
+    'storage/bounded.ts',
     'storage/memory.ts',
     'storage/encrypt.ts',
     'storage/encrypted.ts',

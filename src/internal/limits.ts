@@ -76,8 +76,8 @@ export const maxChallengeLength = 8_192
 export const maxLoginMs = 600_000
 /** How many pending logins one storage keeps. Each tab can start some. */
 export const maxPendingLogins = 16
-/** Time limit for the lock and the operations on pending logins together, in milliseconds. */
-export const pendingLoginsTimeoutMs = 10_000
+/** How long pending logins wait for their lock, in milliseconds. Its owner reads and writes a few small records. */
+export const maxPendingLoginsWaitMs = 10_000
 /** The length of a `state` in characters: 22 hold 128 random bits, and 512 fit every server and every cookie. */
 export const minStateLength = 22
 export const maxStateLength = 512

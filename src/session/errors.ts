@@ -22,14 +22,6 @@ export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
   return new AgentAuthError('session_ended', 'The authorization server ended the session. Start a login.', refusal)
 }
 
-export function storageFailed(): AgentAuthError {
-  return new AgentAuthError(
-    'storage_failed',
-    'The session storage failed or did not respond in time. Check the storage, then try again.',
-    { retryable: true },
-  )
-}
-
 export function recordNotRemoved(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',
