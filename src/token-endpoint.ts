@@ -3,6 +3,7 @@ import { isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { present } from './internal/present.ts'
 import { aborted, withDeadline } from './internal/timeouts.ts'
+import { unconnected } from './internal/unconnected.ts'
 import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/outcome.ts'
 import { readTokenResponse, type TokenResponse } from './token-endpoint/response.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
@@ -108,6 +109,6 @@ function wasNotSent(error: unknown): boolean {
   return (
     /^(connect|getaddrinfo)$/.test(String(syscall)) &&
     typeof code === 'string' &&
-    /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|VERIFY/.test(code)
+    (unconnected.test(code) || /CERT|VERIFY/.test(code))
   )
 }

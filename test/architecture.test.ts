@@ -21,6 +21,7 @@ const stages: Record<string, string[]> = {
     'internal/clock.ts',
     'internal/backoff.ts',
     'internal/timeouts.ts',
+    'internal/unconnected.ts',
     'internal/discard-body.ts',
     'internal/read-at-most.ts',
   ],

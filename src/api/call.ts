@@ -3,6 +3,7 @@ import { isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { backoffMs } from '../internal/backoff.ts'
 import { sleep, withDeadline } from '../internal/timeouts.ts'
+import { unconnected } from '../internal/unconnected.ts'
 import { retryAfterMs } from '../token-endpoint/response.ts'
 import { AgentApiError } from './error.ts'
 import { type Effect, failureOf } from './failure.ts'
@@ -19,9 +20,6 @@ export interface ApiCall extends Pick<Expected, 'effect' | 'matches'> {
 }
 
 type Send = (signal: AbortSignal) => Promise<Response>
-
-/** What a platform says if no connection came about, so that not one byte of the request has left. */
-const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
 /** Carries out one call with its retries and resolves to the `data` of the envelope. */
 export async function callApi<T extends object>(base: ApiConfig, call: ApiCall, options: CallOptions = {}): Promise<T> {

@@ -1,0 +1,2 @@
+/** Matches the codes of Node for a connection that did not come about, so that no byte of a request has left. */
+export const unconnected: RegExp = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/
