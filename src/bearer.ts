@@ -125,5 +125,5 @@ async function tokenFrom(
 /** Throws before the platform does, because its error quotes the header. */
 function checkToken(token: unknown): string {
   if (isTokenText(token)) return token
-  invalid('the access token has characters that a header cannot have')
+  invalid('the access token must be printable ASCII without spaces')
 }

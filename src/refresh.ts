@@ -19,8 +19,7 @@ export async function refreshTokens(
   checkOptions('refreshTokens', options, { signal: signalKind })
   checkArgument('tokens', tokens ?? undefined, 'object')
   const { refreshToken } = tokens
-  if (!refreshToken)
-    throw new AgentAuthError('login_required', 'There is no refresh token. The user must sign in again.')
+  if (!refreshToken) throw new AgentAuthError('login_required', 'There is no refresh token. Start a login.')
   return requestTokens(config, {
     grant: 'refresh_token',
     parameters: { refresh_token: refreshToken },

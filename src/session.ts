@@ -175,6 +175,6 @@ function checkedTokens(tokens: Tokens): Tokens {
   if (isRecord(record)) return record.tokens
   throw new AgentAuthError(
     'response_invalid',
-    'These tokens cannot be stored. Pass the tokens that exchangeCode or refreshTokens returned.',
+    'These tokens are not valid. Pass the tokens that exchangeCode or refreshTokens returned.',
   )
 }

@@ -8,7 +8,7 @@ export function loginRequired(): AgentAuthError {
 export function sessionChanged(): AgentAuthError {
   return new AgentAuthError(
     'session_changed',
-    'Another sign-in replaced this session during the call. Load the data of the current user, then repeat the call if it still applies.',
+    'Another sign-in replaced this session. Load the data of its user, then repeat the call if it still applies.',
   )
 }
 
@@ -25,7 +25,7 @@ export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
 export function recordNotRemoved(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',
-    'The user is signed out here, but the stored record could not be removed. Call signOut again.',
+    'The user is signed out here, but the record is still stored. Call signOut again.',
     { retryable: true },
   )
 }
@@ -33,7 +33,7 @@ export function recordNotRemoved(): AgentAuthError {
 export function lockTimeout(): AgentAuthError {
   return new AgentAuthError(
     'lock_timeout',
-    `Could not lock the session within ${maxLockWaitMs / 1_000} s because another tab or process holds the lock. Try again.`,
+    `Another tab or process holds the lock for more than ${maxLockWaitMs / 1_000} s. Try again.`,
     { retryable: true },
   )
 }

@@ -20,7 +20,7 @@ export type Stored = SessionRecord | 'absent' | 'unreadable' | 'newer' | 'foreig
  */
 export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: string }, key: string): string {
   const name = attempt(() => ['agent-auth', authUrl, clientId, key].map(encodeURIComponent).join(':'))
-  return name ?? invalid('key holds half of a surrogate pair. Use well-formed text')
+  return name ?? invalid('key must be well-formed text')
 }
 
 export function isRecord(stored: Stored | undefined): stored is SessionRecord {
