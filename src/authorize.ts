@@ -60,15 +60,19 @@ export function startLogin(
   config: AuthConfig,
   options: StartLoginOptions = {},
 ): Promise<{ url: URL; pending: PendingLogin }> {
-  return Object.defineProperties(createLogin(config, options), { url: unawaited, pending: unawaited })
+  const login = async (): ReturnType<typeof createLogin> => {
+    checkConfig('startLogin', config)
+    checkOptions('startLogin', options, optionKinds)
+    return createLogin(config, options)
+  }
+  return Object.defineProperties(login(), { url: unawaited, pending: unawaited })
 }
 
-async function createLogin(
+/** Does the work of `startLogin` for callers that have checked the options. */
+export async function createLogin(
   config: AuthConfig,
   options: StartLoginOptions,
 ): Promise<{ url: URL; pending: PendingLogin }> {
-  checkConfig('startLogin', config)
-  checkOptions('startLogin', options, optionKinds)
   requireWebCrypto()
   const { returnTo, params, state = randomText() } = options
   const { clientId, redirectUri, scope, issuer, issuerParameter, tokenEndpoint, clock } = config

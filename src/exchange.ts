@@ -22,18 +22,19 @@ export async function exchangeCode(
 ): Promise<Tokens> {
   checkConfig('exchangeCode', config)
   checkOptions('exchangeCode', options, { signal: signalKind })
-  const { signal } = options
+  return redeemGrant(config, grant, options.signal)
+}
+
+/** Does the work of `exchangeCode` for callers that have checked the options. */
+export async function redeemGrant(config: AuthConfig, grant: Grant, signal?: AbortSignal): Promise<Tokens> {
   const content = grantContent(grant)
   if (!content)
-    throw new AgentAuthError(
-      'state_mismatch',
-      'This is no Grant. Call readCallback first, because it checks the state.',
-    )
+    throw new AgentAuthError('state_mismatch', 'This is no Grant. Call readCallback, which checks the state.')
   const { pending } = content
   if (pending.tokenEndpoint !== config.tokenEndpoint || pending.clientId !== config.clientId)
     throw new AgentAuthError(
       'issuer_mismatch',
-      'The Grant is of another clientId or tokenEndpoint. Use the config of startLogin. The code was not sent.',
+      'This Grant is of another clientId or tokenEndpoint. Use the config of startLogin.',
     )
   if (signal?.aborted) throw aborted()
   content.exchange ??= exchange(config, content)

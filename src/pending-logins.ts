@@ -30,24 +30,34 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
  * Stores pending logins in a storage that only this user's browser or session can read. A config of `createAuthConfig` can be
  * passed as the options. Throws `config_invalid`.
  */
-export function pendingLogins(inner: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
-  checkArgument('storage', inner, recordsKind)
+export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
+  checkArgument('storage', storage, recordsKind)
   if (!('emit' in options)) checkNames('pendingLogins', options, ['clock'])
   const { clock = systemClock } = options
   checkArgument('clock', clock, clockKind)
-  const storage = boundedStorage(inner)
-  const exclusively = <T>(task: () => Promise<T>): Promise<T> =>
-    runLocked(inner, prefix, task, { maxWaitMs: maxPendingLoginsWaitMs, timedOut: storageFailed })
+  const { save, take } = loginRecords(storage, clock)
   return {
     async save(pending) {
       checkAwaited('pending', pending)
       if (!isPendingLogin(pending)) invalid('save needs the pending of await startLogin(config)')
-      return exclusively(async () => {
+      return save(pending)
+    },
+    take,
+  }
+}
+
+/** Does the work of `pendingLogins` for callers that have checked its arguments. */
+export function loginRecords(inner: TokenStorage, clock: Clock): PendingLogins {
+  const storage = boundedStorage(inner)
+  const exclusively = <T>(task: () => Promise<T>): Promise<T> =>
+    runLocked(inner, prefix, task, { maxWaitMs: maxPendingLoginsWaitMs, timedOut: storageFailed })
+  return {
+    save: (pending) =>
+      exclusively(async () => {
         const entry: IndexEntry = [pending.state, pending.createdAtMs, 'pending']
         await storage.setItem(itemKey(pending.state), JSON.stringify(pending))
         await writeIndex(storage, [entry, ...(await readIndex(storage))], clock.wallMs())
-      })
-    },
+      }),
     take: (callback) =>
       exclusively(async () => {
         const state = stateOf(callback)

@@ -1,11 +1,11 @@
-import { requireWebCrypto, startLogin } from '../authorize.ts'
+import { createLogin, requireWebCrypto } from '../authorize.ts'
 import { targetsUnder } from '../bearer/targets.ts'
 import { bearerFetch } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
 import { configFrom } from '../config.ts'
 import { randomText } from '../internal/base64url.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
-import { pendingLogins } from '../pending-logins.ts'
+import { loginRecords } from '../pending-logins.ts'
 import { sessionName } from '../session/record.ts'
 import type { SessionState } from '../session/state.ts'
 import type { Session } from '../session.ts'
@@ -80,9 +80,9 @@ export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
       if (login.isPending) return login.finish()
       login.discard()
       await untilShown()
-      const { url, pending } = await startLogin(config, { returnTo, params, state: markedState(mode, randomText()) })
+      const { url, pending } = await createLogin(config, { returnTo, params, state: markedState(mode, randomText()) })
       await countAutomatic(loginStorage, { nowMs: config.clock.wallMs(), page: performance.timeOrigin })
-      await pendingLogins(loginStorage, config).save(pending)
+      await loginRecords(loginStorage, config.clock).save(pending)
       location.assign(url)
     },
     signOut: () => session.signOut(),

@@ -2,11 +2,11 @@ import { readCallback } from '../callback.ts'
 import { isLoopback } from '../config/service-url.ts'
 import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
-import { exchangeCode } from '../exchange.ts'
+import { redeemGrant } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
 import { callbackReminderMs } from '../internal/limits.ts'
 import { abortable, aborted, succeeds } from '../internal/timeouts.ts'
-import { pendingLogins } from '../pending-logins.ts'
+import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback } from './callback-url.ts'
@@ -95,9 +95,8 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
   return {
     finish,
     redeem(grant, login) {
-      const { signal } = discarding
-      signal.addEventListener('abort', () => login.abort(), { signal: login.signal })
-      return abortable(signIn(options, grant, login.signal), signal)
+      discarding.signal.addEventListener('abort', () => login.abort(), { signal: login.signal })
+      return abortable(signIn(options, grant, login.signal), discarding.signal)
     },
     discard() {
       discarding.abort()
@@ -118,7 +117,7 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
 async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {
   // No other call waits for this exchange, so that the request ends with the login.
   const fetch: AuthConfig['fetch'] = (url, init) => abortable(config.fetch(url, init), signal)
-  const tokens = await exchangeCode({ ...config, fetch }, grant, { signal })
+  const tokens = await redeemGrant({ ...config, fetch }, grant, signal)
   if (signal.aborted) throw aborted()
   await session.signIn(tokens)
 }
@@ -126,7 +125,7 @@ async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, s
 async function finishLogin(options: LoginFinisherOptions, callback: Callback, signal: AbortSignal): Promise<void> {
   const { config, loginStorage, navigate } = options
   const { address } = callback
-  callback.grant ??= readCallback(await pendingLogins(loginStorage, config).take(address), address, {
+  callback.grant ??= readCallback(await loginRecords(loginStorage, config.clock).take(address), address, {
     nowMs: config.clock.wallMs(),
   })
   const { grant } = callback

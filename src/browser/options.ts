@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkedElsewhere, checkOptions, type OptionKinds, recordsKind, storageKind } from '../config/options.ts'
+import { checkOptions, type OptionKinds, recordsKind, storageKind } from '../config/options.ts'
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'
@@ -46,7 +46,7 @@ const authKinds: OptionKinds<BrowserAuthOptions> = {
 const signInKinds: OptionKinds<SignInOptions> = {
   mode: { oneOf: ['redirect', 'popup'] },
   returnTo: 'string',
-  params: checkedElsewhere,
+  params: 'object',
   signal: { methods: ['aborted', 'addEventListener'] },
 }
 

@@ -1,4 +1,4 @@
-import { startLogin } from '../authorize.ts'
+import { createLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
 import { checkOptions, type OptionKinds } from '../config/options.ts'
 import type { AuthConfig } from '../config.ts'
@@ -68,7 +68,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
       signal?.addEventListener('abort', abort, { signal: ended })
       try {
         const state = markedState('popup', randomText())
-        const { url, pending } = await abortable(startLogin(config, { params, state }), ended)
+        const { url, pending } = await abortable(createLogin(config, { params, state }), ended)
         // No page in the window may navigate the page that opened it.
         popup.opener = null
         popup.location.href = url.href
