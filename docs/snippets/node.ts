@@ -1,17 +1,30 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type AuthConfig, createSession, refreshTokens, type Session } from 'agent-auth'
-import { fileStorage } from 'agent-auth/node'
+import { createAuthConfig, createSession, refreshTokens, type Session } from 'agent-auth'
+import { fileStorage, signInWithLoopback } from 'agent-auth/node'
 
-const storage = fileStorage(join(homedir(), '.config', 'my-tool', 'sessions.json'))
+const config = createAuthConfig({
+  authUrl: process.env.AGENT_AUTH_URL ?? '',
+  baseUrl: process.env.AGENT_BASE_URL ?? '',
+  clientId: process.env.AGENT_PUBLIC_CLIENT_ID ?? '',
+  redirectUri: 'http://127.0.0.1/callback',
+})
+const session = createSession(config, {
+  storage: fileStorage(join(homedir(), '.config', 'my-tool', 'sessions.json')),
+})
 
-export function sessionOf(config: AuthConfig): Session {
-  return createSession(config, { storage })
+/** Returns the session, and signs the user in first if necessary. `openBrowser` is `open` of the package of that name. */
+export async function signedIn(openBrowser: (url: string) => unknown): Promise<Session> {
+  const { status } = await session.ready()
+  if (status === 'signed-in') return session
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  await session.signIn(await signInWithLoopback(config, { openBrowser, signal: stop.signal }))
+  return session
 }
 
-/** Starts a session with a refresh token from a secret manager or another tool. */
-export async function startFromText(config: AuthConfig, refreshToken: string): Promise<Session> {
-  const session = sessionOf(config)
+/** Starts the session with a refresh token from a secret manager or another tool. */
+export async function startFromText(refreshToken: string): Promise<Session> {
   await session.signIn(await refreshTokens(config, { refreshToken }))
   return session
 }

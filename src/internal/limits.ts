@@ -27,6 +27,13 @@ export const maxHandOverMs = 3_000
 /** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
 export const popupCloseMs = 1_000
 
+// A login on loopback.
+
+/** The default of how long a login on loopback may take, in milliseconds, as for a popup. */
+export const defaultLoopbackMs = 300_000
+/** How long the port stays open for the last page after the tokens are there, in milliseconds. */
+export const lastPageMs = 2_000
+
 // Requests and token responses.
 
 /** How many URLs a bearer fetch remembers for each base. Requests repeat, and an app has a few dozen endpoints. */

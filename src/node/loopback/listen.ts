@@ -1,0 +1,62 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { AgentAuthError } from '../../errors.ts'
+
+/** A server on a loopback address of this machine. */
+export interface Listener {
+  /** The address as URLs have it, such as `http://127.0.0.1:49152`. */
+  readonly origin: string
+  /** Ends every connection and frees the port. */
+  close(): Promise<void>
+}
+
+/**
+ * Listens on the first loopback address that the machine has, and there on the first free port. Port 0 is one that the system
+ * chooses. Rejects with `login_failed` if every port is busy. RFC 8252 section 8.3.
+ */
+export async function listenOnLoopback(
+  hosts: readonly string[],
+  ports: readonly number[],
+  respond: RequestListener,
+): Promise<Listener> {
+  for (const host of hosts) {
+    const codes: string[] = []
+    for (const port of ports) {
+      const server = createServer(respond)
+      const code = await listen(server, host, port)
+      if (code === undefined) return listenerOf(server, host)
+      codes.push(code)
+    }
+    if (codes.some((code) => !isAbsent(code))) break
+  }
+  throw new AgentAuthError(
+    'login_failed',
+    'No port for the callback is free. Close the program that uses it, or add a registered port to the option ports.',
+    { retryable: true },
+  )
+}
+
+/** Resolves to the code of the failure, or to undefined. */
+function listen(server: Server, host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'ERROR'))
+    server.listen({ host, port, exclusive: true }, () => resolve(undefined))
+  })
+}
+
+/** Returns whether the machine does not have the address, as one without IPv4. */
+function isAbsent(code: string): boolean {
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
+}
+
+function listenerOf(server: Server, host: string): Listener {
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,166 @@
+import { startLogin } from '../../authorize.ts'
+import { readCallback } from '../../callback.ts'
+import { invalid } from '../../config/invalid.ts'
+import { checkedElsewhere, checkOptions, type OptionKinds, signalKind } from '../../config/options.ts'
+import { type AuthConfig, checkConfig } from '../../config.ts'
+import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
+import { exchangeCode } from '../../exchange.ts'
+import type { Grant } from '../../grant.ts'
+import { defaultLoopbackMs, lastPageMs, maxLoginMs } from '../../internal/limits.ts'
+import { abortable, aborted, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
+import type { Tokens } from '../../tokens.ts'
+import { listenOnLoopback } from './listen.ts'
+import { readPastedCallback, type Terminal } from './paste.ts'
+import { type CallbackServer, respond } from './respond.ts'
+
+/** The options of `signInWithLoopback`. */
+export interface LoopbackOptions {
+  /**
+   * Opens the authorize URL in the user's browser, for example by the package `open`. If it is absent, throws or rejects, the
+   * URL is printed, and the user can paste the URL of the callback.
+   */
+  readonly openBrowser?: ((url: string) => unknown) | undefined
+  /** Ports to listen on, in this order, for a service that compares ports. Default: the port of `redirectUri`, or any free one. */
+  readonly ports?: readonly number[] | undefined
+  /** Where the URL is printed and the callback is pasted. Default: stdin and stderr. */
+  readonly terminal?: Terminal | undefined
+  /** How long the login may take, in milliseconds, up to 600,000. Default: 300,000. */
+  readonly timeoutMs?: number | undefined
+  /** Further authorize parameters, as in `startLogin`. */
+  readonly params?: Readonly<Record<string, string>> | undefined
+  /** Ends the login. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const optionKinds: OptionKinds<LoopbackOptions> = {
+  openBrowser: 'function',
+  ports: 'list',
+  terminal: checkedElsewhere,
+  timeoutMs: 'number',
+  params: 'object',
+  signal: signalKind,
+}
+
+/** With the right `state`, these end the login. A callback with another error may come from another page. */
+const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'issuer_mismatch', 'flow_expired']
+
+/**
+ * Signs the user in with the browser of this machine and a callback on a loopback port, and returns the tokens for `signIn` of a
+ * session. The redirect URI of the config must be `http://127.0.0.1` or `http://[::1]` with any path. When the promise settles,
+ * the port is free. Rejects with `config_invalid`, `login_failed` if every port is busy, `timeout`, `aborted`, and the codes
+ * of `readCallback` and `exchangeCode`. RFC 8252 section 7.3.
+ */
+export async function signInWithLoopback(config: AuthConfig, options: LoopbackOptions = {}): Promise<Tokens> {
+  checkConfig('signInWithLoopback', config)
+  checkOptions('signInWithLoopback', options, optionKinds)
+  const { timeoutMs = defaultLoopbackMs, signal } = options
+  const registered = new URL(config.redirectUri)
+  if (registered.protocol !== 'http:' || !/^(127\.0\.0\.1|\[::1])$/.test(registered.hostname))
+    invalid('redirectUri must begin with http://127.0.0.1 or http://[::1] for a login on loopback')
+  const { ports = [Number(registered.port)] } = options
+  if (!ports.length || !ports.every((port) => Number.isInteger(port) && port >= 0 && port <= 65_535))
+    invalid('ports must be a list of whole numbers from 0 to 65535')
+  if (!(timeoutMs > 0 && timeoutMs <= maxLoginMs)) invalid(`timeoutMs must be above 0 and at most ${maxLoginMs}`)
+  if (signal?.aborted) throw aborted()
+  const login = new AbortController()
+  const hosts = registered.hostname === '[::1]' ? ['::1'] : ['127.0.0.1', '::1']
+  let server: CallbackServer | undefined
+  const listener = await listenOnLoopback(hosts, ports, (request, response) => {
+    // A request that comes before the login is there cannot be its callback.
+    if (server) respond(server, request, response)
+    else response.destroy()
+  })
+  try {
+    const run = async (): Promise<Tokens> => {
+      const redirectUri = listener.origin + registered.pathname + registered.search
+      const callback = await startCallback({ ...config, redirectUri }, options, login.signal)
+      server = { origin: listener.origin, redirectUri, ...callback }
+      callback.open()
+      return finish(config, callback, login.signal)
+    }
+    return await withDeadline(timeoutMs, run, signal)
+  } finally {
+    login.abort()
+    await listener.close()
+  }
+}
+
+/** A login that waits for its callback. */
+interface Callback extends Pick<CallbackServer, 'accept' | 'onShown'> {
+  /** Sends the user to the authorization server. */
+  open(): void
+  /** Resolves when the callback came, or rejects with the refusal in it. */
+  readonly grant: Promise<Grant>
+  /** Resolves when the browser has shown the last page. */
+  readonly shown: Promise<void>
+  /** Whether the browser is about to ask for the last page. */
+  isRedirected(): boolean
+}
+
+async function startCallback(config: AuthConfig, options: LoopbackOptions, signal: AbortSignal): Promise<Callback> {
+  const { openBrowser, terminal = { input: process.stdin, output: process.stderr }, params } = options
+  const { url, pending } = await startLogin(config, { params })
+  const { promise: grant, resolve, reject } = deferred<Grant>()
+  const { promise: shown, resolve: onShown } = deferred<void>()
+  let isRedirected = false
+  const check = (address: string): AgentAuthError | undefined => {
+    try {
+      resolve(readCallback(pending, address, { nowMs: config.clock.wallMs() }))
+    } catch (error) {
+      if (!isAgentAuthError(error)) throw error
+      if (!final.includes(error.code)) return error
+      reject(error)
+    }
+    return undefined
+  }
+  const askToPaste = (): void => {
+    // A browser can fail after the login has ended.
+    if (!signal.aborted)
+      readPastedCallback(terminal, url.href, { accept: (address) => check(address)?.message, signal })
+  }
+  return {
+    accept(address) {
+      const isOurs = check(address) === undefined
+      isRedirected ||= isOurs
+      return isOurs
+    },
+    onShown,
+    open() {
+      if (openBrowser) Promise.resolve(url.href).then(openBrowser).catch(askToPaste)
+      else askToPaste()
+    },
+    grant,
+    shown,
+    isRedirected: () => isRedirected,
+  }
+}
+
+/** Exchanges the code, and lets the browser fetch the last page before the port is closed. */
+async function finish(config: AuthConfig, callback: Callback, signal: AbortSignal): Promise<Tokens> {
+  // Ends the wait and the request together with the login, because a timer or a socket would keep the process from its exit.
+  const fetch: AuthConfig['fetch'] = (input, init) =>
+    config.fetch(input, { ...init, signal: AbortSignal.any([signal, ...(init.signal ? [init.signal] : [])]) })
+  const tokens = abortable(callback.grant, signal).then((grant) =>
+    exchangeCode({ ...config, fetch }, grant, { signal }),
+  )
+  await succeeds(tokens)
+  if (callback.isRedirected())
+    await Promise.race([callback.shown, succeeds(abortable(sleep(lastPageMs, signal), signal))])
+  return tokens
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+function deferred<T>(): Deferred<T> {
+  let resolve: Deferred<T>['resolve'] = () => {}
+  let reject: Deferred<T>['reject'] = () => {}
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve
+    reject = onReject
+  })
+  return { promise, resolve, reject }
+}
