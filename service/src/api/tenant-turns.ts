@@ -1,7 +1,7 @@
-import timers from 'node:timers'
 import type { TenantTurns } from '../http/environment.ts'
-import { apiLimits, limits, serverLimits } from '../limits.ts'
+import { apiLimits, limits } from '../limits.ts'
 import { ApiError } from './api-error.ts'
+import { callPacing } from './call-pacing.ts'
 
 type TurnLimits = {
   readonly [Name in 'tenantCallsAtOnce' | 'tenantCallsWaiting' | 'tenantWaitMs' | 'tenantUnsentBytes']: number
@@ -15,10 +15,10 @@ interface Load {
 }
 
 /** Begins calls one at a time, the tenants by turns, so that calls of one tenant do not hold up others. */
-export function createTenantTurns(most: TurnLimits = limits, usedMs: () => number = processorMs): TenantTurns {
+export function createTenantTurns(most: TurnLimits = limits, usedMs?: () => number): TenantTurns {
   // In the order of their turns: the tenant whose call began last is the last one.
   const loads = new Map<string, Load>()
-  let isNextDue = false
+  const scheduleNext = callPacing(() => nextCall(loads, most), usedMs)
 
   function loadOf(tenant: string): Load {
     const load = loads.get(tenant) ?? { running: 0, unsentBytes: 0, waiting: new Set() }
@@ -28,34 +28,6 @@ export function createTenantTurns(most: TurnLimits = limits, usedMs: () => numbe
   function settle(tenant: string, load: Load): void {
     if (load.running === 0 && load.unsentBytes === 0 && load.waiting.size === 0) loads.delete(tenant)
     else scheduleNext()
-  }
-  function nextCall(): (() => void) | undefined {
-    for (const load of loads.values()) {
-      const [begin] = load.waiting
-      if (begin !== undefined && hasRoom(load, most)) return begin
-    }
-    return undefined
-  }
-  /**
-   * Leaves the event loop to other requests first. It accepts one connection a turn and reads it in the next turn, and all
-   * queries of a call of libSQL run in one turn: without pauses, calls whose requests arrived together run one after the
-   * other before any other request.
-   */
-  function scheduleNext(heldMs = 0): void {
-    if (isNextDue || nextCall() === undefined) return
-    isNextDue = true
-    if (heldMs < serverLimits.quickCallMs) timers.setImmediate(() => timers.setImmediate(beginNext))
-    else timers.setTimeout(beginNext, Math.min(heldMs, serverLimits.pauseMs))
-  }
-  function beginNext(): void {
-    const beforeMs = usedMs()
-    nextCall()?.()
-    // A tick runs once no microtask is left, and by then the queries of libSQL have run.
-    queueMicrotask(() => process.nextTick(pauseAfter, beforeMs))
-  }
-  function pauseAfter(beforeMs: number): void {
-    isNextDue = false
-    scheduleNext(usedMs() - beforeMs)
   }
   function turnOf(tenant: string, load: Load): Promise<void> {
     if (load.running + load.waiting.size >= most.tenantCallsAtOnce + most.tenantCallsWaiting) throw tooMany()
@@ -104,10 +76,13 @@ export function createTenantTurns(most: TurnLimits = limits, usedMs: () => numbe
   }
 }
 
-/** Returns processor time, because on a busy machine a quick call can take long. */
-function processorMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
+/** Returns what begins the next call, of the first tenant in turn that has room for one. */
+function nextCall(loads: ReadonlyMap<string, Load>, most: TurnLimits): (() => void) | undefined {
+  for (const load of loads.values()) {
+    const [begin] = load.waiting
+    if (begin !== undefined && hasRoom(load, most)) return begin
+  }
+  return undefined
 }
 
 function hasRoom({ running, unsentBytes }: Load, most: TurnLimits): boolean {
