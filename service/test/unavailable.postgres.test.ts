@@ -7,6 +7,7 @@ import type { Assembly } from '../src/server/assemble.ts'
 import { expectNothingConsumed } from './nothing-consumed.ts'
 import { startBalancer } from './processes.ts'
 import { assemble } from './start.ts'
+import { observe } from './statements.ts'
 
 let assembly: Assembly
 const undo: (() => Promise<unknown>)[] = []
@@ -60,4 +61,24 @@ test('F-36 tables locked: 503 with Retry-After, nothing consumed', async () => {
     harm: async () => void (await admin.query('begin; lock table grants, authorization_codes, llm_models')),
     mend: async () => void (await admin.query('rollback')),
   })
+})
+
+test.each([
+  ['reset', 'from "grants" for update'],
+  ['expireAccessTokens', 'lock table "grants"'],
+  ['revokeRefreshTokens', 'lock table "grants"'],
+] as const)('F-36 %s waits too long for a lock of another transaction, and begins again', async (control, lock) => {
+  await admin.query('begin; lock table grants')
+  let attempts = 0
+  let released: Promise<unknown> | undefined
+  observe(assembly, {
+    before({ sql }) {
+      if (!sql.includes(lock)) return
+      attempts += 1
+      if (attempts === 2) released = admin.query('rollback')
+    },
+  })
+  await assembly.service.dev[control]()
+  await released
+  expect(attempts).toBe(2)
 })

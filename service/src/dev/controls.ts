@@ -22,10 +22,11 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
   const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */
   function onEveryAuthorization(change: (tx: Db) => Promise<void>): Promise<void> {
-    return transact(store.db, async (tx) => {
+    const locked = async (tx: Db): Promise<void> => {
       await store.lockAuthorizations(tx)
       await change(tx)
-    })
+    }
+    return transact(store.db, locked, 'after-lock-timeout')
   }
   return {
     nowMs: () => clock.nowMs(),

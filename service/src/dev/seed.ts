@@ -29,7 +29,7 @@ export async function seed(
       return { ...account, tenantId: tenant, passwordHash: await service.passwords.hash(password) }
     }),
   )
-  return transact(service.store.db, async (tx) => {
+  const fill = async (tx: Db): Promise<'filled' | 'filled before'> => {
     if (mode === 'replace') {
       await service.store.lockParentRows(tx)
       // Authorization requests that sign-in pages carry are void from now on.
@@ -41,7 +41,8 @@ export async function seed(
     for (const [position, account] of hashed.entries()) await saveAccount(tx, account, position)
     for (const client of world.clients) await seedClient(service, tx, client)
     return 'filled'
-  })
+  }
+  return transact(service.store.db, fill, 'after-lock-timeout')
 }
 
 async function seedClient({ keys, clock }: ServiceContext, tx: Db, client: DemoClient): Promise<void> {

@@ -4,6 +4,9 @@
  */
 export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
 
+/** PostgreSQL: another transaction kept a lock for longer than `lockWaitMs`. */
+const lockNotAvailable = '55P03'
+
 /** SQLite: another connection wrote after this transaction began to read. */
 const busySnapshot = 517
 const serializationFailure = '40001'
@@ -17,6 +20,11 @@ const unavailableCode =
   /^(?:SQLITE_(?:BUSY|LOCKED|READONLY|FULL|IOERR|CANTOPEN|PROTOCOL)|(?:08|53|57|58)...$|25006$|25P03$|55P03$|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
 /** `pg` gives these errors no code. */
 const unavailableMessage = /^Connection terminated|^timeout exceeded when trying to connect|not queryable/
+
+/** Returns whether a query gave up because another transaction kept a lock. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === lockNotAvailable
+}
 
 /** Returns why a query failed. `http/unexpected.ts` says what the response is. */
 export function databaseFailureOf(error: unknown): DatabaseFailure {

@@ -1,17 +1,26 @@
 import { storeLimits } from '../../limits.ts'
 import type { Db } from '../database.ts'
 import { opaqueDatabase, rawDatabase } from '../database.ts'
-import { databaseFailureOf } from './failures.ts'
+import { databaseFailureOf, isLockTimeout } from './failures.ts'
 
-/** Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. */
-export async function transact<Value>(db: Db, task: (tx: Db) => Promise<Value>): Promise<Value> {
+/**
+ * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. A transaction
+ * that locks rows of every request also runs again `after-lock-timeout`, which gives its other locks back in between.
+ */
+export async function transact<Value>(
+  db: Db,
+  task: (tx: Db) => Promise<Value>,
+  again: 'after-conflict' | 'after-lock-timeout' = 'after-conflict',
+): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await rawDatabase(db)
         .transaction()
         .execute((tx) => task(opaqueDatabase(tx)))
     } catch (error) {
-      if (attempt === storeLimits.transactionAttempts || databaseFailureOf(error) !== 'conflict') throw error
+      const mayRunAgain =
+        databaseFailureOf(error) === 'conflict' || (again === 'after-lock-timeout' && isLockTimeout(error))
+      if (attempt === storeLimits.transactionAttempts || !mayRunAgain) throw error
     }
   }
 }
