@@ -27,13 +27,6 @@ export const maxHandOverMs = 3_000
 /** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
 export const popupCloseMs = 1_000
 
-// A login on loopback.
-
-/** The default of how long a login on loopback may take, in milliseconds, as for a popup. */
-export const defaultLoopbackMs = 300_000
-/** How long the port stays open for the last page after the tokens are there, in milliseconds. */
-export const lastPageMs = 2_000
-
 // Requests and token responses.
 
 /** How many URLs a bearer fetch remembers for each base. Requests repeat, and an app has a few dozen endpoints. */
@@ -133,12 +126,6 @@ export const sweepEveryMs = 60_000
 export const maxSweptRecords = 1_000
 /** How often a statement of PostgreSQL is repeated after it lost a race. */
 export const maxStatementRepeats = 5
-/** Within this time, in milliseconds, a process that replaces a file is done, unless it was killed or paused. It takes a few milliseconds. */
-export const staleFileMs = 1_500
-/** How long a process tries to replace a file, in milliseconds: less than `databaseTimeoutMs`, and more than `staleFileMs`. */
-export const maxFileWaitMs = 2_500
-/** The longest wait between two tries to replace a file, in milliseconds. */
-export const maxFilePauseMs = 20
 /** The longest name of a table in characters. PostgreSQL cuts a name at 63, and the name of the index needs the rest. */
 export const maxTableNameLength = 50
 

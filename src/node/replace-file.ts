@@ -13,8 +13,8 @@ import {
 import { dirname } from 'node:path'
 import { attempt } from '../internal/attempt.ts'
 import { randomFraction } from '../internal/backoff.ts'
-import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
+import { maxFilePauseMs, maxFileWaitMs, staleFileMs } from './limits.ts'
 import { preparePrivateFolder } from './private-file.ts'
 
 /** A file, and the text that it gets. Without a text the file is removed. */
