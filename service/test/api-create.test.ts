@@ -230,6 +230,13 @@ test.each([
   ['a description of 4,001 characters', { description: 'x'.repeat(4_001) }, ['description'], 'string_too_long'],
   ['a description of 255 KiB', { description: 'x'.repeat(255 * 1_024) }, ['description'], 'string_too_long'],
   ['a type of 501 characters', { parent_agent_type: 'x'.repeat(501) }, ['parent_agent_type'], 'string_too_long'],
+  [
+    // Without the bound, comparing it with the key would take seconds: NFC sorts marks in quadratic time.
+    'a type of 501 characters and another key',
+    { parent_agent_type: 'x'.repeat(501), parent_agent_type_key: 'other_type' },
+    ['parent_agent_type'],
+    'string_too_long',
+  ],
   ['NUL in the description', { description: 'a\0' }, ['description'], 'string_unstorable'],
   ['neither type', { parent_agent_type: undefined }, ['parent_agent_type_key'], 'missing'],
   ['an empty type', { parent_agent_type: '' }, ['parent_agent_type'], 'string_too_short'],
