@@ -52,3 +52,21 @@ test('of a body that declares too much nothing is read', async () => {
   expect(await readAtMost(request, most)).toEqual({ kind: 'too_large' })
   expect(pulls).toBe(0)
 })
+
+test('S-085 the chunks of a body are copied as they arrive, so that many small ones take no more memory than their bytes', async () => {
+  const sent = '0123456789'
+  const reused = new Uint8Array(1)
+  let at = 0
+  const body = new ReadableStream(
+    {
+      pull(controller) {
+        reused[0] = sent.charCodeAt(at)
+        at += 1
+        controller.enqueue(reused)
+        if (at === sent.length) controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  expect(await readAtMost(post(body), most)).toEqual({ kind: 'text', text: sent })
+})

@@ -89,3 +89,28 @@ test('S-085 A-45 a call of another tenant waits for few of the searches whose co
   await Promise.all(answers)
   for (const socket of sockets) socket.destroy()
 })
+
+test('S-085 A-45 a request to the authorization host waits for few of the bodies that arrived with it', async () => {
+  const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
+  base.serve(assembly.apiApp)
+  auth.serve(assembly.authApp)
+  onTestFinished(async () => {
+    await Promise.all([base, auth].map(({ server }) => stop(server)))
+  })
+  const checked = () =>
+    assembly.context.journal.entries().filter((entry) => entry.kind === 'request' && entry.status === 422).length
+  let accepted = 0
+  base.server.on('connection', () => {
+    accepted += 1
+  })
+  const sockets = Array.from({ length: 100 }, () => open(base.url))
+  await expect.poll(() => accepted).toBe(100)
+  const answers = sockets.map((socket) => once(socket, 'data'))
+  for (const socket of sockets) socket.write(searchRequest(ada, '{'))
+  const host = `Host: ${new URL(assembly.service.authUrl).host}`
+  const other = await exchangeBytes(auth.url, ['GET /auth/v1/authorize?client_id=x HTTP/1.1', host])
+  expect([statusOf(other), checked() < 20]).toEqual([400, true])
+  await Promise.all(answers)
+  expect(checked()).toBe(100)
+  for (const socket of sockets) socket.destroy()
+})

@@ -8,7 +8,7 @@ import { ApiError, ValidationError } from '../api-error.ts'
 import type { Envelope } from '../envelope.ts'
 import { succeeded } from '../envelope.ts'
 import { descriptionText, nameText } from '../text.ts'
-import { readBody } from '../validation.ts'
+import { checkBody, readBody } from '../validation.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
 import { keyOf, labelOf } from './agent-key.ts'
 import type { ParentAgent } from './parent-agent-response.ts'
@@ -66,10 +66,14 @@ export async function createParentAgent(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,
 ): Promise<Envelope<{ items: ParentAgent[] }>> {
-  const body = await readBody(c.req.raw, createParentAgentBody)
+  const bytes = await readBody(c.req.raw)
   const nowMs = c.get('service').clock.nowMs()
-  const created = await c.get('turns').run(tenant.tenantId, () => insert(tenant, body, nowMs))
-  if (created === undefined) throw nameTaken(body.agent_name)
+  const created = await c.get('turns').run(tenant.tenantId, async () => {
+    const body = checkBody(bytes, createParentAgentBody)
+    const row = await insert(tenant, body, nowMs)
+    if (row === undefined) throw nameTaken(body.agent_name)
+    return row
+  })
   return succeeded({ items: [parentAgentResponse(created)] })
 }
 

@@ -6,7 +6,7 @@ import type { TenantStore } from '../../store/tenant-store.ts'
 import type { Envelope } from '../envelope.ts'
 import { succeeded } from '../envelope.ts'
 import { comparedText } from '../text.ts'
-import { readBody } from '../validation.ts'
+import { checkBody, readBody } from '../validation.ts'
 import type { ColumnTypes } from './filters.ts'
 import type { SearchBody } from './search-body.ts'
 import { searchBody } from './search-body.ts'
@@ -37,11 +37,13 @@ export async function searchLlmModels(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,
 ): Promise<Envelope<{ items: LlmModel[]; count: number }>> {
-  const { search, own: provider } = await readBody(c.req.raw, llmModelSearchBody)
-  const filters =
-    provider === undefined ? [] : [{ kind: 'equals' as const, column: 'provider' as const, value: provider }]
-  const whole = { ...search, filter: { kind: 'all' as const, filters: [search.filter, ...filters] } }
-  const found = await c.get('turns').run(tenant.tenantId, () => tenant.models.search(whole))
+  const body = await readBody(c.req.raw)
+  const found = await c.get('turns').run(tenant.tenantId, async () => {
+    const { search, own: provider } = checkBody(body, llmModelSearchBody)
+    const filters =
+      provider === undefined ? [] : [{ kind: 'equals' as const, column: 'provider' as const, value: provider }]
+    return tenant.models.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } })
+  })
   const items = found.rows.map(({ id, model_name, model_version, provider }) => ({
     id,
     model_name,

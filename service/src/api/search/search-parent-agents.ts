@@ -7,7 +7,7 @@ import type { ParentAgent } from '../agents/parent-agent-response.ts'
 import { parentAgentResponse } from '../agents/parent-agent-response.ts'
 import type { Envelope } from '../envelope.ts'
 import { succeeded } from '../envelope.ts'
-import { readBody } from '../validation.ts'
+import { checkBody, readBody } from '../validation.ts'
 import type { ColumnTypes } from './filters.ts'
 import type { SearchBody } from './search-body.ts'
 import { searchBody } from './search-body.ts'
@@ -33,10 +33,12 @@ export async function searchParentAgents(
   c: Context<HttpEnvironment>,
   tenant: TenantStore,
 ): Promise<Envelope<{ items: ParentAgent[]; count: number }>> {
-  const { search, own: active } = await readBody(c.req.raw, parentAgentSearchBody)
-  const filters =
-    active === undefined ? [] : [{ kind: 'equals' as const, column: 'active' as const, value: Number(active) }]
-  const whole = { ...search, filter: { kind: 'all' as const, filters: [search.filter, ...filters] } }
-  const found = await c.get('turns').run(tenant.tenantId, () => tenant.agents.search(whole))
+  const body = await readBody(c.req.raw)
+  const found = await c.get('turns').run(tenant.tenantId, async () => {
+    const { search, own: active } = checkBody(body, parentAgentSearchBody)
+    const filters =
+      active === undefined ? [] : [{ kind: 'equals' as const, column: 'active' as const, value: Number(active) }]
+    return tenant.agents.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } })
+  })
   return succeeded({ items: found.rows.map(parentAgentResponse), count: found.count })
 }
