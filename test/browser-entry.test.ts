@@ -276,7 +276,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
       attempts()
       return failure ?? inner.getItem(key)
     }
-    const unread = unreadRecord({ ...inner, getItem }, name, { clock, removed })
+    const unread = unreadRecord({ ...inner, getItem }, name, { clock, isDegraded: () => true, removed })
     return {
       clock,
       removed,
@@ -417,7 +417,11 @@ describe('the record of an earlier sign-in that could not be read', () => {
         return task()
       },
     }
-    unreadRecord(storage, name, { clock: testClock(), removed: () => order.push('removed') }).remove()
+    unreadRecord(storage, name, {
+      clock: testClock(),
+      isDegraded: () => true,
+      removed: () => order.push('removed'),
+    }).remove()
     await flush()
     expect(order).toEqual(['locked', 'read'])
   })
@@ -440,7 +444,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
       new Promise((resolve) => {
         answer = () => resolve(inner.getItem(key))
       })
-    const unread = unreadRecord({ ...inner, getItem }, name, { clock, removed: () => {} })
+    const unread = unreadRecord({ ...inner, getItem }, name, { clock, isDegraded: () => true, removed: () => {} })
     unread.remove()
     await flush()
     clock.advance(1)

@@ -137,9 +137,8 @@ describe('bad storage', () => {
     await untilStatus(other, 'signed-out')
   })
 
-  it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user: F023 F070', async () => {
-    const context = await rig.context()
-    const page = await rig.signedIn(context, 'indexed')
+  /** Opens a page whose database answers when `window.answer` is called. The test moves its clock. */
+  async function openSlow(context: BrowserContext): Promise<Page> {
     await context.addInitScript(() => {
       const { open } = IDBFactory.prototype
       IDBFactory.prototype.open = function (...args) {
@@ -159,6 +158,27 @@ describe('bad storage', () => {
     await slow.addInitScript(() => sessionStorage.setItem('slow', 'on'))
     await slow.goto(`${rig.origin}/indexed/home`)
     await slow.waitForFunction(() => window.answer)
+    return slow
+  }
+
+  it('degraded to memory during a sign-out, the sign-out removes the record that could not be read: F070', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'indexed')
+    const slow = await openSlow(context)
+    const signedOut = slow.evaluate(() => window.app.auth.signOut())
+    await slow.evaluate(() => window.app.events.length)
+    await slow.clock.fastForward(4_001)
+    await signedOut
+    expect(await eventsOf(slow)).toEqual(['storage_degraded read_failed'])
+    await slow.evaluate(() => window.answer?.())
+    await untilStatus(page, 'signed-out')
+    expect(await reload(page)).toBe('signed-out')
+  })
+
+  it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user: F023 F070', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'indexed')
+    const slow = await openSlow(context)
     await slow.clock.fastForward(4_001)
     expect(await started(slow)).toBe('signed-out')
     rig.service.dev.autoApprove('rui@demo.example')

@@ -57,7 +57,7 @@ export function fallbackStorage(inner: TokenStorage, { changed, degraded }: Stor
 
 /** The record of an earlier sign-in that this page could not read. It must not come back after a sign-in or sign-out here. */
 export interface UnreadRecord {
-  /** Removes the record that the storage has now. If that fails, `retry` does it later. */
+  /** Removes the record that the storage has now, if this page could not read it. If that fails, `retry` does it later. */
   remove(): void
   /** Repeats a removal that failed: by default at most every five seconds, `now` in any case. */
   retry(when?: 'now'): void
@@ -65,13 +65,15 @@ export interface UnreadRecord {
 
 export interface UnreadRecordOptions {
   readonly clock: Clock
+  /** Whether the storage cannot be used in this page. If that shows only after `remove`, `retry` does the removal. */
+  readonly isDegraded: () => boolean
   readonly removed: () => void
 }
 
 export function unreadRecord(
   storage: TokenStorage,
   name: string,
-  { clock, removed }: UnreadRecordOptions,
+  { clock, isDegraded, removed }: UnreadRecordOptions,
 ): UnreadRecord {
   const store = sessionStore(storage, name)
   /** The wall time of the removal that is pending. */
@@ -90,7 +92,7 @@ export function unreadRecord(
 
   function retry(when?: 'now'): void {
     const nowMs = clock.monotonicMs()
-    if (pendingSinceMs === undefined || (!when && nowMs < nextMs)) return
+    if (pendingSinceMs === undefined || !isDegraded() || (!when && nowMs < nextMs)) return
     nextMs = nowMs + removalRetryMs
     // The lock keeps another tab from signing in between the read and the removal.
     store.locked(removeEarlier).catch(() => {})

@@ -90,12 +90,14 @@ interface TabStorage {
 /** Reports each change of the record. If the storage cannot be used, records live in memory. */
 function tabStorage(inner: TokenStorage, { config, name, changed }: TabStorageOptions): TabStorage {
   let isDegraded = false
-  const unread = unreadRecord(inner, name, { clock: config.clock, removed: changed })
+  const unread = unreadRecord(inner, name, { clock: config.clock, isDegraded: () => isDegraded, removed: changed })
   const storage = fallbackStorage(inner, {
     changed,
     degraded() {
       isDegraded = true
       config.emit({ type: 'storage_degraded', reason: 'read_failed' })
+      // The user may have signed out before the first read failed.
+      unread.retry('now')
     },
   })
   const getItem: TokenStorage['getItem'] = (key) => {
@@ -105,7 +107,7 @@ function tabStorage(inner: TokenStorage, { config, name, changed }: TabStorageOp
   return {
     storage: { ...storage, getItem },
     isDegraded: () => isDegraded,
-    removeUnread: () => isDegraded && unread.remove(),
+    removeUnread: unread.remove,
     retryRemoval: () => unread.retry('now'),
   }
 }
