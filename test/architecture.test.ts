@@ -90,6 +90,7 @@ const edges: Record<string, string[]> = {
   browser: [],
   react: ['browser'],
   node: [],
+  command: ['node'],
   backend: [],
   redis: [],
   postgres: [],
@@ -136,7 +137,7 @@ const backendOrder = [
 ].map((name) => `backend/${name}.ts`)
 
 /** The only entries that may need Node. */
-const nodeEdges = ['node', 'backend', 'redis', 'postgres']
+const nodeEdges = ['node', 'command', 'backend', 'redis', 'postgres']
 
 /**
  * The rooms of the service, from the top down: a room imports rooms below it, none above or beside it. `context` and

@@ -19,7 +19,7 @@ test('P-03 F-24 8 processes with 50 requests each on one file at expiry: one ref
     requests: 50,
     rounds: 2,
     // The service refuses more of one tenant.
-    callsAtOnce: 4,
+    callsAtOnce: 1,
   }).finally(() => {
     isOver = true
   })

@@ -8,7 +8,7 @@ type Size = Parameters<Soak['run']>[0]
 /** One session in one file expires in eight processes at once: one refresh each time, and every request is served. */
 export function soakFileStorms({ rounds, onRound }: Size): Promise<string> {
   return withEnds(async (ends) => {
-    const size = { processes: 8, sessions: 1, requests: 50, callsAtOnce: 4 } as const
+    const size = { processes: 8, sessions: 1, requests: 50, callsAtOnce: 1 } as const
     const url = freshFile((end) => ends.push(end))
     const seen = await storm((end) => ends.push(end), { kind: 'file', url, ...size, rounds, onRound })
     const wrong = seen.filter((round) => !isFaultless(round, size))

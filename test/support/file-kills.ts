@@ -21,18 +21,22 @@ export interface KillSize {
   readonly lanes: number
   /** How many processes are killed in all. */
   readonly kills: number
+  /** Default: the longest, because a loaded machine may need more than the usual 30 s to start the next process. */
   readonly graceMs?: number
   onKill?(kills: number): void
 }
 
 /** Kills processes that refresh without a pause at random times. Each successor has to refresh what its predecessor left. */
-export async function fileKills(atEnd: AtEnd, { lanes, kills, graceMs, onKill }: KillSize): Promise<KillReport> {
+export async function fileKills(
+  atEnd: AtEnd,
+  { lanes, kills, graceMs = 600_000, onKill }: KillSize,
+): Promise<KillReport> {
   const program = await bundled(atEnd, 'refresh-loop.ts')
   const report: KillReport = { kills: 0, lost: 0, torn: 0, failures: {} }
   const lane = async (laneKills: number): Promise<void> => {
     const path = freshFile(atEnd)
     const size = { kind: 'file', url: path, sessions: 1, requests: 1 } as const
-    const signedIn = () => peopleSignedIn(atEnd, size, graceMs === undefined ? {} : { graceMs })
+    const signedIn = () => peopleSignedIn(atEnd, size, { graceMs })
     let { service, task } = await signedIn()
     for (let kill = 0; kill <= laneKills; kill++) {
       const child = fork(program, [JSON.stringify(task), 'person-0'], { execArgv: [] })

@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util'
+
+/** The commands, and which options each takes besides those of all. */
+export const commands = {
+  login: ['auth-url', 'base-url', 'client-id', 'redirect-uri', 'scope', 'ports', 'timeout', 'no-browser'],
+  logout: [],
+  status: [],
+  token: [],
+  fetch: [],
+  doctor: ['auth-url', 'base-url', 'client-id', 'redirect-uri', 'scope', 'origin'],
+} as const
+
+export type CommandName = keyof typeof commands
+
+/** The command line, checked. */
+export interface CommandLine {
+  readonly name: CommandName
+  readonly profile: string
+  readonly output: 'text' | 'json'
+  readonly flags: Flags
+  /** What follows the name of the command. */
+  readonly rest: readonly string[]
+}
+
+/** The options of one command. */
+export interface Flags {
+  readonly 'auth-url'?: string
+  readonly 'base-url'?: string
+  readonly 'client-id'?: string
+  readonly 'redirect-uri'?: string
+  readonly scope?: string
+  readonly ports?: string
+  readonly timeout?: string
+  readonly 'no-browser'?: boolean
+  readonly origin?: string
+}
+
+interface Parsed {
+  readonly values: Flags & { readonly profile: string; readonly json: boolean; readonly help: boolean }
+  readonly positionals: readonly string[]
+}
+
+/** A mistake in the command line. Its message says what to write. */
+export class UsageError extends Error {}
+
+/** Reads the arguments. Returns `help` if they ask for it. Throws a `UsageError`. */
+export function readCommandLine(args: readonly string[]): CommandLine | 'help' {
+  const { values, positionals } = parse(args)
+  const [name, ...rest] = positionals
+  if (values.help || (name === undefined && args.length === 0)) return 'help'
+  if (name === undefined || !Object.hasOwn(commands, name)) throw new UsageError('name one of the commands')
+  const { profile, json, help: _, ...flags } = values
+  const known: readonly string[] = commands[name as CommandName]
+  const unknown = Object.keys(flags).find((flag) => !known.includes(flag))
+  if (unknown !== undefined) throw new UsageError(`${name} does not take --${unknown}`)
+  const [least, most] = name === 'fetch' ? [2, 3] : [0, 0]
+  if (rest.length < least || rest.length > most)
+    throw new UsageError(name === 'fetch' ? 'fetch takes METHOD PATH [BODY]' : `${name} takes no arguments`)
+  if (!/^[\w.-]{1,64}$/.test(profile)) throw new UsageError('--profile takes letters, digits, dots and dashes')
+  return { name: name as CommandName, profile, output: json ? 'json' : 'text', flags, rest }
+}
+
+function parse(args: readonly string[]): Parsed {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        profile: { type: 'string', default: 'default' },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+        'auth-url': { type: 'string' },
+        'base-url': { type: 'string' },
+        'client-id': { type: 'string' },
+        'redirect-uri': { type: 'string' },
+        scope: { type: 'string' },
+        ports: { type: 'string' },
+        timeout: { type: 'string' },
+        'no-browser': { type: 'boolean' },
+        origin: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'the arguments cannot be read')
+  }
+}

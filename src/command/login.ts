@@ -1,0 +1,38 @@
+import { signInWithLoopback } from '../node/loopback/sign-in.ts'
+import { type CommandLine, UsageError } from './command-line.ts'
+import { openBrowser } from './open-browser.ts'
+import { chooseSettings, openStorage, profileOf, saveSettings } from './profile.ts'
+import type { Result } from './session.ts'
+
+/** Signs the user in and keeps the session. Ctrl-C ends the login. */
+export async function login({ profile, flags }: CommandLine): Promise<Result> {
+  const storage = openStorage(process.env)
+  const settings = await chooseSettings(storage, profile, flags)
+  const { config, session } = profileOf(storage, profile, settings)
+  // A login whose tokens cannot be kept would be in vain.
+  await storage.ready()
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
+  const tokens = await signInWithLoopback(config, {
+    openBrowser: flags['no-browser'] ? undefined : openBrowser,
+    ports: portsIn(flags.ports),
+    timeoutMs: timeoutIn(flags.timeout),
+    signal: stop.signal,
+  })
+  await session.signIn(tokens)
+  await saveSettings(storage, profile, settings)
+  const { status, expiresAtMs } = session.state
+  return { exitCode: 0, text: `${profile}: signed in`, json: { profile, status, expiresAtMs } }
+}
+
+function portsIn(text: string | undefined): number[] | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,5}(,\d{1,5})*$/.test(text)) throw new UsageError('--ports takes numbers separated by commas')
+  return text.split(',').map(Number)
+}
+
+function timeoutIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError('--timeout takes seconds from 1 to 600')
+  return Number(text) * 1_000
+}

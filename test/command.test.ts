@@ -1,0 +1,316 @@
+// @module-tag slow
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { type Service, startService } from 'agent-service'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+let folder: string
+let service: Service
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'agent-auth-command-'))
+  await build({
+    entryPoints: { command: `${root}src/command/main.ts` },
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['oauth4webapi', 'jose'],
+    logLevel: 'warning',
+  })
+  mkdirSync(join(folder, 'bin'))
+  // A browser without windows: it notes its arguments, and follows every redirect.
+  const browser = `#!${process.execPath}\nrequire('node:fs').writeFileSync(process.env.OPENED, JSON.stringify(process.argv.slice(2)))\nfetch(process.argv[2]).then((page) => page.text())\n`
+  writeFileSync(join(folder, 'bin', 'xdg-open'), browser, { mode: 0o755 })
+  service = await startService({ dev: 'on', authPort: 0, basePort: 0 })
+})
+afterAll(async () => {
+  await service.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(() => service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email))
+
+interface Run {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** A user's machine: a folder for sessions, and a PATH. */
+function machine(path = join(folder, 'bin')) {
+  const home = mkdtempSync(join(folder, 'home-'))
+  const env = { AGENT_AUTH_HOME: join(home, 'agent-auth'), OPENED: join(home, 'opened'), PATH: path }
+  const start = (...args: string[]): ChildProcess => {
+    const child = spawn(process.execPath, [join(folder, 'command.mjs'), ...args], { env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+  return {
+    file: join(env.AGENT_AUTH_HOME, 'sessions.json'),
+    opened: (): string[] => JSON.parse(readFileSync(env.OPENED, 'utf8')),
+    start,
+    run: (...args: string[]): Promise<Run> => ended(start(...args)),
+  }
+}
+
+async function ended(child: ChildProcess): Promise<Run> {
+  const exit = once(child, 'exit')
+  const [out, err] = await Promise.all(
+    [child.stdout, child.stderr].map((stream) => text(stream as NodeJS.ReadableStream as never)),
+  )
+  const [code] = await exit
+  return { code, out: out ?? '', err: err ?? '' }
+}
+
+function settings(change: Record<string, string> = {}): string[] {
+  const { authUrl, baseUrl, clients } = service
+  const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  const flags = { 'auth-url': authUrl, 'base-url': baseUrl, 'client-id': clientId, ...change }
+  return Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+}
+
+async function signedIn() {
+  const user = machine()
+  expect(await user.run('login', ...settings())).toMatchObject({ code: 0, out: 'default: signed in\n', err: '' })
+  return user
+}
+
+function tokensIn(file: string): { accessToken: string; refreshToken: string } {
+  const { records } = JSON.parse(readFileSync(file, 'utf8')) as { records: Record<string, string> }
+  return Object.values(records)
+    .map((record) => JSON.parse(record))
+    .find(({ accessToken }) => accessToken)
+}
+
+const refreshes = (): number =>
+  service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token').length
+
+describe('a session', () => {
+  test('C-135 C-137 from login to logout prints no token but by token', async () => {
+    const user = await signedIn()
+    expect(user.opened()).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?/)])
+    expect(statSync(user.file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(join(user.file, '..'))).toEqual(['sessions.json'])
+    const { accessToken, refreshToken } = tokensIn(user.file)
+    const status = await user.run('status', '--json')
+    expect(JSON.parse(status.out)).toMatchObject({ profile: 'default', status: 'signed-in', baseUrl: service.baseUrl })
+    const search = await user.run('fetch', 'POST', '/api/parent_agents/search', '{"limit":2,"offset":0}')
+    expect(search).toMatchObject({ code: 0, err: '' })
+    expect(JSON.parse(search.out)).toMatchObject({ success: true })
+    const missing = await user.run('fetch', 'GET', '/api/nothing', '--json')
+    expect([missing.code, JSON.parse(missing.out)]).toEqual([1, expect.objectContaining({ status: 404 })])
+    expect(missing.err).toBe('agent-auth: the API responded with 404\n')
+    expect(await user.run('token')).toEqual({ code: 0, out: `${accessToken}\n`, err: '' })
+    const logout = await user.run('logout')
+    expect(logout).toMatchObject({ code: 0, out: 'default: signed out\n' })
+    for (const { out, err } of [status, search, missing, logout])
+      for (const secret of [accessToken, refreshToken]) expect(out + err).not.toContain(secret.slice(-20))
+    expect(readFileSync(user.file, 'utf8')).not.toContain(refreshToken)
+    expect(await user.run('token')).toMatchObject({ code: 3, out: '' })
+    expect(await user.run('status')).toMatchObject({ code: 3 })
+  })
+
+  test('C-137 has a profile for each service or user', async () => {
+    const user = await signedIn()
+    expect(await user.run('token', '--profile', 'other')).toMatchObject({ code: 3, out: '' })
+    expect((await user.run('login', '--profile', 'other', ...settings())).code).toBe(0)
+    const [one, two] = await Promise.all([user.run('token'), user.run('token', '--profile', 'other')])
+    expect(one.out).not.toBe(two.out)
+    expect((await user.run('logout', '--profile', 'other')).code).toBe(0)
+    expect((await user.run('token')).out).toBe(one.out)
+  })
+
+  test('P-03 is refreshed once by eight terminals', async () => {
+    const user = await signedIn()
+    service.dev.advance(0)
+    const before = refreshes()
+    const file = JSON.parse(readFileSync(user.file, 'utf8'))
+    for (const [key, record] of Object.entries<string>(file.records)) {
+      const value = JSON.parse(record)
+      if (value.expiresAtMs)
+        file.records[key] = JSON.stringify({
+          ...value,
+          obtainedAtMs: value.obtainedAtMs - 3_600_000,
+          expiresAtMs: Date.now() - 1_000,
+        })
+    }
+    writeFileSync(user.file, JSON.stringify(file))
+    const runs = await Promise.all(Array.from({ length: 8 }, () => user.run('token')))
+    expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, '']))
+    expect(new Set(runs.map(({ out }) => out)).size).toBe(1)
+    expect(refreshes()).toBe(before + 1)
+  })
+
+  test('F-33 says to try later while the service is away, and keeps the session', async () => {
+    const user = await signedIn()
+    const before = readFileSync(user.file, 'utf8')
+    service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { status: 503 }, times: 100 })
+    onTestFinished(() => service.dev.clearFaults())
+    writeFileSync(user.file, before.replace(/\\"expiresAtMs\\":\d+/, '\\"expiresAtMs\\":1000'))
+    const kept = tokensIn(user.file).refreshToken
+    expect(await user.run('token')).toMatchObject({
+      code: 4,
+      out: '',
+      err: expect.stringContaining('temporarily_unavailable'),
+    })
+    expect(tokensIn(user.file).refreshToken).toBe(kept)
+  })
+})
+
+describe('a login', () => {
+  async function printed(child: ChildProcess): Promise<string> {
+    let seen = ''
+    child.stderr?.on('data', (chunk) => {
+      seen += chunk
+    })
+    await expect.poll(() => seen).toMatch(/http:\/\/\S+authorize\S+\n/)
+    return /http:\/\/\S+authorize\S+/.exec(seen)?.[0] ?? ''
+  }
+
+  test.each([
+    ['--no-browser', [join('bin'), '--no-browser']],
+    ['no program that opens one', ['nowhere']],
+  ])('C-136 F-43 takes a pasted callback with %s', async (_, [path = '', ...flags]) => {
+    const user = machine(join(folder, path))
+    const child = user.start('login', ...settings(), ...flags)
+    const run = ended(child)
+    const callback = (await fetch(await printed(child), { redirect: 'manual' })).headers.get('location') ?? ''
+    child.stdin?.write(
+      `${new URL(callback).searchParams.get('code')}\n${callback.replace('state=', 'state=x')}\n${callback}\n`,
+    )
+    expect(await run).toMatchObject({ code: 0, out: 'default: signed in\n' })
+    expect((await user.run('token')).code).toBe(0)
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'F-43 C-138 ends at %s with exit code 130 and a closed port',
+    async (signal) => {
+      const user = machine()
+      const child = user.start('login', ...settings(), '--no-browser')
+      const run = ended(child)
+      const redirectUri = new URL(new URL(await printed(child)).searchParams.get('redirect_uri') ?? '')
+      const open = connect(Number(redirectUri.port), '127.0.0.1').on('error', () => {})
+      await once(open, 'connect')
+      child.kill(signal)
+      expect(await run).toMatchObject({ code: 130, out: '' })
+      const refused = connect(Number(redirectUri.port), '127.0.0.1')
+      expect(await once(refused, 'error')).toMatchObject([{ code: 'ECONNREFUSED' }])
+      expect((await user.run('token')).code).toBe(3)
+    },
+  )
+})
+
+test.each<[string[], number]>([
+  [['--help'], 0],
+  [[], 0],
+  [['unknown'], 2],
+  [['token', '--nonsense'], 2],
+  [['token', 'more'], 2],
+  [['token', '--ports', '1'], 2],
+  [['fetch', 'GET'], 2],
+  [['fetch', 'GET', 'https://evil.test/'], 2],
+  [['fetch', 'GET', '//evil.test/'], 2],
+  [['login', '--ports', 'x', '--auth-url', 'https://a.test', '--base-url', 'https://b.test', '--client-id', 'c'], 2],
+  [['login'], 2],
+  [['status', '--profile', '../x'], 2],
+  [['status'], 3],
+])('C-137 %j ends with exit code %i', async (args, code) => {
+  const { out, err, ...run } = await machine().run(...args)
+  expect(run.code).toBe(code)
+  expect(code === 0 ? out : err).toMatch(code === 0 ? /^Usage: agent-auth/ : /^agent-auth: /)
+})
+
+describe('doctor', () => {
+  const checksOf = async (user: ReturnType<typeof machine>, ...args: string[]) => {
+    const { code, out } = await user.run('doctor', '--json', ...args)
+    const { checks } = JSON.parse(out) as { checks: { ok: boolean; check: string; cause?: string; fix?: string }[] }
+    expect(code).toBe(checks.every(({ ok }) => ok) ? 0 : 1)
+    return { all: checks.map(({ check }) => check), bad: checks.filter(({ ok }) => !ok) }
+  }
+
+  test('C-137 finds nothing wrong with a service that is right', async () => {
+    const { all, bad } = await checksOf(machine(), ...settings(), '--origin', 'https://app.demo.example')
+    expect(bad).toEqual([])
+    expect(all).toEqual([
+      'storage and lock',
+      'settings',
+      'authorization server',
+      'API',
+      'client',
+      'redirect URI',
+      'dialect',
+      'PKCE',
+      'clock',
+      'CORS',
+    ])
+  })
+
+  test.each<[string, Record<string, string>, string]>([
+    ['redirect URI', { 'redirect-uri': 'https://app.example.com/nowhere' }, 'Register'],
+    ['client', { 'client-id': 'unknown' }, 'public client'],
+    ['CORS', { origin: 'https://other.example' }, 'origin'],
+    ['settings', { 'auth-url': 'ftp://x' }, '--auth-url'],
+  ])('C-137 finds what is wrong with the %s', async (check, change, fix) => {
+    const { bad } = await checksOf(machine(), ...settings(change))
+    expect(bad).toEqual([
+      expect.objectContaining({ check, cause: expect.any(String), fix: expect.stringContaining(fix) }),
+    ])
+  })
+
+  test('C-137 finds a confidential client, hosts that are swapped and hosts that are away', async () => {
+    const { authUrl, baseUrl, clients } = service
+    const confidential = clients.find(({ kind }) => kind === 'confidential')?.clientId ?? ''
+    expect((await checksOf(machine(), ...settings({ 'client-id': confidential }))).bad).toContainEqual(
+      expect.objectContaining({ check: 'client' }),
+    )
+    const swapped = (await checksOf(machine(), ...settings({ 'auth-url': baseUrl, 'base-url': authUrl }))).bad
+    expect(swapped).toContainEqual(
+      expect.objectContaining({ check: 'authorization server', fix: expect.stringContaining('Swap') }),
+    )
+    expect(swapped).toContainEqual(expect.objectContaining({ check: 'API' }))
+    const away = (
+      await checksOf(machine(), ...settings({ 'auth-url': 'http://127.0.0.1:1', 'base-url': 'http://127.0.0.1:1' }))
+    ).bad
+    expect(away).toEqual(
+      ['authorization server', 'API'].map((check) =>
+        expect.objectContaining({ check, cause: expect.stringContaining('respond') }),
+      ),
+    )
+  })
+
+  test('C-137 finds another dialect, refused PKCE and a clock that is wrong', async () => {
+    const server = createServer((request, response) => {
+      response.setHeader('date', new Date(Date.now() + 3_600_000).toUTCString())
+      if (request.method === 'POST')
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"unsupported_grant_type"}')
+      else response.writeHead(302, { location: 'http://127.0.0.1/callback?error=invalid_request' }).end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const { bad } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
+    expect(bad.map(({ check }) => check)).toEqual(['dialect', 'PKCE', 'clock'])
+  })
+
+  test('C-137 finds a file that other users can read', async () => {
+    const user = await signedIn()
+    chmodSync(user.file, 0o644)
+    const { bad } = await checksOf(user)
+    expect(bad).toEqual([
+      expect.objectContaining({ check: 'storage and lock', cause: expect.stringContaining('chmod 600') }),
+    ])
+  })
+})
