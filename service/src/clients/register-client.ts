@@ -24,7 +24,10 @@ export async function registerClient(c: Context<HttpEnvironment>): Promise<Respo
   }
   const confirmation = await confirmPassword(c, admin, get)
   if (confirmation.kind === 'refused') return showNewClient(c, { ...shown, ...confirmation, asked })
-  const credentials = await createClient(registryContext(c, admin), read.form)
+  const created = await createClient(registryContext(c, admin), read.form)
+  if (created.kind === 'refused')
+    return showNewClient(c, { ...shown, status: 422, problem: sentence(created.problem), asked })
+  const credentials = created.value
   const { id: personId, tenantId: tenant } = admin.account
   c.get('service').journal.event('client_created', { clientId: credentials.clientId, personId, tenant })
   return showCredentials(c, { ...credentials, name: read.form.name })

@@ -24,13 +24,15 @@ export interface Credentials {
   clientSecret: string | undefined
 }
 
-export async function createClient(context: RegistryContext, form: ClientForm): Promise<Credentials> {
+export async function createClient(context: RegistryContext, form: ClientForm): Promise<RegistryResult<Credentials>> {
   const clientId = randomId('app')
   return inTransaction(context, async (registry, record) => {
+    if ((await registry.count()) >= requestLimits.clientsPerTenant)
+      return refused(`the tenant has the maximum of ${requestLimits.clientsPerTenant} clients`)
     const client = await registry.create({ ...form, id: clientId })
     await record('client_created', clientId)
     const clientSecret = form.kind === 'confidential' ? await addSecret(context, registry, client) : undefined
-    return { clientId, clientSecret }
+    return { kind: 'done', value: { clientId, clientSecret } }
   })
 }
 

@@ -60,7 +60,7 @@ async function perform(context: RegistryContext, command: ClientsCommand): Promi
   const { client: clientId = '', secret: secretId = '' } = command
   if (command.action === 'create') {
     const read = readClientForm(command)
-    return read.kind === 'refused' ? read : { kind: 'done', value: await createClient(context, read.form) }
+    return read.kind === 'refused' ? read : createClient(context, read.form)
   }
   if (command.action === 'rotate-secret') return rotateSecret(context, clientId)
   const result =

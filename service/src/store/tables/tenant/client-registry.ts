@@ -23,6 +23,7 @@ interface NewSecret extends ClientSecret {
 /** The clients of one tenant. */
 export interface ClientRegistry {
   list(): Promise<RegisteredClient[]>
+  count(): Promise<number>
   find(clientId: string): Promise<RegisteredClient | undefined>
   /** Adds a client that is active and approved for its own tenant, with the api surface, and returns it. */
   create(client: NewClient): Promise<RegisteredClient>
@@ -56,6 +57,14 @@ export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
         .execute()
       const clients = await Promise.all(rows.map(({ id }) => find(id)))
       return clients.filter((client) => client !== undefined)
+    },
+    async count() {
+      const { count } = await db
+        .selectFrom('clients')
+        .select((select) => select.fn.countAll<number | string | bigint>().as('count'))
+        .where('tenant_id', '=', tenantId)
+        .executeTakeFirstOrThrow()
+      return Number(count)
     },
     create: (client) => insertClient(db, tenantId, client),
     async setActive(clientId, activity) {
