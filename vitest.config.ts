@@ -64,6 +64,17 @@ const databaseTests = [
   'unavailable.postgres',
 ].map((name) => `service/test/${name}.test.ts`)
 
+/** Rooms of the library whose tests need no other process than their own. */
+const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'session', 'storage', 'token-endpoint'].map(
+  (room) => `test/${room}/**/*.test.ts`,
+)
+
+/** Pages in Chromium. */
+const pageTests = ['test/browser/**/*.test.ts']
+
+/** The examples as they are started, on frameworks and in whole browsers. */
+const wholeTests = ['test/e2e/**/*.test.ts']
+
 const config: ViteUserConfig = {
   test: {
     globalSetup: ['test/support/missing-programs.ts', 'test/support/servers.ts'],
@@ -76,8 +87,14 @@ const config: ViteUserConfig = {
       { name: 'slow' },
     ],
     projects: [
-      project('library', { include: ['test/*.test.ts'] }),
-      project('browser', { include: ['test/browser/*.test.ts'] }),
+      project('unit', { include: unitTests }),
+      // Also a folder that no list names.
+      project('library', {
+        include: ['test/**/*.test.ts'],
+        exclude: ['**/node_modules/**', ...unitTests, ...pageTests, ...wholeTests],
+      }),
+      project('browser', { include: pageTests }),
+      project('e2e', { include: wholeTests }),
       project('libsql', { include: ['service/test/**/*.test.ts'], exclude: ['**/*.postgres.test.ts'] }),
       // Each service on a PostgreSQL database of its own.
       project('postgres', { include: databaseTests }),
@@ -85,12 +102,14 @@ const config: ViteUserConfig = {
     // Much of the time goes by waiting for leases, deadlines and other processes.
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
+    // Pages are bundled from these, which no import of a test shows.
+    forceRerunTriggers: ['**/vitest.config.*/**', '**/package.json/**', '**/src/{browser,react}/**'],
   },
 }
 
 /** Without isolation a worker loads the sources once and not for each file: nothing is kept in modules. */
 function project(
-  name: 'library' | 'browser' | 'libsql' | 'postgres',
+  name: 'unit' | 'library' | 'browser' | 'e2e' | 'libsql' | 'postgres',
   { include, exclude = [] }: { include: string[]; exclude?: string[] },
 ): TestProjectInlineConfiguration {
   return {

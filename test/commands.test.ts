@@ -72,6 +72,8 @@ test('every command but these is one of ours', () => {
     'check:packages',
     'pretest',
     'test',
+    'test:unit',
+    'test:e2e',
     'demo',
     'service',
     'prepack',

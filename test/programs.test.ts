@@ -41,7 +41,7 @@ const missingRedis = /^Redis is missing\. Run npm run programs -- --install .* p
 
 describe('a test run without redis-server on PATH', () => {
   test('says so once with the way to get it, and skips the tests that need it', async () => {
-    const { code, stdout, stderr } = await vitest('test/backend.redis.test.ts')
+    const { code, stdout, stderr } = await vitest('test/backend/redis.test.ts')
     expect(stderr.match(missingRedis)).toHaveLength(1)
     expect(stderr).toContain('Its tests are skipped (tag redis, files: 1).')
     expect(stdout).toMatch(/Tests +\d+ skipped \(\d+\)/)
@@ -49,14 +49,14 @@ describe('a test run without redis-server on PATH', () => {
   })
 
   test('fails them instead when CI is set', async () => {
-    const { code, stdout, stderr } = await vitest('test/backend.redis.test.ts', { CI: 'true' })
+    const { code, stdout, stderr } = await vitest('test/backend/redis.test.ts', { CI: 'true' })
     expect(stderr).toContain('CI is set: its tests fail')
     expect(stdout + stderr).toContain('Redis did not start')
     expect(code).toBe(1)
   })
 
   test('says nothing when no file of the run needs it', async () => {
-    const { code, stderr } = await vitest('test/claims.test.ts')
+    const { code, stderr } = await vitest('test/lock-file.test.ts')
     expect([code, stderr]).toEqual([0, ''])
   })
 })

@@ -9,7 +9,7 @@ const bundled: readonly (readonly [source: string, tests: RegExp])[] = [
   ['src/browser/', /^test\/browser\//],
 ]
 
-const browserTest = /^test\/browser\//
+const browserTest = /^test\/(?:browser|e2e)\//
 
 /**
  * Returns the test files that reach a source file through imports, the nearest first: those of its name, then those that are
@@ -49,7 +49,7 @@ function placeOf(specifier: string, from: string): string | undefined {
   return specifier === 'agent-service' ? 'service/src/index.ts' : undefined
 }
 
-/** `test/session.clock.test.ts` is named after `src/session.ts` and after each file of `src/session/`. */
+/** `test/session/clock.test.ts` is named after `src/session.ts` and after each file of `src/session/`. */
 function isNamedAfter(test: string, file: string): boolean {
   if (test.startsWith('service/') !== file.startsWith('service/')) return false
   const names = file

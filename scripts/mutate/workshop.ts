@@ -34,7 +34,7 @@ export function openWorkshop(root: string): Workshop {
     files: tracked.filter((file) => /\.tsx?$/.test(file)),
     read,
     test: (files, silenceLimitS) => {
-      const projects = ['library', 'browser', 'libsql'].flatMap((name) => ['--project', name])
+      const projects = ['unit', 'library', 'browser', 'libsql'].flatMap((name) => ['--project', name])
       const paths = files.map((file) => join(copy, file))
       return run(copy, ['node_modules/vitest/vitest.mjs', 'run', ...projects, '--bail', '1', ...paths], silenceLimitS)
     },

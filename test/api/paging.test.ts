@@ -1,0 +1,299 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type AgentApi, createAgentApi, type ParentAgent, type SearchAllOptions } from 'agent-auth/api'
+import { describe, expect, it } from 'vitest'
+import { apiFailure, envelope } from '../support/api-client.ts'
+import { failure } from '../support/token-flow.ts'
+
+interface Page {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** How a server counts: the whole search, as agent-service does, or the rows of the page. */
+type Count = 'of all' | 'of the page'
+
+interface Table {
+  readonly api: AgentApi
+  readonly pages: Page[]
+  /** The ids in the order of the search. The test changes them between pages. */
+  readonly ids: number[]
+  /** Runs before a page is read, counted from 0. */
+  before?: (page: number) => void | Promise<void>
+}
+
+function table(rows: number, { count = 'of all', row = {} }: { count?: Count; row?: object } = {}): Table {
+  const pages: Page[] = []
+  const ids = Array.from({ length: rows }, (_, index) => index + 1)
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    const page = JSON.parse(String(init?.body)) as Page
+    pages.push(page)
+    await made.before?.(pages.length - 1)
+    init?.signal?.throwIfAborted()
+    const items = ids.slice(page.offset, page.offset + page.limit).map((id) => ({ id, ...row }))
+    return Response.json(envelope({ items, count: count === 'of all' ? ids.length : items.length }))
+  }
+  const made: Table = { api: createAgentApi({ baseUrl: 'https://api.example.com', fetch }), pages, ids }
+  return made
+}
+
+async function idsOf(rows: AsyncIterable<ParentAgent>): Promise<number[]> {
+  const ids: number[] = []
+  for await (const { id } of rows) ids.push(id)
+  return ids
+}
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1)
+const offsets = ({ pages }: Table): number[] => pages.map(({ offset }) => offset)
+
+describe('pages', () => {
+  it.each<[number, Count, number[]]>([
+    [0, 'of all', [0]],
+    [1, 'of all', [0]],
+    [249, 'of all', [0]],
+    [251, 'of all', [0, 250]],
+    [500, 'of all', [0, 250]],
+    [501, 'of all', [0, 250, 500]],
+    // A count as large as the page may be that of the page: only the next page tells.
+    [250, 'of all', [0, 250]],
+    [0, 'of the page', [0]],
+    [250, 'of the page', [0, 250]],
+    [251, 'of the page', [0, 250]],
+    [500, 'of the page', [0, 250, 500]],
+  ])('%i rows with a count %s: each row once', async (rows, count, expected) => {
+    const agents = table(rows, { count })
+    expect(await idsOf(agents.api.parentAgents.searchAll())).toEqual(upTo(rows))
+    expect(offsets(agents)).toEqual(expected)
+  })
+
+  it('sends limit and offset with each page, and sorts by id where no order was asked for', async () => {
+    const agents = table(25)
+    const search = { limit: 10, offset: 3, search_value: 'x', active: true }
+    expect(await idsOf(agents.api.parentAgents.searchAll(search))).toEqual(upTo(25).slice(3))
+    const filters = [{ column: 'active', operator: 'equals', value: true }]
+    const sort = { column: 'id', desc: false }
+    expect(agents.pages).toEqual([3, 13, 23].map((offset) => ({ limit: 10, offset, search_value: 'x', filters, sort })))
+    const sorted = { column: 'agent_name', desc: true } as const
+    await idsOf(agents.api.parentAgents.searchAll({ sort: sorted }))
+    expect(agents.pages.at(-1)).toMatchObject({ sort: sorted })
+  })
+
+  it('a server that gives shorter pages than asked for, or longer ones, loses no row', async () => {
+    for (const size of [7, 40]) {
+      const fetch: typeof globalThis.fetch = async (_, init) => {
+        const { offset } = JSON.parse(String(init?.body)) as Page
+        const items = upTo(100).slice(offset, offset + size)
+        return Response.json(envelope({ items: items.map((id) => ({ id })), count: 100 }))
+      }
+      const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+      expect(await idsOf(api.parentAgents.searchAll({ limit: 20 }))).toEqual(upTo(100))
+    }
+  })
+
+  it('a server that counts more rows than it has: the empty page is the last', async () => {
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      const { offset } = JSON.parse(String(init?.body)) as Page
+      expect(offset).toBeLessThanOrEqual(20)
+      const items = upTo(20).slice(offset, offset + 10)
+      return Response.json(envelope({ items: items.map((id) => ({ id })), count: offset < 20 ? 1_000 : 1_000_000 }))
+    }
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    expect(await idsOf(api.parentAgents.searchAll({ limit: 10 }))).toEqual(upTo(20))
+  })
+
+  it('maxRows holds also for a server that gives longer pages than asked for', async () => {
+    const fetch: typeof globalThis.fetch = async () =>
+      Response.json(envelope({ items: upTo(40).map((id) => ({ id })), count: 100 }))
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    expect(await idsOf(api.parentAgents.searchAll({}, { maxRows: 10 }))).toEqual(upTo(10))
+  })
+
+  it.each<[object, SearchAllOptions]>([
+    [{ limit: 0 }, {}],
+    [{ limit: Number.NaN }, {}],
+    [{ offset: -1 }, {}],
+    [{}, { maxRows: 0 }],
+  ])('refuses %j with %j', async (search, options) => {
+    const { api } = table(1)
+    expect(await failure(() => api.parentAgents.searchAll(search, options))).toMatchObject({ code: 'config_invalid' })
+  })
+
+  it('total is the count of the first page, which the iteration then uses', async () => {
+    const agents = table(300)
+    const rows = agents.api.parentAgents.searchAll()
+    expect([await rows.total(), await rows.total()]).toEqual([300, 300])
+    expect(offsets(agents)).toEqual([0])
+    expect(await idsOf(rows)).toEqual(upTo(300))
+    expect(offsets(agents)).toEqual([0, 250])
+    expect(await idsOf(rows)).toEqual(upTo(300))
+    expect(offsets(agents)).toEqual([0, 250, 0, 250])
+  })
+
+  it('maxRows ends the iteration and asks for no more rows than that', async () => {
+    const agents = table(1_000)
+    expect(await idsOf(agents.api.parentAgents.searchAll({}, { maxRows: 260 }))).toEqual(upTo(260))
+    expect(agents.pages.map(({ limit, offset }) => [limit, offset])).toEqual([
+      [250, 0],
+      [10, 250],
+    ])
+  })
+})
+
+describe('rows that move while they are read', () => {
+  it('a row that was created before the page comes once, and none is missed', async () => {
+    const agents = table(20)
+    agents.before = (page) => void (page > 0 && agents.ids.unshift(-page))
+    const ids = await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))
+    expect(ids).toEqual(upTo(20))
+  })
+
+  it('rows that moved up because others were deleted are fetched before the page that they left', async () => {
+    const agents = table(20)
+    agents.before = (page) => void (page === 2 && agents.ids.splice(0, 3))
+    expect(await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))).toEqual(upTo(20))
+    expect(agents.pages.map(({ limit, offset }) => [limit, offset])).toEqual([
+      [5, 0],
+      [5, 5],
+      [5, 10],
+      [3, 7],
+      [5, 15],
+    ])
+  })
+
+  it('never asks for rows before the first', async () => {
+    const pages: Page[] = []
+    let ids = upTo(100)
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      const page = JSON.parse(String(init?.body)) as Page
+      if (pages.push(page) === 2) ids = ids.slice(10)
+      const items = ids.slice(page.offset, page.offset + Math.min(page.limit, 7))
+      return Response.json(envelope({ items: items.map((id) => ({ id })), count: ids.length }))
+    }
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    const seen = await idsOf(api.parentAgents.searchAll({ limit: 20, offset: 3 }))
+    expect(pages[2]).toMatchObject({ offset: 3, limit: 7 })
+    expect(seen.at(-1)).toBe(100)
+  })
+
+  it('a row that comes again is left out for four pages, and so is remembered no longer', async () => {
+    const agents = table(3_000)
+    agents.ids[900] = 1
+    agents.ids[2_500] = 2
+    const ids = await idsOf(agents.api.parentAgents.searchAll())
+    expect([ids.length, ids.filter((id) => id === 1).length, ids.filter((id) => id === 2).length]).toEqual([
+      2_999, 1, 2,
+    ])
+  })
+
+  it('rows that moved are fetched also if that leaves the last page empty', async () => {
+    const agents = table(12)
+    agents.before = (page) => void (page === 2 && agents.ids.splice(0, 2))
+    expect(await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))).toEqual(upTo(12))
+  })
+
+  it('goes on to the end while a row is deleted before each page', async () => {
+    const agents = table(40)
+    agents.before = () => void agents.ids.shift()
+    const ids = await idsOf(agents.api.parentAgents.searchAll({ limit: 5 }))
+    expect(ids.at(-1)).toBe(40)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('response_invalid for a server that sends the same rows for every offset', async () => {
+    const fetch: typeof globalThis.fetch = async () =>
+      Response.json(envelope({ items: [{ id: 1 }, { id: 2 }], count: 1_000_000 }))
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    const seen: number[] = []
+    const call = async (): Promise<void> => {
+      for await (const { id } of api.parentAgents.searchAll({ limit: 2 })) seen.push(id)
+    }
+    expect(await apiFailure(call())).toMatchObject({ code: 'response_invalid' })
+    expect(seen).toEqual([1, 2])
+  })
+})
+
+describe('the next page', () => {
+  it('is requested while the rows of this one are in use, and no page after it', async () => {
+    const agents = table(30)
+    const rows = agents.api.parentAgents.searchAll({ limit: 10 })[Symbol.asyncIterator]()
+    await rows.next()
+    await expect.poll(() => offsets(agents)).toEqual([0, 10])
+    for (let row = 1; row < 10; row++) await rows.next()
+    expect(offsets(agents)).toEqual([0, 10])
+    await rows.next()
+    await expect.poll(() => offsets(agents)).toEqual([0, 10, 20])
+  })
+
+  it('is cancelled by a break', async () => {
+    let signal: AbortSignal | undefined | null
+    const fetch: typeof globalThis.fetch = (_, init) => {
+      if (JSON.parse(String(init?.body)).offset === 0) return Promise.resolve(page())
+      signal = init?.signal
+      return new Promise(() => {})
+    }
+    const page = (): Response => Response.json(envelope({ items: upTo(10).map((id) => ({ id })), count: 30 }))
+    const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch })
+    for await (const _ of api.parentAgents.searchAll({ limit: 10 })) break
+    await expect.poll(() => signal?.aborted).toBe(true)
+  })
+
+  it('may fail: the rows of this page come first, then the error, and no rejection is left unhandled', async () => {
+    const agents = table(30)
+    agents.before = (page) => {
+      if (page === 1) throw new TypeError('fetch failed')
+    }
+    const seen: number[] = []
+    const call = async (): Promise<void> => {
+      for await (const { id } of agents.api.parentAgents.searchAll({ limit: 10 })) {
+        await new Promise((resolve) => setImmediate(resolve))
+        seen.push(id)
+      }
+    }
+    expect(await apiFailure(call())).toMatchObject({ code: 'request_failed', retryable: true })
+    expect(seen).toEqual(upTo(10))
+  })
+
+  it('is not requested after an abort, nor is another row yielded', async () => {
+    const agents = table(30)
+    const controller = new AbortController()
+    const seen: number[] = []
+    const call = async (): Promise<void> => {
+      const options = { signal: controller.signal }
+      for await (const { id } of agents.api.parentAgents.searchAll({ limit: 10 }, options)) {
+        seen.push(id)
+        if (id === 3) controller.abort()
+      }
+    }
+    expect(await failure(call())).toMatchObject({ code: 'aborted' })
+    expect([seen, offsets(agents)]).toEqual([
+      [1, 2, 3],
+      [0, 10],
+    ])
+    const late = agents.api.parentAgents.searchAll({}, { signal: controller.signal })
+    expect(await failure(idsOf(late))).toMatchObject({ code: 'aborted' })
+    expect(await failure(late.total())).toMatchObject({ code: 'aborted' })
+    expect(offsets(agents)).toEqual([0, 10])
+  })
+})
+
+it('100,000 rows: as much memory at the end as after the first 10,000', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heapBytes = (): number => {
+    // The first collection may only finish a marking in progress, which keeps all that was allocated since it began.
+    collect()
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const agents = table(100_000, { row: { description: 'd'.repeat(500) } })
+  let rows = 0
+  let early = 0
+  for await (const { id } of agents.api.parentAgents.searchAll()) {
+    rows += 1
+    expect(id).toBe(rows)
+    if (rows === 10_000) early = heapBytes()
+  }
+  expect([rows, agents.pages.length]).toEqual([100_000, 400])
+  // A row has 500 bytes: 90,000 rows would be 45 MB, and their ids alone 3 MB.
+  expect(heapBytes() - early).toBeLessThan(2_000_000)
+})

@@ -1,0 +1,79 @@
+// The backend as a whole: src/backend/backend.ts and src/backend/statuses.ts.
+import { describe, expect, test } from 'vitest'
+import { pageStatusOf, statusOf } from '../../src/backend/statuses.ts'
+import { guard, searchPath } from '../support/backend-rig.ts'
+import { rigOf } from '../support/rig-of.ts'
+
+describe('a login through the backend', () => {
+  test('C-114 C-116 login, session, API and logout, with an opaque Strict cookie', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    expect(await browser.status()).toBe('signed-out')
+    const landed = await browser.logIn('/agents?page=2#new')
+    expect(landed.status).toBe(200)
+    expect(await landed.text()).toContain('href="/agents?page=2#new"')
+    expect(await browser.status()).toBe('signed-in')
+    const answered = await browser.call()
+    expect(answered.status).toBe(200)
+    expect(await answered.json()).toMatchObject({ success: true })
+    expect((await browser.logOut()).status).toBe(200)
+    expect(await browser.status()).toBe('signed-out')
+    expect((await browser.call()).status).toBe(401)
+    expect([...browser.cookies]).toEqual([])
+    expect(rig.sent.filter(({ url }) => url.includes(searchPath))).toHaveLength(1)
+    expect(rig.events.map(({ type }) => type)).toEqual([
+      'login_started',
+      'token_request',
+      'login_finished',
+      'proxied',
+      'session_ended',
+      'logged_out',
+      'proxy_refused',
+    ])
+  })
+
+  test.each([
+    [401, ['login_required', 'session_ended']],
+    [503, ['storage_failed', 'temporarily_unavailable', 'timeout', 'lock_timeout', 'session_changed', 'aborted']],
+    [502, ['client_rejected', 'response_invalid', 'response_too_large', 'config_invalid', 'request_failed']],
+  ] as const)('C-056 C-129 %i is for %j', (status, codes) => {
+    for (const code of codes) expect(statusOf(code)).toBe(status)
+  })
+
+  test.each([
+    [
+      400,
+      ['callback_malformed', 'state_mismatch', 'flow_not_found', 'flow_expired', 'already_handled', 'login_failed'],
+    ],
+    [400, ['issuer_mismatch', 'grant_rejected', 'login_required']],
+    [403, ['login_denied']],
+    [503, ['exchange_interrupted', 'storage_failed', 'temporarily_unavailable', 'timeout', 'lock_timeout', 'aborted']],
+    [502, ['client_rejected', 'response_invalid', 'response_too_large', 'config_invalid', 'request_failed']],
+  ] as const)('C-022 C-024 a page with status %i is for %j', (status, codes) => {
+    for (const code of codes) expect(pageStatusOf(code)).toBe(status)
+  })
+
+  test('an error of a later version of this library, whose code is unknown here, is a 502', () => {
+    const code = 'code_of_a_later_version' as never
+    expect([statusOf(code), pageStatusOf(code)]).toEqual([502, 502])
+  })
+
+  test('a request with a wrong method gets 405 and the right method', async () => {
+    const { backend } = await rigOf()
+    for (const [path, method] of [
+      ['login', 'GET'],
+      ['callback', 'GET'],
+      ['session', 'GET'],
+      ['logout', 'POST'],
+    ]) {
+      const answered = await backend.handle(new Request(`https://app.demo.example/auth/${path}`, { method: 'PUT' }))
+      expect([answered?.status, answered?.headers.get('allow')]).toEqual([405, method])
+    }
+  })
+
+  test('handle resolves to null for routes that the backend does not serve', async () => {
+    const rig = await rigOf()
+    for (const path of ['/', '/auth', '/auth/login/', '/auth/other', '/api', '/api/unknown'])
+      expect(await rig.backend.handle(new Request(`https://app.demo.example${path}`, { headers: guard }))).toBeNull()
+  })
+})

@@ -1,0 +1,343 @@
+// The causes of events, and the events that have one: src/backend/error-cause.ts.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TokenStorage } from 'agent-auth'
+import type { BackendEvent } from 'agent-auth/backend'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { causeOf } from '../../src/backend/error-cause.ts'
+import { AgentAuthError } from '../../src/errors.ts'
+import { type BackendRig, codeOf, guard, searchPath } from '../support/backend-rig.ts'
+import { assertNoLeak, secret } from '../support/canary.ts'
+import { testClock } from '../support/clock.ts'
+import { freePort } from '../support/free-port.ts'
+import { rigOf } from '../support/rig-of.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const lastOf = <T extends BackendEvent['type']>(rig: BackendRig, type: T): Extract<BackendEvent, { type: T }> =>
+  rig.events.findLast((event): event is Extract<BackendEvent, { type: T }> => event.type === type) as never
+
+describe('the cause of an event', () => {
+  const token = secret('token')
+
+  test('C-062 has class, code and places of an error, and of those it wraps', () => {
+    const inner = Object.assign(new Error(`connect ${token}`), { code: 'ECONNREFUSED', address: token })
+    const cause = causeOf(new TypeError(`fetch ${token} failed`, { cause: inner }))
+    expect(cause).toMatchObject({ name: 'TypeError', cause: { name: 'Error', code: 'ECONNREFUSED' } })
+    expect(cause.stack?.[0]).toMatch(/^at .*backend\.causes\.test\.ts:\d+:\d+\)?$/)
+    expect(cause.stack?.length).toBeLessThanOrEqual(5)
+    assertNoLeak(cause)
+  })
+
+  test.each<[string, () => unknown]>([
+    ['a message of several lines that looks like places', () => new Error(`x\n    at ${token} (/a.js:1:1)\n    at b`)],
+    [
+      'a message that was changed later',
+      () => Object.assign(new Error(`x\n    at ${token} (/a.js:1:1)`), { message: 'changed' }),
+    ],
+    ['a name', () => Object.assign(new Error('x'), { name: token })],
+    ['a code', () => Object.assign(new Error('x'), { code: token })],
+    ['a code in small letters', () => Object.assign(new Error('x'), { code: token.toLowerCase() })],
+    ['a member', () => Object.assign(new Error('x'), { response: { body: token }, config: token })],
+    [
+      'a stack of its own',
+      () => Object.assign(new Error('x'), { stack: `Error: ${token}\n    at ${token} (/a.js:1:1)` }),
+    ],
+    ['a place with a query', () => Object.assign(new Error('x'), { stack: `Error: x\n    at f (/a.js?${token}:1:1)` })],
+    ['a text', () => token],
+    ['an object', () => ({ message: token, name: token, code: token, stack: token })],
+    [
+      'wrapped errors without end',
+      () =>
+        Object.assign(new Error('x'), {
+          cause: {
+            get cause() {
+              return this
+            },
+            token,
+          },
+        }),
+    ],
+    ['an aggregate', () => new AggregateError([new Error(token)], token)],
+  ])('C-062 holds nothing of a secret in %s', (_, make) => {
+    assertNoLeak(causeOf(make()))
+  })
+
+  test('C-062 holds nothing of a secret at any place in random text', () => {
+    const part = fc.oneof(fc.string(), fc.constantFrom('\n    at ', '\n', ': ', 'Error', '(/a.js:1:1)', token))
+    const text = fc.array(part, { maxLength: 6 }).map((parts) => `${parts.join('')}${token}`)
+    fc.assert(
+      fc.property(text, text, (message, later) => {
+        const error = new Error(message)
+        assertNoLeak(causeOf(error))
+        error.message = later
+        assertNoLeak(causeOf(error))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('C-062 has the message of an error of this library, which was checked', () => {
+    expect(causeOf(new AgentAuthError('storage_failed', 'The storage failed.'))).toEqual({
+      name: 'AgentAuthError',
+      code: 'storage_failed',
+      message: 'The storage failed.',
+    })
+  })
+})
+
+describe('errors that are not expected', () => {
+  test('C-062 in a route: a 500 without details, and an event with the route and the cause', async () => {
+    const token = secret('in an error')
+    let broken = false
+    const clock = { ...testClock(Date.now()) }
+    const rig = await rigOf({
+      backend: {
+        clock: {
+          monotonicMs: clock.monotonicMs,
+          wallMs() {
+            if (broken) throw new RangeError(token)
+            return clock.wallMs()
+          },
+        },
+      },
+    })
+    const browser = rig.browser()
+    await browser.logIn()
+    broken = true
+    for (const [path, method, route] of [
+      ['/auth/session', 'GET', 'GET /auth/session'],
+      ['/auth/login', 'GET', 'GET /auth/login'],
+      ['/auth/callback?code=c&state=s', 'GET', 'GET /auth/callback'],
+      ['/auth/logout', 'POST', 'POST /auth/logout'],
+      ['/api/parent_agents/7/state_function/context_variables', 'GET', rig.options.proxy?.[2]],
+    ] as const) {
+      const answered = await browser.send(path, { method, headers: guard })
+      assertNoLeak(Object.fromEntries(answered.headers))
+      expect(await codeOf(answered)).toEqual([500, 'request_failed'])
+      const event = lastOf(rig, 'unexpected_error')
+      expect(event).toMatchObject({ route, cause: { name: 'RangeError', stack: expect.any(Array) } })
+      assertNoLeak(event)
+      rig.events.length = 0
+    }
+  })
+
+  test('C-062 an API that is not reached: 502, and the event says why', async () => {
+    const port = await freePort()
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const refused = rig.browser(rig.another({ baseUrl: `http://127.0.0.1:${port}`, fetch: undefined }))
+    refused.setCookie(...browser.session())
+    expect(await codeOf(await refused.call())).toEqual([502, 'request_failed'])
+    expect(lastOf(rig, 'proxied')).toMatchObject({
+      status: 502,
+      cause: {
+        name: 'TypeError',
+        message: `http://127.0.0.1:${port} gave no response. Check baseUrl.`,
+        cause: { code: 'ECONNREFUSED' },
+      },
+    })
+  })
+
+  test('C-062 an authorization server that is not there: the event of the callback names it and the option, the page does not', async () => {
+    const port = await freePort()
+    const rig = await rigOf()
+    const authUrl = `http://127.0.0.1:${port}`
+    const browser = rig.browser(rig.another({ authUrl, fetch: undefined }))
+    const started = await browser.send('/auth/login')
+    const location = new URL(started.headers.get('location') ?? '')
+    // The browser itself shows that there is no server at this address.
+    expect(location.origin).toBe(authUrl)
+    const answered = await browser.send(`/auth/callback?code=c&state=${location.searchParams.get('state')}`)
+    expect(answered.status).toBe(503)
+    expect(await answered.text()).not.toContain(`:${port}`)
+    expect(lastOf(rig, 'login_failed')).toEqual({
+      type: 'login_failed',
+      code: 'temporarily_unavailable',
+      cause: {
+        name: 'AgentAuthError',
+        code: 'temporarily_unavailable',
+        message: expect.stringMatching(`^${authUrl} .*check authUrl and tokenEndpoint`),
+      },
+    })
+  })
+
+  test('C-062 an authorization server that breaks off the exchange: the event names it, the page does not', async () => {
+    const server = createServer((request) => request.socket.destroy()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const rig = await rigOf()
+    const authUrl = `http://127.0.0.1:${port}`
+    const browser = rig.browser(rig.another({ authUrl, fetch: undefined }))
+    const started = await browser.send('/auth/login')
+    const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')
+    const answered = await browser.send(`/auth/callback?code=c&state=${state}`)
+    await new Promise((resolve) => server.close(resolve))
+    expect(answered.status).toBe(503)
+    const page = await answered.text()
+    expect(page).toContain('The authorization server did not respond. Start the login again.')
+    expect(page).not.toContain(`:${port}`)
+    expect(lastOf(rig, 'login_failed')).toMatchObject({
+      code: 'exchange_interrupted',
+      cause: { message: expect.stringMatching(`^${authUrl} did not respond`) },
+    })
+  })
+
+  test('C-062 an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not', async () => {
+    const port = await freePort()
+    const clock = testClock(Date.now())
+    const rig = await rigOf({ backend: { clock } })
+    const browser = rig.browser()
+    await browser.logIn()
+    const authUrl = `http://127.0.0.1:${port}`
+    // The token endpoint alone, because records belong to their authUrl.
+    const gone = rig.browser(rig.another({ tokenEndpoint: `${authUrl}/token`, fetch: undefined }))
+    gone.setCookie(...browser.session())
+    clock.advance(7_200_000)
+    const answered = await gone.call()
+    expect(await answered.clone().text()).not.toContain(`:${port}`)
+    expect(await codeOf(answered)).toEqual([503, 'temporarily_unavailable'])
+    expect(lastOf(rig, 'proxied')).toMatchObject({
+      status: 503,
+      cause: { message: expect.stringMatching(`^${authUrl} .*check authUrl and tokenEndpoint`) },
+    })
+  })
+
+  test.each<[string, () => Response]>([
+    ['a redirect', () => Response.redirect('https://elsewhere.example/')],
+    ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
+  ])('C-062 a response of the API with %s: 502, and the event says why', async (_, api) => {
+    const rig = await rigOf({ api })
+    const browser = rig.browser()
+    await browser.logIn()
+    const answered = await browser.call()
+    const { message } = (await answered.json()) as { message: string }
+    expect(answered.status).toBe(502)
+    expect(lastOf(rig, 'proxied').cause).toEqual({ name: 'AgentAuthError', code: 'request_failed', message })
+  })
+
+  test('C-062 a response of the API that ends early: an event with the route and the cause', async () => {
+    const token = secret('in a stream')
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.error(Object.assign(new Error(token), { code: 'ECONNRESET' }))
+      },
+    })
+    const rig = await rigOf({ api: () => new Response(body) })
+    const browser = rig.browser()
+    await browser.logIn()
+    const answered = await browser.call()
+    await expect(answered.text()).rejects.toThrow('ended early')
+    const event = lastOf(rig, 'proxy_interrupted')
+    expect(event).toMatchObject({ route: `POST ${searchPath}`, cause: { code: 'ECONNRESET' } })
+    assertNoLeak(event)
+  })
+
+  test.each(['cancels the response', 'closes its connection'])(
+    'C-062 a browser that %s in the middle of it interrupts nothing: no event, and the API is let go',
+    async (how) => {
+      // As over a socket: the body of an aborted request fails, which wakes the read that waits for it.
+      let aborted = false
+      const api = ({ signal }: Request): Response =>
+        new Response(
+          new ReadableStream({
+            start: (controller) =>
+              signal.addEventListener('abort', () => {
+                aborted = true
+                controller.error(signal.reason)
+              }),
+          }),
+        )
+      const rig = await rigOf({ api })
+      const browser = rig.browser()
+      await browser.logIn()
+      const left = new AbortController()
+      const reader = (await browser.call(searchPath, { signal: left.signal })).body?.getReader()
+      const reading = reader?.read().catch(() => {})
+      if (how === 'cancels the response') await reader?.cancel()
+      else left.abort()
+      await reading
+      expect(aborted).toBe(true)
+      expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 200 })
+    },
+  )
+
+  test('C-062 an API that falls silent for 30 s interrupts a response once, and the event says so', async () => {
+    const body = ({ signal }: Request): ReadableStream =>
+      new ReadableStream({
+        start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+      })
+    const rig = await rigOf({ api: (request) => new Response(body(request)) })
+    const browser = rig.browser()
+    await browser.logIn()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const answered = await browser.call()
+    const reading = answered.text().catch((error: Error) => error.message)
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await reading).toContain('ended early')
+    await new Promise((resolve) => setImmediate(resolve))
+    const interruptions = rig.events.filter(({ type }) => type === 'proxy_interrupted')
+    expect(interruptions).toEqual([
+      { type: 'proxy_interrupted', route: `POST ${searchPath}`, cause: expect.objectContaining({ code: 'timeout' }) },
+    ])
+  })
+
+  test('C-062 a revocation that fails: the event says why', async () => {
+    const rig = await rigOf()
+    const fetcher: typeof fetch = async (input, init) => {
+      if (!String(input).endsWith('/revoke')) return rig.service.fetch(input as string, init)
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ENOTFOUND' }) })
+    }
+    const browser = rig.browser(rig.another({ fetch: fetcher, revocationEndpoint: 'https://auth.example.com/revoke' }))
+    await browser.logIn()
+    await browser.logOut()
+    expect(lastOf(rig, 'logged_out')).toMatchObject({
+      revocation: 'failed',
+      cause: {
+        message: 'https://auth.example.com gave no response. Check revocationEndpoint.',
+        cause: { code: 'ENOTFOUND' },
+      },
+    })
+  })
+
+  type Operation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
+  test.each<[Operation, 'sync' | 'async']>([
+    ['getItem', 'sync'],
+    ['getItem', 'async'],
+    ['setItem', 'async'],
+    ['removeItem', 'async'],
+    ['withLock', 'async'],
+  ])('C-056 C-062 a store whose %s fails (%s): an event with the operation and the cause', async (operation, how) => {
+    const token = secret('in the store')
+    let failing = false
+    const rig = await rigOf()
+    const fail = (): never => {
+      throw Object.assign(new Error(`NOAUTH ${token}`), { code: 'NOAUTH' })
+    }
+    const sessions = new Proxy(rig.sessions, {
+      get(target, name: Operation) {
+        if (!failing || name !== operation) return target[name]
+        return how === 'sync' ? fail : async () => fail()
+      },
+    }) as TokenStorage
+    const browser = rig.browser(rig.another({ sessions }))
+    failing = operation === 'setItem' || operation === 'withLock'
+    await browser.logIn()
+    failing = true
+    await browser.status()
+    if (operation === 'getItem') {
+      const elsewhere = rig.browser(rig.another({ sessions }))
+      for (const [name, { value }] of browser.cookies) elsewhere.setCookie(name, value)
+      expect(await codeOf(await elsewhere.call())).toEqual([503, 'storage_failed'])
+    }
+    if (operation === 'removeItem') await browser.logOut()
+    const event = lastOf(rig, 'storage_error')
+    expect(event).toMatchObject({ operation, cause: { name: 'Error', code: 'NOAUTH' } })
+    assertNoLeak(event)
+  })
+})

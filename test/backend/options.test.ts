@@ -1,0 +1,99 @@
+// Options: src/backend/options.ts and src/backend/context.ts.
+import { describe, expect, test } from 'vitest'
+import { clientOf } from '../../service/test/login.ts'
+import { rigOf } from '../support/rig-of.ts'
+import { failure } from '../support/token-flow.ts'
+
+describe('the options of a backend', () => {
+  test.each([
+    ['no secrets', { secrets: [] }],
+    ['a short secret', { secrets: ['x'.repeat(31)] }],
+    ['a missing secret', { secrets: [undefined as unknown as string] }],
+    ['a secret twice', { secrets: ['x'.repeat(32), 'x'.repeat(32)] }],
+    ['another callback path', { redirectUri: 'https://app.demo.example/callback' }],
+    ['a base path that is none', { basePath: 'auth' }],
+    ['a base path with dots', { basePath: '/..', redirectUri: 'https://app.demo.example/../callback' }],
+    ['no life', { sessionLifeMs: 0 }],
+    ['an endless life', { sessionLifeMs: Number.POSITIVE_INFINITY }],
+    ['no sessions', { sessions: undefined as never }],
+    ['another SameSite', { sameSite: 'none' as never }],
+    ['an error page elsewhere', { errorPath: '//evil.example' }],
+    ['plain http', { redirectUri: 'http://app.demo.example/auth/callback' }],
+    ['revocation over plain http', { revocationEndpoint: 'http://auth.example.com/revoke' }],
+    ['a route without method', { proxy: ['/api/x'] }],
+    ['a route with a wildcard', { proxy: ['GET /api/*'] }],
+    ['a route with dots', { proxy: ['GET /api/../x'] }],
+    ['a route with a scheme', { proxy: ['GET https://evil.example/x'] }],
+    ['a route that is encoded', { proxy: ['GET /api/%2e'] }],
+    ['a route under the base path', { proxy: ['GET /auth/login'] }],
+  ])('C-119 C-127 %s: config_invalid at once', async (_, changes) => {
+    const rig = await rigOf()
+    expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
+  })
+
+  test.each<[string, object, string]>([
+    ['proxy', { proxy: 'GET /api/x' }, 'proxy must be a list'],
+    ['proxy', { proxy: [/x/] }, 'proxy[0] must be METHOD /path/:param'],
+    ['proxy', { proxy: ['GET /api/x', 'get /api/y'] }, 'proxy[1] must be METHOD /path/:param'],
+    ['proxy', { proxy: ['GET /api/x', 'POST /api/x/{id}'] }, 'such as GET /api/agents/:id'],
+    ['proxyHeaders', { proxyHeaders: ['x-tenant-id'] }, 'proxyHeaders needs an object'],
+    ['proxyHeaders', { proxyHeaders: { requests: ['x-a'] } }, 'requests is not an option of proxyHeaders. Use request'],
+    ['proxyHeaders', { proxyHeaders: { request: 'x-a' } }, 'proxyHeaders.request must be a list'],
+    ['secrets', { secrets: 'x'.repeat(64) }, 'secrets must be a list'],
+    ['sessions', { sessions: 'localStorage' }, 'sessions must be an object with getItem, setItem and removeItem'],
+    ['sessions', { sessions: new Map() }, 'sessions must be an object with getItem, setItem and removeItem'],
+    ['basePath', { basePath: 7 }, 'basePath must be a string'],
+    ['sameSite', { sameSite: 'none' }, 'sameSite must be strict or lax'],
+    ['sameSite', { sameSite: 'Lax' }, 'sameSite must be strict or lax'],
+    ['sessionLifeMs', { sessionLifeMs: '3600000' }, 'sessionLifeMs must be a number'],
+    ['errorPath', { errorPath: true }, 'errorPath must be a string'],
+    ['revocationEndpoint', { revocationEndpoint: new URL('https://x.example') }, 'revocationEndpoint must be a string'],
+    ['onEvent', { onEvent: 'log' }, 'onEvent must be a function'],
+    ['fetch', { fetch: {} }, 'fetch must be a function'],
+    ['a misspelt option', { secret: ['x'.repeat(32)] }, 'secret is not an option of createBackend. Use secrets'],
+    ['a misspelt option', { basepath: '/auth' }, 'basepath is not an option of createBackend. Use basePath'],
+    ['an unknown option', { cookieName: 'sid' }, 'cookieName is not an option of createBackend. Remove it'],
+  ])('C-127 %s %o: config_invalid names the option and what it must be', async (_, changes, message) => {
+    const rig = await rigOf()
+    expect(await failure(() => rig.another(changes))).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  test('C-127 every option may be undefined', async () => {
+    const rig = await rigOf()
+    const names = ['basePath', 'proxy', 'proxyHeaders', 'sameSite', 'sessionLifeMs', 'errorPath', 'revocationEndpoint']
+    expect(() => rig.another(Object.fromEntries(names.map((name) => [name, undefined])))).not.toThrow()
+  })
+})
+
+describe('a client id of the other kind', () => {
+  test('F020 the id of a public client with a secret: the error says that the client has none', async () => {
+    const rig = await rigOf()
+    const { clientId } = clientOf(rig.service, 'Demo public')
+    const failed = await rig.browser(rig.another({ clientId })).logIn()
+    expect(failed.status).toBe(502)
+    expect(await failed.text()).toMatch(/public client, remove clientSecret.*client_rejected/)
+    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'client_rejected', error: 'invalid_client' })
+  })
+
+  test('F020 the id of a confidential client without a secret: the error says that it needs one', async () => {
+    const rig = await rigOf()
+    const failed = await rig.browser(rig.another({ clientSecret: undefined })).logIn()
+    expect(failed.status).toBe(502)
+    expect(await failed.text()).toMatch(/confidential client, set clientSecret.*client_rejected/)
+  })
+
+  test('F020 another refusal does not mention secrets, and its code is in the event', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    const { pathname, searchParams } = await browser.goToCallback()
+    const denied = await browser.send(`${pathname}?error=access_denied&state=${searchParams.get('state')}`)
+    expect(await denied.text()).not.toContain('clientSecret')
+    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'login_denied', error: 'access_denied' })
+    const other = await browser.goToCallback()
+    await browser.send(`${pathname}?error=Zq%20line%0Atwo&state=${other.searchParams.get('state')}`)
+    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'login_failed' })
+  })
+})

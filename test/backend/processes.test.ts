@@ -1,0 +1,66 @@
+// @module-tag slow
+
+import { afterAll, beforeAll, test } from 'vitest'
+import { type BackendProcesses, backendProcesses } from '../support/backend-processes.ts'
+import { nextWord } from '../support/children.ts'
+import { freshDatabase } from '../support/fresh-database.ts'
+import type { FreshDatabase } from '../support/postgres-server.ts'
+import { serverUrl } from '../support/servers-client.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.drop())
+
+const people = 5
+const stopped = people
+const killed = people + 1
+
+/** Calls the API several times through all processes but the first `from`. */
+function everywhere(
+  { children, call }: BackendProcesses,
+  person: number,
+  from: number,
+  times: number,
+): Promise<number[]> {
+  const processes = children.slice(from).map((_, at) => at + from)
+  return Promise.all(Array.from({ length: times }, () => processes.map((process) => call(process, person))).flat())
+}
+
+/** Lets one process begin a refresh; resolves when that is about to be sent. */
+async function refreshBegins({ children, call }: BackendProcesses, at: number, person: number) {
+  const child = children[at]
+  if (!child) throw new Error('No such process.')
+  const said = nextWord(child)
+  const answered = call(at, person).catch(() => 'no answer')
+  if ((await said) !== 'sends') throw new Error('It said something else.')
+  return { child, answered }
+}
+
+for (const kind of ['redis', 'postgres'] as const)
+  test.concurrent(`P-04 C-129 C-080 F-25 ${kind}: four processes of one backend: one refresh each; one that stops or dies in it ends no session`, {
+    tags: [kind],
+  }, async ({ expect, onTestFinished }) => {
+    const url = kind === 'redis' ? await serverUrl('redis') : database.url
+    const backend = await backendProcesses(onTestFinished, { kind, url, processes: 4, people: people + 2 })
+    await backend.service.dev.expireAccessTokens()
+
+    const stale = Array.from({ length: people }, (_, person) => everywhere(backend, person, 0, 5))
+    expect((await Promise.all(stale)).flat().filter((status) => status !== 200)).toEqual([])
+    expect(backend.refreshes()).toBe(people)
+
+    backend.service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 5_000 }, times: 2 })
+    const [asleep, dead] = await Promise.all([refreshBegins(backend, 0, stopped), refreshBegins(backend, 1, killed)])
+    await expect.poll(() => backend.service.dev.faults()).toEqual([])
+    asleep.child.kill('SIGSTOP')
+    dead.child.kill('SIGKILL')
+    // The others wait until the leases have ended.
+    const waiting = await Promise.all([everywhere(backend, stopped, 2, 3), everywhere(backend, killed, 2, 3)])
+    expect(new Set(waiting.flat())).toEqual(new Set([200]))
+    asleep.child.kill('SIGCONT')
+    expect([await asleep.answered, await dead.answered]).toEqual([200, 'no answer'])
+    expect([await backend.call(0, stopped), await backend.call(2, killed)]).toEqual([200, 200])
+    // Each session whose response was not saved has one more refresh, and no third.
+    expect(backend.refreshes()).toBe(people + 4)
+  })

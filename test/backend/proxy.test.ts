@@ -1,0 +1,435 @@
+// The proxy: src/backend/routes/proxy.ts and src/backend/proxy/.
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type AppBrowser, codeOf, guard } from '../support/backend-rig.ts'
+import { pathVectors } from '../support/path-vectors.ts'
+import { proxyRig } from '../support/proxy-rig.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('which requests go through', () => {
+  test('C-123 the listed pairs of method and path, with their parameters and query', async () => {
+    const rig = await proxyRig()
+    for (const [path, called] of [
+      ['/api/items/7', '/api/items/7'],
+      ['/api/items/a%20b?x=1&x=2', '/api/items/a%20b?x=1&x=2'],
+      ['/api/items/caf%C3%A9', '/api/items/caf%C3%A9'],
+      ['/api/items/a:b@c!', '/api/items/a%3Ab%40c!'],
+      ['/api/items/v1.2..3/parts/~x', '/api/items/v1.2..3/parts/~x'],
+      ['/api/items/7?next=https://evil.example/../..', '/api/items/7?next=https://evil.example/../..'],
+    ] as const) {
+      expect((await rig.get(path)).status).toBe(200)
+      expect(rig.seen.at(-1)?.url).toBe(rig.service.baseUrl + called)
+    }
+    for (const [method, path] of [
+      ['DELETE', '/api/items/7'],
+      ['POST', '/api/items/7'],
+      ['HEAD', '/api/items/7'],
+      ['GET', '/api/items'],
+      ['GET', '/api/items/'],
+      ['GET', '/api/items/7/'],
+      ['GET', '/api/items/7/parts'],
+      ['GET', '/API/items/7'],
+      ['GET', '/api/%69tems/7'],
+    ] as const)
+      expect(await rig.backend.handle(rig.person.request(path, { method, headers: guard }))).toBeNull()
+    expect(rig.seen).toHaveLength(6)
+  })
+
+  test('C-123 a base path of the API is kept, and cannot be left', async () => {
+    const rig = await proxyRig()
+    const browser = rig.browser(rig.another({ baseUrl: `${rig.service.baseUrl}/v1/` }))
+    browser.setCookie(...rig.person.session())
+    await browser.send('/api/items/7', { headers: guard })
+    expect(rig.seen.at(-1)?.url).toBe(`${rig.service.baseUrl}/v1/api/items/7`)
+  })
+
+  test('C-123 of 500 paths that climb, hide or lead elsewhere, none reaches another path or host', async () => {
+    const hosts = new Set<string>()
+    const rig = await proxyRig(() => Response.json({}))
+    expect(pathVectors.length).toBeGreaterThan(500)
+    let refused = 0
+    for (const vector of pathVectors) {
+      const before = rig.seen.length
+      const request = requestTo(rig.person, vector)
+      const answered = request && (await rig.backend.handle(request))
+      await answered?.body?.cancel()
+      if (rig.seen.length === before) {
+        refused++
+        expect([undefined, 400]).toContain(answered?.status)
+        continue
+      }
+      const { origin, pathname, username } = new URL(rig.seen.at(-1)?.url ?? '')
+      hosts.add(origin)
+      expect(username).toBe('')
+      // No part of a parameter can be read as a separator, a parent segment or an end.
+      expect(pathname).toMatch(/^\/api\/items\/[^/\\;]+(\/parts\/[^/\\;]+)?$/)
+      for (const part of pathname.split('/').slice(3)) {
+        const text = decodeURIComponent(part)
+        expect(text).not.toMatch(/^\.{1,2}$|[/\\;%?#\p{C}]/u)
+        expect(encodeURIComponent(text)).toBe(part)
+      }
+    }
+    expect([...hosts]).toEqual([rig.service.baseUrl])
+    expect(refused).toBeGreaterThan(400)
+    expect(rig.sent.every(({ url }) => [rig.service.authUrl, rig.service.baseUrl].includes(new URL(url).origin))).toBe(
+      true,
+    )
+  })
+
+  test.each([
+    ['a full-width slash', '/api/items/%EF%BC%8F..%EF%BC%8Fadmin'],
+    ['full-width dots', '/api/items/%EF%BC%8E%EF%BC%8E'],
+    ['one dot leaders', '/api/items/%E2%80%A4%E2%80%A4'],
+    ['a two dot leader', '/api/items/%E2%80%A5'],
+    ['dots before a blank, which some servers cut off', '/api/items/..%20'],
+    ['a dot before a no-break space', '/api/items/.%C2%A0'],
+    ['a full-width percent sign', '/api/items/%EF%BC%852e%EF%BC%852e'],
+    ['a full-width question mark', '/api/items/7%EF%BC%9Fadmin=1'],
+    ['account of, which holds a slash', '/api/items/%E2%84%80'],
+  ])('C-123 %s is refused, because an API that normalises text would read another path', async (_, path) => {
+    const rig = await proxyRig()
+    expect((await rig.get(path)).status).toBe(400)
+    expect(rig.seen).toEqual([])
+  })
+
+  test('C-123 text that normalization changes in other ways passes as it is', async () => {
+    const rig = await proxyRig()
+    for (const path of ['/api/items/%EF%BD%86%EF%BD%95%EF%BD%8C%EF%BD%8C', '/api/items/%C2%BD', '/api/items/%E2%91%A0'])
+      expect((await rig.get(path)).status).toBe(200)
+    expect(rig.seen.map(({ url }) => decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)))).toEqual([
+      'ｆｕｌｌ',
+      '½',
+      '①',
+    ])
+  })
+
+  test('C-121 a refusal names the route, never the path', async () => {
+    const rig = await proxyRig()
+    expect(await codeOf(await rig.get('/api/items/a%2eb'))).toEqual([400, 'origin_forbidden'])
+    expect(await codeOf(await rig.get('/api/items/a%2Fb'))).toEqual([400, 'origin_forbidden'])
+    expect(await codeOf(await rig.get('/api/items/...'))).toEqual([400, 'origin_forbidden'])
+    expect(rig.events.at(-1)).toEqual({
+      type: 'proxy_refused',
+      route: 'GET /api/items/:id',
+      status: 400,
+      reason: 'path',
+    })
+  })
+
+  test('C-121 C-126 a refusal of the API is an event of a request that was sent; that of an ended session is not', async () => {
+    const rig = await proxyRig(() => new Response(null, { status: 413 }))
+    expect((await rig.get('/api/items/1')).status).toBe(413)
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 413 })
+    const session = await rig.backend.getSession(rig.person.request('/'))
+    if (session.status !== 'signed-out') await session.signOut()
+    expect(await codeOf(await rig.get('/api/items/1'))).toEqual([401, 'login_required'])
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 401, reason: 'signed_out' })
+  })
+})
+
+/** A request as a server gets it, with an unchanged path and another host. Undefined if no request can have such a path. */
+function requestTo(browser: AppBrowser, path: string): Request | undefined {
+  try {
+    return new Request(`http://internal:8080${path}`, { headers: { ...guard, cookie: browser.cookieHeader() } })
+  } catch {
+    return undefined
+  }
+}
+
+/** Waits without timers, because the test replaces them. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('redirects', () => {
+  test.each([300, 301, 302, 303, 307, 308])('C-125 a %i of the API is a 502 and is not followed', async (status) => {
+    const rig = await proxyRig(
+      () => new Response(null, { status, headers: { location: 'https://evil.example/', 'set-cookie': 'a=1' } }),
+    )
+    const answered = await rig.get('/api/items/7')
+    expect(await codeOf(answered)).toEqual([502, 'request_failed'])
+    expect(answered.headers.get('location')).toBeNull()
+    expect(rig.seen).toHaveLength(1)
+  })
+
+  test('C-125 an opaque redirect is one too; 304 is none', async () => {
+    const opaque = await proxyRig(() => Object.defineProperty(Response.json({}), 'type', { value: 'opaqueredirect' }))
+    expect((await opaque.get('/api/items/7')).status).toBe(502)
+    // The app may pass a fetch that follows redirects.
+    const followed = await proxyRig(() => Object.defineProperty(Response.json({}), 'redirected', { value: true }))
+    expect((await followed.get('/api/items/7')).status).toBe(502)
+    const same = await proxyRig(() => new Response(null, { status: 304, headers: { etag: '"e"' } }))
+    expect((await same.get('/api/items/7')).status).toBe(304)
+  })
+})
+
+describe('bodies and limits', () => {
+  test('C-097 C-126 a body is sent on as it came, and again after a 401', async () => {
+    const bodies: string[] = []
+    const rig = await proxyRig(async (request) => {
+      bodies.push(await request.text())
+      return new Response(null, { status: bodies.length === 1 ? 401 : 200 })
+    })
+    const headers = { 'content-type': 'application/json', 'content-length': '10' }
+    const answered = await rig.get('/api/items', { method: 'POST', body: '{"a":"\u00fc"}', headers })
+    expect([answered.status, bodies]).toEqual([200, ['{"a":"\u00fc"}', '{"a":"\u00fc"}']])
+    expect(new Set(rig.seen.map(({ headers: sent }) => sent.get('authorization'))).size).toBe(2)
+    expect(rig.seen[0]?.headers.get('content-type')).toBe('application/json')
+  })
+
+  test.each([
+    ['declared', { 'content-length': '1048577' }],
+    ['not declared', {}],
+    ['declared smaller than it is', { 'content-length': '10' }],
+  ])('C-126 a body over 1 MiB, %s: 413, and the API does not get all of it', async (_, headers) => {
+    let got = 0
+    const rig = await proxyRig(async (request) => {
+      for await (const chunk of request.body ?? []) got += (chunk as Uint8Array).length
+      return Response.json({})
+    })
+    const piece = new Uint8Array(65_536)
+    let pieces = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (pieces++ < 40 ? controller.enqueue(piece) : controller.close()),
+    })
+    const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
+    const answered = await rig.get('/api/items', init)
+    expect(await codeOf(answered)).toEqual([413, 'request_failed'])
+    expect(got).toBeLessThanOrEqual(1_048_576)
+    if (Number(new Headers(headers).get('content-length')) > 1_048_576) expect(rig.seen).toEqual([])
+    expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', reason: 'body' })
+  })
+
+  test('C-126 a body of undeclared length goes through as it comes, to its last byte', async () => {
+    const read: string[] = []
+    const rig = await proxyRig(async (request) => {
+      read.push(await request.text())
+      return Response.json({})
+    })
+    const pieces = ['first ', 'second ', 'x'.repeat(100_000)]
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece))
+        controller.close()
+      },
+    })
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+    expect((await rig.get('/api/items', init)).status).toBe(200)
+    expect(read).toEqual([pieces.join('')])
+  })
+
+  test('C-126 a body of 1 MiB and a body of a GET: the one arrives, the other is left out', async () => {
+    let got = 0
+    const rig = await proxyRig(async (request) => {
+      got = (await request.arrayBuffer()).byteLength
+      return Response.json({})
+    })
+    const body = new Uint8Array(1_048_576)
+    const headers = { 'content-length': '1048576' }
+    expect((await rig.get('/api/items', { method: 'POST', body, headers })).status).toBe(200)
+    expect(got).toBe(1_048_576)
+  })
+
+  test('C-126 a body with a GET is left out, also if a server adapter passes one', async () => {
+    const rig = await proxyRig()
+    const request = rig.person.request('/api/items/7', { headers: guard })
+    Object.defineProperty(request, 'body', { value: new Blob(['x']).stream() })
+    expect((await rig.backend.handle(request))?.status).toBe(200)
+    expect(rig.seen[0]?.body).toBeNull()
+  })
+
+  test('C-126 a browser that leaves in the middle of a body that does not end is not waited for', async () => {
+    const rig = await proxyRig()
+    const gone = new AbortController()
+    const request = rig.person.request('/api/items', { method: 'POST', headers: { ...guard, 'content-length': '9' } })
+    Object.defineProperty(request, 'body', { value: new ReadableStream() })
+    Object.defineProperty(request, 'arrayBuffer', { value: () => new Promise(() => {}) })
+    Object.defineProperty(request, 'signal', { value: gone.signal })
+    const call = rig.backend.handle(request)
+    await new Promise((resolve) => setImmediate(resolve))
+    gone.abort()
+    expect((await call)?.status).toBe(499)
+    expect(rig.seen).toEqual([])
+  })
+
+  test.each(['leaves', 'is too slow'])(
+    'C-126 the rest of a streamed body is not waited for if the browser %s',
+    async (how) => {
+      const rig = await proxyRig(() => new Promise(() => {}))
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const gone = new AbortController()
+      const init = { method: 'POST', headers: guard, body: new ReadableStream(), duplex: 'half', signal: gone.signal }
+      const call = rig.backend.handle(rig.person.request('/api/items', init))
+      await until(() => rig.seen.length === 1)
+      if (how === 'leaves') gone.abort()
+      else await vi.advanceTimersByTimeAsync(30_000)
+      expect((await call)?.status).toBe(how === 'leaves' ? 499 : 504)
+    },
+  )
+
+  test('C-126 a browser that stops reading in the middle frees its place once', async () => {
+    const body = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: () => new Promise(() => {}) })
+    const waiting: ((answer: Response) => void)[] = []
+    const rig = await proxyRig(({ url }) =>
+      url.endsWith('/stop') ? new Response(body()) : new Promise((resolve) => waiting.push(resolve)),
+    )
+    for (let at = 0; at < 4; at++) {
+      const reader = (await rig.get('/api/items/stop')).body?.getReader()
+      const reading = reader?.read()
+      await reader?.cancel()
+      await reading
+    }
+    const calls = Array.from({ length: 33 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(32)
+    expect((await Promise.race(calls)).status).toBe(429)
+    for (const answer of waiting) answer(new Response(null))
+    await Promise.all(calls)
+  })
+
+  test('C-126 32 requests of a session at once, the next is a 429; others have their own count', async () => {
+    const waiting: ((answer: Response) => void)[] = []
+    const rig = await proxyRig(() => new Promise((resolve) => waiting.push(resolve)))
+    const calls = Array.from({ length: 32 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(32)
+    const answered = await rig.get('/api/items/7')
+    expect(answered.headers.get('retry-after')).toBe('1')
+    expect(await codeOf(answered)).toEqual([429, 'temporarily_unavailable'])
+    const other = rig.browser()
+    await other.logIn()
+    const theirs = other.send('/api/items/7', { headers: guard })
+    await expect.poll(() => waiting.length).toBe(33)
+    for (const answer of waiting) answer(Response.json({}))
+    await theirs
+    // A place is free again when its body has been read.
+    const [first, ...rest] = await Promise.all(calls)
+    await Promise.all(rest.slice(0, 10).map((response) => response.text()))
+    const more = Array.from({ length: 11 }, () => rig.get('/api/items/7'))
+    await expect.poll(() => waiting.length).toBe(43)
+    for (const answer of waiting) answer(Response.json({}))
+    expect((await Promise.all(more)).map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), 429])
+    await first?.body?.cancel()
+  })
+
+  test.each([204, 304, 302, 401, 500])('C-126 a %i keeps no place, in any number', async (status) => {
+    const rig = await proxyRig(() => new Response(null, { status }))
+    for (let at = 0; at < 40; at++) expect((await rig.get('/api/items/7')).status).toBe(status === 302 ? 502 : status)
+  })
+
+  test('C-126 a browser that left before causes no request to the API', async () => {
+    const rig = await proxyRig()
+    expect(await codeOf(await rig.get('/api/items/7', { signal: AbortSignal.abort() }))).toEqual([499, 'aborted'])
+    expect(rig.seen).toEqual([])
+    // Neither a failure of the API nor a cause: monitoring must not count browsers that left.
+    expect(rig.events.at(-1)).toEqual({
+      type: 'proxied',
+      route: 'GET /api/items/:id',
+      status: 499,
+      durationMs: expect.any(Number),
+    })
+  })
+
+  test('C-126 a response that cannot be passed on is a 502, and its connection is freed', async () => {
+    const rig = await proxyRig(() => Object.defineProperty(new Response('x'), 'status', { value: 999 }))
+    expect((await rig.get('/api/items/7')).status).toBe(502)
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 an API that does not respond within 30 s: 504, and its request is aborted', async () => {
+    const rig = await proxyRig(() => new Promise(() => {}))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const call = rig.get('/api/items/7')
+    await until(() => rig.seen.length === 1)
+    await vi.advanceTimersByTimeAsync(29_999)
+    expect(rig.seen[0]?.signal.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await codeOf(await call)).toEqual([504, 'timeout'])
+    expect(rig.events.at(-1)).toMatchObject({
+      status: 504,
+      cause: { code: 'timeout', message: `${rig.service.baseUrl} gave no response. Check baseUrl.` },
+    })
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 a response in which the API sends nothing for 30 s ends early; one that continues does not', async () => {
+    let push: ReadableStreamDefaultController<Uint8Array> | undefined
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        push = controller
+      },
+    })
+    const rig = await proxyRig(() => new Response(body))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const answered = await rig.get('/api/items/7')
+    const reader = answered.body?.getReader()
+    for (let at = 0; at < 3; at++) {
+      const reading = reader?.read()
+      await vi.advanceTimersByTimeAsync(29_000)
+      push?.enqueue(new Uint8Array([at]))
+      expect((await reading)?.value).toEqual(new Uint8Array([at]))
+    }
+    expect(rig.seen[0]?.signal.aborted).toBe(false)
+    const last = reader?.read().then(
+      () => 'read',
+      (error: Error) => error.message,
+    )
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await last).toBe('The response of the API ended early.')
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 a response that is not read frees its place after two minutes', async () => {
+    const rig = await proxyRig(() => new Response('x'))
+    // Half of the responses are not read at all.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const unread = await Promise.all(Array.from({ length: 32 }, () => rig.get('/api/items/7')))
+    const begun = unread.slice(16).map((answered) => answered.body?.getReader().read())
+    await Promise.all(begun)
+    await vi.advanceTimersByTimeAsync(119_000)
+    expect((await rig.get('/api/items/7')).status).toBe(429)
+    await vi.advanceTimersByTimeAsync(1_000)
+    const next = await Promise.all(Array.from({ length: 32 }, () => rig.get('/api/items/7')))
+    expect(next.map(({ status }) => status)).toEqual(Array(32).fill(200))
+  })
+
+  test('C-126 a browser that leaves before or during the response aborts the request to the API', async () => {
+    const rig = await proxyRig(({ url }) =>
+      url.endsWith('slow')
+        ? new Promise(() => {})
+        : new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(9)) })),
+    )
+    const gone = new AbortController()
+    const call = rig.get('/api/items/slow', { signal: gone.signal })
+    await expect.poll(() => rig.seen.length).toBe(1)
+    gone.abort()
+    expect((await call).status).toBe(499)
+    expect(rig.seen[0]?.signal.aborted).toBe(true)
+    const answered = await rig.get('/api/items/endless')
+    await answered.body?.cancel()
+    expect(rig.seen[1]?.signal.aborted).toBe(true)
+  })
+
+  test('C-126 F-13 an API that cannot be reached: 502, retryable, nothing of the error in it', async () => {
+    const rig = await proxyRig(() => {
+      throw new TypeError('fetch failed: getaddrinfo ENOTFOUND internal.example')
+    })
+    const answered = await rig.get('/api/items/7')
+    const text = await answered.text()
+    expect([answered.status, text]).toEqual([502, expect.stringContaining('"retryable":true')])
+    expect(text).not.toContain('internal.example')
+    expect(await rig.person.status()).toBe('signed-in')
+  })
+
+  test('C-126 a response that ends early is not taken for a complete one', async () => {
+    let pieces = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pieces++ === 0) controller.enqueue(new Uint8Array(5))
+        else controller.error(new TypeError('terminated: socket 10.0.0.1'))
+      },
+    })
+    const rig = await proxyRig(() => new Response(body))
+    await expect((await rig.get('/api/items/7')).text()).rejects.toThrow('The response of the API ended early.')
+  })
+})

@@ -1,0 +1,418 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { createAdaptorServer } from '@hono/node-server'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from '../support/backend-rig.ts'
+
+// Browser, backend and API on sockets of their own: Node's parser, the server adapter and undici between them.
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+interface SocketRig {
+  readonly rig: BackendRig
+  readonly person: AppBrowser
+  readonly port: number
+  readonly app: Server
+  readonly seen: IncomingMessage[]
+  /** Sends a request of the user over a socket of its own. */
+  call(path: string, init?: RequestInit): Promise<Response>
+}
+
+async function listening(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  closing.push(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function socketRig(api: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<SocketRig> {
+  const seen: IncomingMessage[] = []
+  const apiPort = await listening(
+    createServer((request, response) => {
+      seen.push(request)
+      Promise.resolve(api(request, response)).catch(() => response.destroy())
+    }),
+  )
+  const redirectUri = 'http://127.0.0.1:3000/auth/callback'
+  const proxy = ['GET /api/items/:id', 'POST /api/items']
+  const inner = await backendRig({ backend: { redirectUri } })
+  closing.push(() => inner.close())
+  const baseUrl = `http://127.0.0.1:${apiPort}`
+  const { fetch: inProcess } = inner.options
+  const backend = inner.another({
+    baseUrl,
+    proxy,
+    fetch: (input, init) =>
+      String(input).startsWith(baseUrl) ? fetch(input, init) : (inProcess ?? fetch)(input, init),
+  })
+  const person = inner.browser(backend)
+  await person.logIn()
+  const app = createAdaptorServer({
+    fetch: async (request) => (await backend.handle(request)) ?? new Response('app', { status: 404 }),
+    overrideGlobalObjects: false,
+  }) as Server
+  const port = await listening(app)
+  const headers = { ...guard, cookie: person.cookieHeader() }
+  return {
+    rig: inner,
+    person,
+    port,
+    app,
+    seen,
+    call: (path, init = {}) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...headers, ...(init.headers as object) } }),
+  }
+}
+
+/** Sends bytes as they are, and returns everything that the other side sends until it closes. */
+async function raw(port: number, bytes: string): Promise<string> {
+  const socket: Socket = connect(port, '127.0.0.1')
+  socket.setEncoding('latin1')
+  socket.write(bytes, 'latin1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(socket, 'close')
+  return text
+}
+
+const items = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  let body = ''
+  for await (const chunk of request) body += chunk
+  response.setHeader('content-type', 'application/json').end(JSON.stringify({ url: request.url, body }))
+}
+
+describe('over sockets', () => {
+  test('C-124 C-126 a body that is streamed to the API arrives chunk by chunk', async () => {
+    let first: (() => void) | undefined
+    const arrived = new Promise<void>((resolve) => {
+      first = resolve
+    })
+    const { call } = await socketRig(async (request, response) => {
+      let size = 0
+      for await (const chunk of request) {
+        size += (chunk as Buffer).length
+        first?.()
+      }
+      response.end(String(size))
+    })
+    let sent = 0
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (sent++ === 0) return controller.enqueue(new Uint8Array(1_000))
+        // The rest is sent when the API has the beginning.
+        await arrived
+        controller.enqueue(new Uint8Array(200_000))
+        controller.close()
+      },
+    })
+    const headers = { 'content-type': 'application/octet-stream', 'content-length': '201000' }
+    const answered = await call('/api/items', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+    expect(await answered.text()).toBe('201000')
+  })
+
+  test('C-126 a response is streamed to the browser chunk by chunk', async () => {
+    let more: (() => void) | undefined
+    const { call } = await socketRig((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+      more = () => response.end('data: 2\n\n')
+    })
+    const answered = await call('/api/items/7')
+    expect(answered.headers.get('content-type')).toBe('text/event-stream')
+    const reader = answered.body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toBe('data: 1\n\n')
+    more?.()
+    expect((await reader?.read())?.value).toBe('data: 2\n\n')
+    expect((await reader?.read())?.done).toBe(true)
+  })
+
+  test.each(['before the response', 'during the response'])(
+    'C-126 a browser that leaves %s frees the connection to the API',
+    async (when) => {
+      let free: (() => void) | undefined
+      const closed = new Promise<void>((resolve) => {
+        free = resolve
+      })
+      let arrive: (() => void) | undefined
+      const arrived = new Promise<void>((resolve) => {
+        arrive = resolve
+      })
+      const { call } = await socketRig((_, response) => {
+        response.on('close', () => free?.())
+        arrive?.()
+        if (when === 'during the response') response.writeHead(200).write('begun')
+      })
+      const gone = new AbortController()
+      const calling = call('/api/items/7', { signal: gone.signal }).then(async (answered) => {
+        const reader = answered.body?.getReader()
+        await reader?.read()
+        gone.abort()
+      })
+      if (when === 'before the response') {
+        await arrived
+        gone.abort()
+      }
+      await Promise.allSettled([calling])
+      await closed
+    },
+  )
+
+  test('C-126 a response that the API ends early ends early for the browser as well', async () => {
+    const { call } = await socketRig((_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('half', () => void response.destroy())
+    })
+    // If the server adapter has sent nothing yet, it responds with its own error; otherwise the body breaks off.
+    const whole = await call('/api/items/7')
+      .then(async (answered) => answered.status === 200 && (await answered.text()))
+      .catch(() => false)
+    expect(whole).toBe(false)
+  })
+
+  test('C-125 a redirect over sockets is a 502, and the token goes nowhere', async () => {
+    const elsewhere: IncomingMessage[] = []
+    const port = await listening(createServer((request, response) => response.end(String(elsewhere.push(request)))))
+    for (const status of [302, 307]) {
+      const { call } = await socketRig((_, response) => {
+        response.writeHead(status, { location: `http://127.0.0.1:${port}/` }).end()
+      })
+      const answered = await call('/api/items/7')
+      expect(answered.status).toBe(502)
+      expect(await answered.json()).toMatchObject({ code: 'request_failed', retryable: false })
+    }
+    expect(elsewhere).toEqual([])
+  })
+
+  test.each(['gzip', 'none'])('C-124 a response with the content coding %s arrives decoded', async (packed) => {
+    const { call, seen } = await socketRig((_, response) => {
+      const text = JSON.stringify({ text: 'x'.repeat(1_000) })
+      const body = packed === 'gzip' ? gzipSync(text) : Buffer.from(text)
+      if (packed === 'gzip') response.setHeader('content-encoding', packed)
+      response.writeHead(200, { 'content-length': body.length }).end(body)
+    })
+    const answered = await call('/api/items/7', { headers: { 'accept-encoding': 'gzip, br' } })
+    expect(answered.headers.get('content-encoding')).toBeNull()
+    if (packed === 'none') expect(answered.headers.get('content-length')).toBe('1011')
+    expect(await answered.json()).toEqual({ text: 'x'.repeat(1_000) })
+    expect(seen[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
+  test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'gzip,', ', gzip', 'x-own'])(
+    'C-124 a body with the content coding %s, which Node does not decode: 502, and no byte of it',
+    async (coding) => {
+      const { call, rig } = await socketRig((_, response) => {
+        response.setHeader('content-encoding', coding)
+        response.end(Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]))
+      })
+      const answered = await call('/api/items/7')
+      expect(await codeOf(answered)).toEqual([502, 'request_failed'])
+      expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 502 })
+    },
+  )
+
+  test.each(['', ',', ' , identity', 'identity, identity'])(
+    'C-124 a body whose Content-Encoding is "%s", which names no coding, arrives as it is',
+    async (coding) => {
+      const { call } = await socketRig((_, response) => {
+        response.setHeader('content-encoding', coding)
+        response.end('plain text')
+      })
+      const answered = await call('/api/items/7')
+      expect([answered.status, await answered.text()]).toEqual([200, 'plain text'])
+      expect(answered.headers.get('content-encoding')).toBeNull()
+    },
+  )
+
+  test.each(['x-gzip', 'GZIP', 'identity', 'deflate', 'br'])(
+    'C-124 a body in the content coding %s arrives as plain text',
+    async (coding) => {
+      const pack = { deflate: deflateSync, br: brotliCompressSync, identity: Buffer.from }[coding] ?? gzipSync
+      const { call } = await socketRig((_, response) => {
+        response.setHeader('content-encoding', coding)
+        response.end(pack('plain text'))
+      })
+      const answered = await call('/api/items/7')
+      expect([answered.status, await answered.text()]).toEqual([200, 'plain text'])
+    },
+  )
+
+  test('C-124 a response without a body may name any coding', async () => {
+    const { call } = await socketRig((_, response) => {
+      response.writeHead(304, { 'content-encoding': 'zstd', etag: '"e"' }).end()
+    })
+    expect((await call('/api/items/7')).status).toBe(304)
+  })
+
+  const smuggled: [what: string, status: number, lines: string, body?: string][] = [
+    ['an ordinary request', 200, 'content-length: 2', '{}'],
+    ['two lengths', 400, 'content-length: 2\r\ncontent-length: 30'],
+    [
+      'a length and chunks',
+      400,
+      'content-length: 6\r\ntransfer-encoding: chunked',
+      '0\r\n\r\nGET /admin HTTP/1.1\r\n\r\n',
+    ],
+    ['chunks in disguise', 400, 'transfer-encoding: xchunked\r\ncontent-length: 6', '0\r\n\r\nX'],
+    ['chunks, twice', 400, 'transfer-encoding: chunked, chunked', '0\r\n\r\n'],
+    ['a folded header', 400, 'x-a: 1\r\n authorization: Bearer x\r\ncontent-length: 2', '{}'],
+    ['a space before the colon', 400, 'content-length : 2', '{}'],
+    ['a bare carriage return', 400, 'x-a: 1\rauthorization: Bearer x\r\ncontent-length: 2', '{}'],
+    ['two authorizations', 200, 'authorization: Bearer a\r\nauthorization: Bearer b\r\ncontent-length: 2', '{}'],
+    [
+      'Connection naming the guard',
+      200,
+      'connection: close, x-agent-auth, authorization, content-type\r\ncontent-length: 2',
+      '{}',
+    ],
+    ['Expect', 200, 'expect: 100-continue\r\ncontent-length: 2', '{}'],
+    [
+      'Upgrade',
+      200,
+      'connection: upgrade\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\ncontent-length: 2',
+      '{}',
+    ],
+    ['a hop of the proxy', 200, 'proxy-authorization: Basic eA==\r\nte: trailers\r\ncontent-length: 2', '{}'],
+    ['a method in disguise', 200, 'x-http-method-override: DELETE\r\nx-method: DELETE\r\ncontent-length: 2', '{}'],
+    ['another host', 200, 'x-forwarded-host: evil.example\r\nforwarded: host=evil.example\r\ncontent-length: 2', '{}'],
+  ]
+  test.each(smuggled)(
+    'C-124 %s: at most one request arrives, with one bearer header and no cookie',
+    async (_, status, lines, body = '{}') => {
+      const { port, person, seen, app } = await socketRig(items)
+      app.keepAliveTimeout = 50
+      const head = [
+        'POST /api/items HTTP/1.1',
+        'host: evil.example',
+        `cookie: ${person.cookieHeader()}`,
+        'x-agent-auth: 1',
+        'sec-fetch-site: same-origin',
+        ...(lines.includes('connection:') ? [] : ['connection: close']),
+      ]
+      const text = await raw(port, `${head.join('\r\n')}\r\n${lines}\r\n\r\n${body}`)
+      expect(text.replace('HTTP/1.1 100 Continue\r\n\r\n', '')).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+      expect(seen).toHaveLength(status === 200 ? 1 : 0)
+      for (const request of seen) {
+        const names = request.rawHeaders.filter((__, at) => at % 2 === 0).map((name) => name.toLowerCase())
+        expect([request.method, request.url]).toEqual(['POST', '/api/items'])
+        expect(names.filter((name) => name === 'authorization')).toHaveLength(1)
+        expect(new Set(names).size).toBe(names.length)
+        expect(names.join(' ')).not.toMatch(/cookie|forwarded|x-agent-auth|proxy|upgrade|expect|override|http2|\bte\b/)
+        expect(request.headers.host).toMatch(/^127\.0\.0\.1:/)
+        expect(request.headers.authorization).not.toMatch(/Bearer (a|b|x)$/)
+      }
+    },
+  )
+
+  test.each([
+    ['413: a body that is too large', 413, {}, 1_100_000],
+    ['403: a page of another site', 403, { 'sec-fetch-site': 'cross-site' }, 100_000],
+    ['401: no session', 401, { cookie: 'none=1' }, 100_000],
+  ])('C-126 %s, while it is still being sent: the connection goes on', async (_, status, changed, size) => {
+    const { port, person, seen } = await socketRig(items)
+    const headers = { host: 'x', ...guard, cookie: person.cookieHeader(), ...changed }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.write(`POST /api/items HTTP/1.1\r\n${lines.join('')}content-length: ${size}\r\n\r\n`)
+    // Longer than the server adapter waits for the rest of a body that is not read.
+    await sleep(800)
+    socket.write(Buffer.alloc(size))
+    socket.write('GET /next HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await once(socket, 'close')
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 404'])
+    expect(seen).toEqual([])
+  })
+
+  test.each<[target: string, status: number, path?: string]>([
+    ['http://evil.example/api/items/7', 200, '/api/items/7'],
+    ['https://evil.example/api/items/7', 200, '/api/items/7'],
+    ['//evil.example/api/items/7', 404],
+    ['/api/items/../../admin', 404],
+    ['/api/items/%2e%2e/admin', 404],
+    ['/api/items/..%2fadmin', 400],
+    ['/api/items/..%5cadmin', 400],
+    ['/api/items/7%00', 400],
+    ['/api/items/7;/../admin', 200, '/api/items/admin'],
+    ['/\\evil.example/api/items/7', 400],
+    ['/api/items/\\..\\admin', 400],
+    ['*', 400],
+    ['evil.example:443', 400],
+  ])('C-123 the target %s on the wire leads nowhere but to a listed route', async (target, status, path) => {
+    const { port, person, seen } = await socketRig(items)
+    const head = [
+      'host: 127.0.0.1',
+      `cookie: ${person.cookieHeader()}`,
+      'x-agent-auth: 1',
+      'sec-fetch-site: same-origin',
+    ]
+    const text = await raw(port, `GET ${target} HTTP/1.1\r\n${head.join('\r\n')}\r\nconnection: close\r\n\r\n`)
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(seen.map(({ url }) => url)).toEqual(path === undefined ? [] : [path])
+    for (const { headers } of seen) expect(headers.host).not.toContain('evil')
+  })
+
+  test('C-127 a hostile Host over the wire changes no redirect URI and no cookie', async () => {
+    const { port } = await socketRig(items)
+    const text = await raw(
+      port,
+      'GET /auth/login HTTP/1.1\r\nhost: evil.example\r\nx-forwarded-host: evil.example\r\nx-forwarded-proto: https\r\nconnection: close\r\n\r\n',
+    )
+    expect(text).toMatch(/^HTTP\/1\.1 302/)
+    expect(text).toContain(encodeURIComponent('http://127.0.0.1:3000/auth/callback'))
+    expect(text).toMatch(
+      /set-cookie: agent-auth-3000-login-[\w-]{43}=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600\r\n/i,
+    )
+    expect(text).not.toContain('evil')
+  })
+})
+
+/** Sends a long body in halves, then a request for the session on the same connection. Returns the two statuses. */
+async function halves(port: number, headers: Readonly<Record<string, string>>, half: string): Promise<unknown[]> {
+  const socket = connect(port, '127.0.0.1')
+  const lines = Object.entries({ host: 'app', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST /api/items HTTP/1.1\r\n${lines.join('')}\r\n${half}`)
+  // A response that does not wait for the rest comes in this time.
+  await sleep(100)
+  const end = headers['transfer-encoding'] ? '0\r\n\r\n' : ''
+  socket.write(`${half}${end}GET /auth/session HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n`)
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  await new Promise((resolve) => socket.once('close', resolve))
+  return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+}
+
+const half = 'a'.repeat(400_000)
+const long = { 'content-length': '800000' }
+const chunk = `${half.length.toString(16)}\r\n${half}\r\n`
+const unread: [what: string, status: number, body: [Readonly<Record<string, string>>, string]][] = [
+  ['a session that is gone', 401, [long, half]],
+  ['an API that hangs up', 502, [long, half]],
+  ['an API that hangs up on a short body', 502, [{ 'content-length': '2' }, 'a']],
+  ['a body that turns out to be over 1 MiB', 413, [{ 'transfer-encoding': 'chunked' }, chunk + chunk]],
+]
+test.each(unread)(
+  'C-126 %s gets a response on a connection that continues, however much was still to come',
+  async (what, status, [headers, bytes]) => {
+    const { person, port, rig } = await socketRig((request) =>
+      what.includes('hangs up') ? request.socket.destroy() : request.resume(),
+    )
+    const signedIn = { ...guard, cookie: person.cookieHeader() }
+    if (what.includes('gone')) await person.logOut()
+    expect(await halves(port, { ...signedIn, ...headers }, bytes)).toEqual([status, 200])
+    expect(rig.events.at(-1)).toMatchObject({ status })
+  },
+)

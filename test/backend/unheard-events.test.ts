@@ -1,0 +1,55 @@
+// The console line of a backend without onEvent: src/backend/unheard-events.ts.
+import { afterEach, expect, test, vi } from 'vitest'
+import { type BackendRig, guard, type RigOptions, searchPath } from '../support/backend-rig.ts'
+import { rigOf } from '../support/rig-of.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+const loopback = 'http://127.0.0.1:3000/auth/callback'
+const unreachable = (): never => {
+  throw new TypeError('fetch failed')
+}
+
+/** Sends two calls to an API that gives no response, and returns what the console shows. */
+async function linesOf(backend: NonNullable<RigOptions['backend']>): Promise<{ rig: BackendRig; lines: unknown[][] }> {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const rig = await rigOf({ api: unreachable, backend })
+  const browser = rig.browser()
+  await browser.logIn()
+  const headers = { ...guard, 'content-type': 'application/json' }
+  for (let call = 0; call < 2; call += 1) {
+    expect((await browser.send(searchPath, { method: 'POST', body: '{}', headers })).status).toBe(502)
+  }
+  return { rig, lines: warn.mock.calls }
+}
+
+test('on loopback without onEvent, the first failure is one line that names the origin and the option', async () => {
+  const { rig, lines } = await linesOf({ redirectUri: loopback, onEvent: undefined })
+  expect(lines).toEqual([
+    [
+      `agent-auth: proxied: ${rig.service.baseUrl} gave no response. Check baseUrl. Set onEvent to receive every event.`,
+    ],
+  ])
+})
+
+test('an error of other code is its class and its place', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const sessions = {
+    getItem: () => Promise.reject(new RangeError('with a secret')),
+    setItem: () => {},
+    removeItem: () => {},
+    withLock: <T>(_: string, task: () => Promise<T>) => task(),
+  }
+  const rig = await rigOf({ backend: { redirectUri: loopback, onEvent: undefined, sessions } })
+  await rig.browser().logIn()
+  expect(warn.mock.calls).toEqual([
+    [expect.stringMatching(/^agent-auth: storage_error: RangeError at .+\d\)? Set onEvent to receive every event\.$/)],
+  ])
+})
+
+test.each([
+  ['an app that is not on loopback', { onEvent: undefined }],
+  ['an app with onEvent', { redirectUri: loopback }],
+])('%s prints nothing', async (_, backend) => {
+  expect((await linesOf(backend)).lines).toEqual([])
+})

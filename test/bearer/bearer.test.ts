@@ -1,0 +1,354 @@
+import { createBearerFetch } from 'agent-auth'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { acceptOnly, apiStub } from '../support/api-stub.ts'
+import { assertNoLeak, leaks, registerSecret, secret } from '../support/canary.ts'
+import { authUrl, baseUrl, signedIn } from '../support/signed-in.ts'
+
+const ok = (): Response => new Response('ok')
+const refused = (): Response => new Response('invalid authentication credentials', { status: 401 })
+const url = `${baseUrl}/api/parent_agents/search`
+
+afterEach(() => vi.unstubAllGlobals())
+
+describe('the header', () => {
+  it('C-090 a session puts its access token on a request under the base URL', async () => {
+    const { session, issued } = await signedIn()
+    const api = apiStub(ok)
+    const response = await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url, {
+      method: 'POST',
+      body: '{}',
+    })
+    expect(await response.text()).toBe('ok')
+    expect(api.authorizations).toEqual([`Bearer ${issued[0]}`])
+  })
+
+  it('C-090 a relative URL is resolved against the base URL, and sent as it was judged', async () => {
+    const { session, issued } = await signedIn()
+    const api = apiStub(ok)
+    await createBearerFetch(session, { baseUrl, fetch: api.fetch })('api/parent_agents?limit=1')
+    expect(api.calls.map((call) => call.url)).toEqual([`${baseUrl}/api/parent_agents?limit=1`])
+    expect(api.authorizations).toEqual([`Bearer ${issued[0]}`])
+  })
+
+  it('C-090 elsewhere the request passes without the token, or is refused when asked to, and nobody asks for a token', async () => {
+    const getAccessToken = vi.fn(async () => 'never')
+    const api = apiStub(ok)
+    const init = { method: 'PUT', headers: { 'x-own': '1' }, body: 'text' }
+    const elsewhere = 'https://files.example.net/v1/x'
+    await createBearerFetch({ getAccessToken }, { baseUrl, fetch: api.fetch })(elsewhere, init)
+    expect(api.calls).toMatchObject([{ input: elsewhere, authorization: null }])
+    expect(api.calls[0]?.init).toBe(init)
+
+    const strict = createBearerFetch({ getAccessToken }, { baseUrl, fetch: api.fetch, elsewhere: 'reject' })
+    await expect(strict(elsewhere, init)).rejects.toMatchObject({ code: 'origin_forbidden', retryable: false })
+    expect(api.calls).toHaveLength(1)
+    expect(getAccessToken).not.toHaveBeenCalled()
+  })
+
+  it('C-091 the token is in no URL, in no body and in no header but Authorization, through a refresh and a retry', async () => {
+    const { session, issued } = await signedIn()
+    const api = apiStub((_, index) => (index === 0 ? refused() : ok()))
+    const call = createBearerFetch(session, { baseUrl, fetch: api.fetch })
+    await call(`${url}?q=1#part`, { method: 'POST', body: new URLSearchParams({ a: '1' }) })
+    await call(new Request(url, { method: 'POST', body: '{"a":1}' }))
+    expect(api.authorizations).toEqual([issued[0], issued[1], issued[1]].map((token) => `Bearer ${token}`))
+    for (const { url: sentTo, headers, init, input } of api.calls) {
+      headers.delete('authorization')
+      const body = input instanceof Request ? await input.clone().text() : String(init?.body)
+      assertNoLeak([sentTo, [...headers], body].join('\n'), 'the request without its Authorization')
+    }
+  })
+
+  it('C-091 a WebSocket URL of the API host never counts as a place for the token', async () => {
+    const api = apiStub(ok)
+    const strict = createBearerFetch(secret('token'), { baseUrl, fetch: api.fetch, elsewhere: 'reject' })
+    for (const scheme of ['ws', 'wss'])
+      await expect(strict(`${scheme}://api.example.com/v1/x`)).rejects.toMatchObject({ code: 'origin_forbidden' })
+    expect(api.calls).toEqual([])
+  })
+})
+
+describe('a caller\u2019s own Authorization', () => {
+  const own = 'Basic b3duOm93bg=='
+  const forms: [form: string, call: (send: typeof fetch) => Promise<Response>][] = [
+    ['an object', (send) => send(url, { headers: { AUTHORIZATION: own } })],
+    ['an array', (send) => send(url, { headers: [['aUtHoRiZaTiOn', own]] })],
+    ['Headers', (send) => send(url, { headers: new Headers({ Authorization: own }) })],
+    ['a Request', (send) => send(new Request(url, { headers: { authorization: own } }))],
+    [
+      'a Request and an init without headers',
+      (send) => send(new Request(url, { headers: { authorization: own } }), {}),
+    ],
+    ['a Request and the headers of the init', (send) => send(new Request(url), { headers: { authorization: own } })],
+  ]
+
+  it.each(forms)('C-093 F065 %s: left alone, and its 401 causes neither refresh nor retry', async (_, call) => {
+    const signed = await signedIn()
+    const getAccessToken = vi.spyOn(signed.session, 'getAccessToken')
+    const api = apiStub(refused)
+    const response = await call(createBearerFetch(signed.session, { baseUrl, fetch: api.fetch }))
+    expect(response.status).toBe(401)
+    expect(await response.text()).toBe('invalid authentication credentials')
+    expect(api.authorizations).toEqual([own])
+    expect(getAccessToken).not.toHaveBeenCalled()
+    expect(signed.refreshes).toBe(0)
+  })
+
+  it('C-093 an empty one is one as well', async () => {
+    const api = apiStub(refused)
+    const { session } = await signedIn()
+    await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url, { headers: { authorization: '' } })
+    expect(api.authorizations).toEqual([''])
+  })
+
+  it('C-093 F065 the signed-in person\u2019s token does not replace that of another identity, signed in or out', async () => {
+    const signed = await signedIn()
+    const api = apiStub(ok)
+    const call = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
+    await signed.session.signOut()
+    await call(url, { headers: { authorization: own } })
+    expect(api.authorizations).toEqual([own])
+  })
+})
+
+describe('nothing else is added or changed', () => {
+  it('C-102 C-092 the injected fetch gets the caller\u2019s own settings and one header more: no redirect, cache, credentials or mode', async () => {
+    const { session } = await signedIn()
+    const api = apiStub(ok)
+    const call = createBearerFetch(session, { baseUrl, fetch: api.fetch })
+    await call(url)
+    await call(url, {
+      method: 'POST',
+      body: 'x',
+      redirect: 'manual',
+      cache: 'reload',
+      credentials: 'include',
+      keepalive: true,
+    })
+    const settings = api.calls.map(({ init }) => ({
+      ...init,
+      headers: [...new Headers(init?.headers)].map(([name]) => name),
+    }))
+    expect(settings).toEqual([
+      { headers: ['authorization'] },
+      {
+        headers: ['authorization'],
+        method: 'POST',
+        body: 'x',
+        redirect: 'manual',
+        cache: 'reload',
+        credentials: 'include',
+        keepalive: true,
+      },
+    ])
+  })
+
+  it('C-102 frozen options and headers are enough, and stay what they were through refresh and retry', async () => {
+    const { session, issued } = await signedIn()
+    const api = apiStub((call) => acceptOnly(issued[1] ?? '')(call))
+    const call = createBearerFetch(session, { baseUrl, fetch: api.fetch })
+    const plain = Object.freeze({ 'x-own': '1' })
+    const headers = new Headers(plain)
+    const params = new URLSearchParams({ a: '1' })
+    const init = Object.freeze({ method: 'POST', headers, body: params })
+    expect((await call(url, init)).status).toBe(200)
+    expect([...headers]).toEqual([['x-own', '1']])
+    expect(params.toString()).toBe('a=1')
+
+    const request = new Request(url, { headers: plain })
+    await call(request, Object.freeze({ headers: plain }))
+    expect([...request.headers]).toEqual([['x-own', '1']])
+    expect(request.bodyUsed).toBe(false)
+    expect(api.calls.every((seen) => seen.headers.get('x-own') === '1')).toBe(true)
+  })
+
+  it('C-102 the answer is the very object that fetch gave', async () => {
+    const { session } = await signedIn()
+    const answer = new Response('text', { status: 203, headers: { 'x-any': '1' } })
+    const api = apiStub(() => answer)
+    expect(await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url)).toBe(answer)
+  })
+
+  it('C-102 a Request given in the place of the settings keeps its method, headers and body', async () => {
+    const { session, issued } = await signedIn()
+    const api = apiStub(ok)
+    const request = new Request('https://proxy.example.net/x', {
+      method: 'PUT',
+      headers: { 'x-own': '1' },
+      body: 'text',
+    })
+    await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url, request)
+    const [seen] = api.calls
+    const sent = new Request(seen?.input ?? '', { ...seen?.init, duplex: 'half' } as RequestInit)
+    expect([sent.url, sent.method, await sent.text()]).toEqual([url, 'PUT', 'text'])
+    expect([...sent.headers]).toContainEqual(['x-own', '1'])
+    expect(sent.headers.get('authorization')).toBe(`Bearer ${issued[0]}`)
+  })
+})
+
+describe('one fetch', () => {
+  it('F064 the injected fetch is called bare, for API, elsewhere and token requests, and the global never', async () => {
+    vi.stubGlobal('fetch', () => {
+      throw new Error('The global fetch was called.')
+    })
+    const receivers = new Set<unknown>()
+    const strict: typeof fetch = function (this: unknown, input) {
+      receivers.add(this)
+      const isToken = String(input).startsWith(authUrl)
+      return Promise.resolve(isToken ? Response.json({ access_token: 'newer' }) : refused())
+    }
+    const { session } = await signedIn({ config: { fetch: strict } })
+    const call = createBearerFetch(session, { baseUrl, fetch: strict })
+    expect((await call(url)).status).toBe(401)
+    await call('https://elsewhere.example.net/')
+    await call(url, { headers: { authorization: 'own' } })
+    await createBearerFetch('user-token', { baseUrl, fetch: strict })(url)
+    expect([...receivers]).toEqual([undefined])
+  })
+
+  it('F064 the global fetch is looked up at each call, so that a late one is used, and called bare', async () => {
+    const { session, issued } = await signedIn()
+    const call = createBearerFetch(session, { baseUrl })
+    const receivers: unknown[] = []
+    const api = apiStub(ok)
+    vi.stubGlobal('fetch', function (this: unknown, ...args: Parameters<typeof fetch>) {
+      receivers.push(this)
+      return api.fetch(...args)
+    })
+    await call(url)
+    expect(api.authorizations).toEqual([`Bearer ${issued[0]}`])
+    expect(receivers.every((receiver) => receiver === undefined || receiver === globalThis)).toBe(true)
+  })
+
+  it('F060 a bearer fetch that is also the fetch of its own session does not wait for itself', async () => {
+    const seen: string[] = []
+    let call: typeof fetch | undefined
+    const raw: typeof fetch = async (input, init) => {
+      const authorization = new Headers(init?.headers).get('authorization')
+      seen.push(`${new URL(String(input)).hostname} ${authorization}`)
+      if (String(input).startsWith(authUrl)) return Response.json({ access_token: 'token-1' })
+      return new Response(null, { status: authorization === 'Bearer token-1' ? 200 : 401 })
+    }
+    const looped: typeof fetch = (input, init) => (call ?? raw)(input, init)
+    const { session } = await signedIn({ token: (issue) => `token-${issue}`, config: { fetch: looped } })
+    call = createBearerFetch(session, { baseUrl, fetch: raw })
+    expect((await call(url)).status).toBe(200)
+    expect(seen).toEqual(['api.example.com Bearer token-0', 'auth.example.com null', 'api.example.com Bearer token-1'])
+  })
+})
+
+describe('platform errors that quote a secret', () => {
+  const bad = (): string[] =>
+    ['\r\nx-injected: 1', '\0', ' and more', '\u{1F511}'].map((tail) => secret('token') + tail)
+
+  it('C-063 a source\u2019s token that cannot stand in a header is refused unquoted, and nothing is sent', async () => {
+    for (const token of bad()) {
+      const api = apiStub(ok)
+      const call = createBearerFetch({ getAccessToken: async () => token }, { baseUrl, fetch: api.fetch })
+      const error: unknown = await call(url).catch((reason: unknown) => reason)
+      assertNoLeak(error, 'the rejection')
+      expect(error).toMatchObject({ code: 'config_invalid', retryable: false })
+      expect(api.calls).toEqual([])
+    }
+  })
+
+  it('C-063 nor is the newer token after a 401', async () => {
+    for (const token of bad()) {
+      const api = apiStub(refused)
+      const source = {
+        getAccessToken: async ({ rejected }: { rejected?: string } = {}) => (rejected ? token : 'first'),
+      }
+      const error: unknown = await createBearerFetch(source, { baseUrl, fetch: api.fetch })(url).catch(
+        (e: unknown) => e,
+      )
+      assertNoLeak(error, 'the rejection')
+      expect(error).toMatchObject({ code: 'config_invalid', retryable: false })
+      expect(api.authorizations).toEqual(['Bearer first'])
+    }
+  })
+
+  it('C-063 a base URL or origin with credentials, or that is no URL, is refused unquoted', () => {
+    for (const make of [
+      (s: string) => `https://user:${s}@api.example.com`,
+      (s: string) => `https://${s}:x`,
+      (s: string) => `//${s}`,
+    ]) {
+      const value = make(secret('password'))
+      for (const scope of [{ baseUrl: value }, { origins: [value] }]) {
+        const error = thrownBy(() => createBearerFetch('token', scope))
+        expect(error).toMatchObject({ code: 'config_invalid' })
+        assertNoLeak(error, 'the refusal')
+      }
+    }
+  })
+
+  it('C-063 a request URL with credentials or that does not parse is refused unquoted where requests elsewhere are', async () => {
+    const api = apiStub(ok)
+    const strict = createBearerFetch(secret('token'), { baseUrl, fetch: api.fetch, elsewhere: 'reject' })
+    for (const target of [`https://me:${secret('password')}@api.example.com/v1/x`, `https://[${secret('part')}`]) {
+      const error: unknown = await strict(target).catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'origin_forbidden' })
+      assertNoLeak(error, 'the refusal')
+    }
+    expect(api.calls).toEqual([])
+  })
+
+  it('C-063 a request URL with credentials is refused with a code of ours, unquoted, also where requests elsewhere pass', async () => {
+    const call = createBearerFetch(secret('token'), { baseUrl })
+    const made = secret('password')
+    for (const target of [
+      `https://me:${made}@api.example.com/v1/x`,
+      new URL(`https://me:${made}@api.example.com/v1/x`),
+      `https://${made}@evil.example/`,
+      `//me:${made}@api.example.com/v1/x`,
+      `https:\\\\me:${made}@api.example.com\\x`,
+      `ftp://me:${made}@files.example.com/x`,
+      `https://me:${made}@[no-address]/x`,
+      `https://me:${made}@api.example.com:99999/x`,
+      `https://me:${made}#1@api.example.com/v1/x`,
+      `https://me:x/${made}?@api.example.com/v1/x`,
+      `https:/me:${made}@api.example.com:99999/x`,
+      { toString: () => `https://me:${made}@api.example.com/v1/x` } as URL,
+    ]) {
+      const error: unknown = await call(target).catch((reason: unknown) => reason)
+      expect([String(target).replace(made, ''), error]).toMatchObject([
+        String(target).replace(made, ''),
+        { code: 'origin_forbidden', retryable: false },
+      ])
+      assertNoLeak(error, 'the refusal')
+    }
+  })
+
+  it('C-063 an @ elsewhere in a URL is no user info', async () => {
+    const api = apiStub(ok)
+    const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
+    const targets = ['https://files.example.net/@me', 'https://files.example.net/?to=a@b.example', '/@me', 'data:,a@b']
+    for (const target of targets) await call(target)
+    expect(api.calls.map(({ input }) => input)).toEqual(targets)
+  })
+
+  it('C-063 a network error of the platform holds nothing of the token', async () => {
+    const { session } = await signedIn()
+    const error: unknown = await createBearerFetch(session, { baseUrl: 'http://127.0.0.1:9' })(
+      'http://127.0.0.1:9/x',
+    ).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(TypeError)
+    assertNoLeak(error, 'the network error')
+  })
+
+  it('C-063 the sweep of these tests does find such an error', () => {
+    const token = secret('token')
+    registerSecret('token with a line', token)
+    const error = thrownBy(() => new Headers({ authorization: `Bearer ${token}\r\nx: 1` }))
+    expect(leaks(error)).not.toEqual([])
+  })
+
+  function thrownBy(work: () => unknown): unknown {
+    try {
+      work()
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
+})

@@ -1,0 +1,379 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { createBearerFetch } from 'agent-auth'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type SignedIn, signedIn } from '../support/signed-in.ts'
+import { respond, startWire, type Wire, type WireRequest } from '../support/wire.ts'
+
+type Call = (send: typeof fetch, url: string) => Promise<Response>
+
+/** Every byte value, so that no text decoding goes unnoticed. */
+const bytes = (size: number): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from({ length: size }, (_, index) => (index * 7) % 256)
+const mebibyte = 1_048_576
+const post = (body: BodyInit, more: RequestInit = {}): RequestInit => ({ method: 'POST', body, ...more })
+const streamed = (size: number): RequestInit => post(stream(size), { duplex: 'half' } as RequestInit)
+
+let wire: Wire
+let signed: SignedIn
+
+afterEach(() => wire.close())
+
+describe('the same bytes', () => {
+  it.each<[kind: string, call: Call, size: number]>([
+    ['a string', (send, url) => send(url, post('{"name":"\u00e9\u2603"}')), 16],
+    ['an empty string', (send, url) => send(url, post('')), 0],
+    ['a string of 2 MiB', (send, url) => send(url, post('a'.repeat(2 * mebibyte))), 2 * mebibyte],
+    ['URLSearchParams', (send, url) => send(url, post(new URLSearchParams({ a: '1', b: '\u00e9 &' }))), 16],
+    ['an ArrayBuffer', (send, url) => send(url, post(bytes(1_000).buffer)), 1_000],
+    ['a typed array', (send, url) => send(url, post(bytes(1_000))), 1_000],
+    ['a part of a buffer', (send, url) => send(url, post(bytes(1_000).subarray(10, 20))), 10],
+    ['16-bit values', (send, url) => send(url, post(new Uint16Array(bytes(1_000).buffer, 2, 100))), 200],
+    ['a DataView', (send, url) => send(url, post(new DataView(bytes(1_000).buffer, 5, 30))), 30],
+    ['a Blob', (send, url) => send(url, post(new Blob([bytes(1_000)], { type: 'image/png' }))), 1_000],
+    ['a Blob of 2 MiB', (send, url) => send(url, post(new Blob([bytes(2 * mebibyte)]))), 2 * mebibyte],
+    ['a small stream', (send, url) => send(url, streamed(10_000)), 10_000],
+    ['an empty stream', (send, url) => send(url, streamed(0)), 0],
+    ['a stream of 1 MiB', (send, url) => send(url, streamed(mebibyte)), mebibyte],
+    ['a Request with a string', (send, url) => send(new Request(url, post('{"a":1}'))), 7],
+    ['a Request with bytes', (send, url) => send(new Request(url, post(bytes(1_000)))), 1_000],
+    ['a Request with a stream', (send, url) => send(new Request(url, streamed(10_000))), 10_000],
+    ['a Request without a body', (send, url) => send(new Request(url, { method: 'DELETE' })), 0],
+    ['a Request and a body beside it', (send, url) => send(new Request(url, post('old')), { body: bytes(100) }), 100],
+    ['a Request and a stream beside it', (send, url) => send(new Request(url, post('old')), streamed(10_000)), 10_000],
+    ['a Request and a method beside it', (send, url) => send(new Request(url, post('text')), { method: 'PATCH' }), 4],
+  ])('C-097 F058 %s is sent again after a 401, byte for byte', async (_, call, size) => {
+    await start()
+    const response = await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)
+    expect(response.status).toBe(200)
+    const [first, second] = wire.requests
+    expect(wire.requests).toHaveLength(2)
+    expect(bodyOf(first).length).toBe(size)
+    expect(bodyOf(second).equals(bodyOf(first))).toBe(true)
+    expect([second?.method, second?.header('content-type')]).toEqual([first?.method, first?.header('content-type')])
+    expect([first, second].map((request) => request?.header('authorization'))).toEqual(
+      signed.issued.map((token) => `Bearer ${token}`),
+    )
+  })
+
+  it('C-097 C-102 bytes the caller changes after the call do not go out changed', async () => {
+    await start()
+    const body = bytes(100)
+    const call = createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, post(body))
+    body.fill(0)
+    await call
+    for (const request of wire.requests) expect(bodyOf(request).equals(Buffer.from(bytes(100)))).toBe(true)
+    expect(wire.requests).toHaveLength(2)
+  })
+
+  it.each<[kind: string, call: Call]>([
+    ['FormData', (send, url) => send(url, post(form()))],
+    ['a Request with FormData', (send, url) => send(new Request(url, post(form())))],
+  ])('C-097 F058 %s is sent again with the same fields and files, its boundary aside', async (_, call) => {
+    await start()
+    expect((await call(createBearerFetch(signed.session, { baseUrl: wire.url }), wire.url)).status).toBe(200)
+    const [first, second] = wire.requests.map(withoutBoundary)
+    expect(first).toContain('name="file"; filename="a.bin"')
+    expect(wire.requests).toHaveLength(2)
+    expect(second).toBe(first)
+  })
+
+  it('C-097 what the caller changes after the first sending is not in the second', async () => {
+    const [buffer, view] = [bytes(100).buffer, bytes(100)]
+    const [params, fields] = [new URLSearchParams({ a: '1' }), form()]
+    const bodies: [BodyInit, change: () => void][] = [
+      [buffer, () => new Uint8Array(buffer).fill(0)],
+      [view, () => view.fill(0)],
+      [params, () => params.append('b', '2')],
+      [fields, () => fields.append('b', '2')],
+    ]
+    for (const [body, change] of bodies) {
+      await start(change)
+      expect((await createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, post(body))).status).toBe(200)
+      const [first, second] = wire.requests.map(withoutBoundary)
+      expect(second).toBe(first)
+      expect(wire.requests).toHaveLength(2)
+      await wire.close()
+    }
+    await start()
+  })
+})
+
+describe('or not at all', () => {
+  it.each<[kind: string, call: Call, size: number]>([
+    ['a stream of 1 MiB and a byte', (send, url) => send(url, streamed(mebibyte + 1)), mebibyte + 1],
+    ['a stream of 2 MiB', (send, url) => send(url, streamed(2 * mebibyte)), 2 * mebibyte],
+    ['a Request of 2 MiB', (send, url) => send(new Request(url, post(bytes(2 * mebibyte)))), 2 * mebibyte],
+    ['an async iterable', (send, url) => send(url, iterated(pieces())), 6],
+    ['a Node stream', (send, url) => send(url, iterated(Readable.from(pieces()))), 6],
+  ])(
+    'C-097 F058 %s goes out once and whole; its 401 comes back readable, and the next call has the newer token',
+    async (_, call, size) => {
+      await start()
+      const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+      const response = await call(send, wire.url)
+      expect([response.status, await response.text()]).toEqual([401, 'invalid authentication credentials'])
+      expect(wire.requests).toHaveLength(1)
+      expect(bodyOf(wire.requests[0]).length).toBe(size)
+      expect((await send(wire.url)).status).toBe(200)
+      expect([wire.requests.length, signed.refreshes]).toEqual([2, 1])
+    },
+  )
+
+  it('C-097 a stream that breaks off is the caller\u2019s error, and nothing is sent again', async () => {
+    await start()
+    const failure = new Error('The disk is gone.')
+    const broken = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(failure)
+      },
+    })
+    const init = post(broken, { duplex: 'half' } as RequestInit)
+    await expect(createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, init)).rejects.toThrow(Error)
+    expect([wire.requests.length, signed.refreshes]).toEqual([0, 0])
+  })
+
+  it('C-097 F060 a 401 that comes while the stream still runs is handed over at once', async () => {
+    await start()
+    const early = createServer((_, response) => response.writeHead(401).end('too early'))
+    early.listen(0, '127.0.0.1')
+    await once(early, 'listening')
+    const url = `http://127.0.0.1:${(early.address() as AddressInfo).port}/`
+    let end = (): void => {}
+    const unfinished = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytes(10))
+        end = () => controller.close()
+      },
+    })
+    try {
+      const init = post(unfinished, { duplex: 'half' } as RequestInit)
+      const response = await createBearerFetch(signed.session, { baseUrl: url })(url, init)
+      expect([response.status, await response.text()]).toEqual([401, 'too early'])
+    } finally {
+      end()
+      early.closeAllConnections()
+      early.close()
+    }
+  })
+
+  it('C-097 C-102 once answered, no more is read from a stream than fetch reads', async () => {
+    await start()
+    for (const status of [200, 401, 500]) {
+      let pulls = 0
+      const slow = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          await turn()
+          pulls += 1
+          controller.enqueue(bytes(1))
+        },
+      })
+      // A fetch that answers without reading.
+      const send = createBearerFetch(signed.session, {
+        baseUrl: wire.url,
+        fetch: async () => new Response(null, { status }),
+      })
+      expect((await send(wire.url, post(slow, { duplex: 'half' } as RequestInit))).status).toBe(status)
+      for (let turns = 0; turns < 5; turns++) await turn()
+      const before = pulls
+      for (let turns = 0; turns < 20; turns++) await turn()
+      expect(pulls).toBe(before)
+    }
+  })
+})
+
+describe('a body that is not sent', () => {
+  /** A source that stays open, as an open file does, until it is cancelled. */
+  function open(): { body: ReadableStream<Uint8Array>; cancelled: () => boolean } {
+    let isCancelled = false
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(bytes(1_024)),
+      cancel() {
+        isCancelled = true
+      },
+    })
+    return { body, cancelled: () => isCancelled }
+  }
+  const ways: [where: string, call: (send: typeof fetch, init: RequestInit) => Promise<Response>][] = [
+    ['the settings', (send, init) => send(wire.url, init)],
+    ['a Request', (send, init) => send(new Request(wire.url, init))],
+    ['a Request given as the settings', (send, init) => send(wire.url, new Request(wire.url, init))],
+    ['the settings beside a Request', (send, init) => send(new Request(wire.url, { method: 'POST', body: 'x' }), init)],
+  ]
+  const streaming = (body: BodyInit, more: RequestInit = {}): RequestInit =>
+    post(body, { duplex: 'half', ...more } as RequestInit)
+
+  it.each(ways)('C-097 is cancelled when no token can be had: a stream in %s', async (_, call) => {
+    await start()
+    const { body, cancelled } = open()
+    await signed.session.signOut()
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+    await expect(call(send, streaming(body))).rejects.toMatchObject({ code: 'login_required' })
+    await expect.poll(cancelled).toBe(true)
+    expect(wire.requests).toEqual([])
+  })
+
+  it.each(ways)('C-097 C-102 is cancelled when the signal fired before: a stream in %s', async (_, call) => {
+    await start()
+    const { body, cancelled } = open()
+    const signal = AbortSignal.abort(new Error('enough'))
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+    await expect(call(send, streaming(body, { signal }))).rejects.toThrow('enough')
+    await expect.poll(cancelled).toBe(true)
+    expect(wire.requests).toEqual([])
+  })
+
+  it.each(ways)('C-097 is cancelled when the token cannot stand in a header: a stream in %s', async (_, call) => {
+    await start()
+    const { body, cancelled } = open()
+    const send = createBearerFetch({ getAccessToken: async () => 'a b' }, { baseUrl: wire.url })
+    await expect(call(send, streaming(body))).rejects.toMatchObject({ code: 'config_invalid' })
+    await expect.poll(cancelled).toBe(true)
+  })
+
+  it('C-097 frees files: none stays open of uploads while signed out', async () => {
+    await start()
+    await signed.session.signOut()
+    const send = createBearerFetch(signed.session, { baseUrl: wire.url })
+    const files = Array.from({ length: 20 }, () => createReadStream(fileURLToPath(import.meta.url)))
+    await Promise.all(files.map((file) => once(file, 'open')))
+    const closed = Promise.all(
+      files.map((file) => new Promise<void>((resolve) => file.on('error', () => {}).on('close', () => resolve()))),
+    )
+    for (const file of files) {
+      const body = Readable.toWeb(file) as ReadableStream<Uint8Array>
+      await expect(send(wire.url, streaming(body))).rejects.toMatchObject({ code: 'login_required' })
+    }
+    await closed
+  })
+})
+
+describe('platforms whose classes do less', () => {
+  afterEach(() => vi.unstubAllGlobals())
+
+  it('C-097 a FormData that cannot be listed, as React Native\u2019s, is sent as it is, once', async () => {
+    await start()
+    class FormData {
+      readonly parts: [string, unknown][] = []
+      append(name: string, value: unknown): void {
+        this.parts.push([name, value])
+      }
+    }
+    vi.stubGlobal('FormData', FormData)
+    const body = new FormData()
+    body.append('photo', { uri: 'file:///x.jpg', type: 'image/jpeg', name: 'x.jpg' })
+    const sent: unknown[] = []
+    const send = createBearerFetch(signed.session, {
+      baseUrl: wire.url,
+      fetch: async (_, init) => {
+        sent.push(init?.body)
+        return new Response(null, { status: 401 })
+      },
+    })
+    expect((await send(wire.url, post(body as unknown as BodyInit))).status).toBe(401)
+    expect(sent).toEqual([body])
+  })
+
+  it('C-097 URLSearchParams that cannot be made from each other, as React Native\u2019s, keep their content', async () => {
+    await start()
+    const Native = URLSearchParams
+    class Params {
+      readonly own = new Native()
+      constructor(init?: object) {
+        if (typeof init === 'object') for (const [name, value] of Object.entries(init)) this.append(name, String(value))
+      }
+      append(name: string, value: string): void {
+        this.own.append(name, value)
+      }
+      [Symbol.iterator](): Iterator<[string, string]> {
+        return this.own[Symbol.iterator]()
+      }
+      toString(): string {
+        return `${this.own}`
+      }
+    }
+    vi.stubGlobal('URLSearchParams', Params)
+    const sent: string[] = []
+    const send = createBearerFetch(signed.session, {
+      baseUrl: wire.url,
+      fetch: async (_, init) => {
+        sent.push(String(init?.body))
+        return new Response(null, { status: 401 })
+      },
+    })
+    await send(wire.url, post(new Params({ a: '1', b: '&' }) as unknown as BodyInit))
+    expect(sent).toEqual(['a=1&b=%26', 'a=1&b=%26'])
+  })
+})
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+/** Answers 401 to all but the token of the first refresh. */
+async function start(on401: () => void = () => {}): Promise<void> {
+  signed = await signedIn()
+  wire = await startWire(({ header }) => {
+    if (header('authorization') === `Bearer ${signed.issued[1]}`) return respond(200, {}, 'ok')
+    on401()
+    return respond(401, {}, 'invalid authentication credentials')
+  })
+}
+
+function stream(size: number): ReadableStream<Uint8Array> {
+  const all = bytes(size)
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= size) return controller.close()
+      controller.enqueue(all.slice(at, at + 65_536))
+      at += 65_536
+    },
+  })
+}
+
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('abc')
+  yield Buffer.from('def')
+}
+
+/** Bodies that only Node's fetch takes. */
+function iterated(body: AsyncIterable<Uint8Array>): RequestInit {
+  return { method: 'POST', body: body as unknown as BodyInit, duplex: 'half' } as RequestInit
+}
+
+function form(): FormData {
+  const fields = new FormData()
+  fields.append('a', '1')
+  fields.append('a', '\u00e9')
+  fields.append('file', new File([bytes(1_000)], 'a.bin', { type: 'image/png' }))
+  return fields
+}
+
+/** The body as the server gets it, whatever its framing. */
+function bodyOf(request: WireRequest | undefined): Buffer {
+  if (!request) throw new Error('There was no such request.')
+  const body = request.bytes.subarray(request.bytes.indexOf('\r\n\r\n') + 4)
+  if (request.header('transfer-encoding') !== 'chunked') return body
+  const chunks: Buffer[] = []
+  for (let at = 0; ; ) {
+    const lineEnd = body.indexOf('\r\n', at)
+    const size = Number.parseInt(body.toString('latin1', at, lineEnd), 16)
+    if (size === 0) return Buffer.concat(chunks)
+    chunks.push(body.subarray(lineEnd + 2, lineEnd + 2 + size))
+    at = lineEnd + 2 + size + 2
+  }
+}
+
+function withoutBoundary(request: WireRequest): string {
+  const type = request.header('content-type') ?? ''
+  const boundary = /boundary=(.*)$/.exec(type)?.[1]
+  const text = `${type}\n${bodyOf(request).toString('latin1')}`
+  return boundary ? text.replaceAll(boundary, 'boundary') : text
+}

@@ -1,0 +1,388 @@
+import { type BearerTargets, createBearerFetch } from 'agent-auth'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { apiStub } from '../support/api-stub.ts'
+import { assertNoLeak, secret } from '../support/canary.ts'
+import { signedIn } from '../support/signed-in.ts'
+import { urlVectors, vectorBase } from '../support/url-vectors.ts'
+
+type FetchInput = Parameters<typeof fetch>[0]
+
+afterEach(() => vi.unstubAllGlobals())
+
+describe('P-14 the table', () => {
+  it('P-14 C-090 F062 has at least 500 different URLs', () => {
+    expect(new Set(urlVectors.map(({ url }) => url)).size).toBeGreaterThanOrEqual(500)
+  })
+
+  it('P-14 C-090 F062 a session\u2019s token goes along inside the base URL and nowhere else, as text, URL and Request', async () => {
+    const { session, issued } = await signedIn()
+    const wrong: string[] = []
+    for (const { url, token } of urlVectors) {
+      for (const [form, input] of formsOf(url)) {
+        const seen = await judged(session, { baseUrl: vectorBase }, input)
+        if (seen !== (token === 'sent' ? `Bearer ${issued[0]}` : null)) wrong.push(`${token}: ${url} (${form})`)
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('P-14 C-090 F062 strict mode refuses exactly the others', async () => {
+    const wrong: string[] = []
+    for (const { url, token } of urlVectors) {
+      const api = apiStub(() => new Response())
+      const strict = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch, elsewhere: 'reject' })
+      const code = await strict(url).then(
+        () => 'sent',
+        (error: { code: string }) => error.code,
+      )
+      if (code !== (token === 'sent' ? 'sent' : 'origin_forbidden') || api.calls.length !== (token === 'sent' ? 1 : 0))
+        wrong.push(`${code}: ${url}`)
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('P-14 C-091 no URL of the table is changed by the token', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch(secret('token'), { baseUrl: vectorBase, fetch: api.fetch })
+    for (const { url } of urlVectors) await call(url).catch(() => {})
+    assertNoLeak(api.calls.map(({ url }) => url).join('\n'), 'the URLs')
+  })
+})
+
+describe('other bases', () => {
+  it.each<[base: string, inside: string[], outside: string[]]>([
+    [
+      'https://api.example.com',
+      ['https://api.example.com', 'https://api.example.com/any', '/any', '/a%2f..%2fb', 'https://api.example.com/..'],
+      ['https://api.example.com.evil', '//evil.example', 'https://u@api.example.com/', 'http://api.example.com/'],
+    ],
+    [
+      'http://127.0.0.1:8080/',
+      ['http://127.0.0.1:8080/x', 'http://127.1:8080/x', 'http://0x7f000001:8080/x', 'http://2130706433:8080/x'],
+      [
+        'http://127.0.0.1/x',
+        'http://127.0.0.1:80/x',
+        'https://127.0.0.1:8080/x',
+        'http://localhost:8080/x',
+        'http://[::1]:8080/x',
+      ],
+    ],
+    [
+      'http://[::1]:8080/a/b/',
+      ['http://[::1]:8080/a/b', 'http://[0:0::1]:8080/a/b/c', 'c'],
+      ['http://[::1]:8080/a', 'http://[::1]:8080/a/bc', 'http://[::2]:8080/a/b/c', '../c', 'http://127.0.0.1:8080/a/b'],
+    ],
+    [
+      'https://b\u00fccher.example/v1',
+      ['https://xn--bcher-kva.example/v1/x', 'https://B\u00dcCHER.example/v1/x', 'https://bu\u0308cher.example/v1'],
+      ['https://bucher.example/v1/x', 'https://xn--bcher-kvb.example/v1/x'],
+    ],
+    [
+      'https://api.example.com:8443',
+      ['https://api.example.com:8443/x'],
+      ['https://api.example.com/x', 'https://api.example.com:443/x'],
+    ],
+  ])('P-14 C-090 F062 %s', async (base, inside, outside) => {
+    for (const url of inside)
+      expect([url, await judged('token', { baseUrl: base }, url)]).toEqual([url, 'Bearer token'])
+    for (const url of outside) expect([url, await judged('token', { baseUrl: base }, url)]).toEqual([url, null])
+  })
+
+  it('P-14 C-090 F062 a list of origins: each of them with any path, and nothing else', async () => {
+    const origins = ['https://one.example.com', 'https://two.example.com:8443/', 'http://localhost:3000']
+    for (const url of [
+      'https://one.example.com/x',
+      'https://one.example.com/a%2fb',
+      'https://two.example.com:8443',
+      'http://localhost:3000/y',
+    ])
+      expect([url, await judged('token', { origins }, url)]).toEqual([url, 'Bearer token'])
+    for (const url of [
+      'https://two.example.com/x',
+      'https://three.example.com/x',
+      'https://one.example.com.evil/x',
+      'https://u@one.example.com/x',
+      'blob:https://one.example.com/x',
+      'http://one.example.com/x',
+      'wss://one.example.com/x',
+      'http://127.0.0.1:3000/x',
+      '/x',
+      'x',
+      '//one.example.com/x',
+      'null',
+    ])
+      expect([url, await judged('token', { origins }, url)]).toEqual([url, null])
+  })
+
+  it('C-090 the list is copied: what is added later is not on it', async () => {
+    const origins = ['https://one.example.com']
+    const api = apiStub(() => new Response())
+    const options = { origins, fetch: api.fetch }
+    const call = createBearerFetch('token', options)
+    origins.push('https://evil.example')
+    options.fetch = () => Promise.reject(new Error('Another fetch was put in.'))
+    await call('https://evil.example/')
+    await call('https://one.example.com/')
+    expect(api.authorizations).toEqual([null, 'Bearer token'])
+  })
+
+  it.each<[what: string, scope: Record<string, unknown>]>([
+    ['neither', {}],
+    ['an empty list', { origins: [] }],
+    ['http off loopback', { baseUrl: 'http://api.example.com' }],
+    ['a wildcard', { origins: ['*'] }],
+    ['null', { origins: ['null'] }],
+    ['a host without scheme', { origins: ['api.example.com'] }],
+    ['a scheme without host', { origins: ['https://'] }],
+    ['user info', { origins: ['https://user@api.example.com'] }],
+    ['one bad origin among good ones', { origins: ['https://one.example.com', 'http://two.example.com'] }],
+    ['a query', { baseUrl: 'https://api.example.com/?a=1' }],
+    ['a fragment', { baseUrl: 'https://api.example.com/#a' }],
+    ['an origin with a path, which would not limit anything', { origins: ['https://api.example.com/v1'] }],
+  ])('C-090 F062 fails closed at creation: %s', (_, scope) => {
+    expect(() => createBearerFetch('token', scope as unknown as BearerTargets)).toThrow(
+      expect.objectContaining({ code: 'config_invalid' }),
+    )
+  })
+})
+
+describe('relative URLs on a page', () => {
+  it('C-090 count from the page where only origins are listed', async () => {
+    vi.stubGlobal('location', { href: 'https://app.example.com/a/b' })
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { origins: ['https://app.example.com'], fetch: api.fetch })
+    await call('c')
+    await call('//evil.example/c')
+    expect(api.calls.map(({ url, authorization }) => [url, authorization])).toEqual([
+      ['https://app.example.com/a/c', 'Bearer token'],
+      ['//evil.example/c', null],
+    ])
+  })
+
+  it('C-090 count from where the page is now, also when the same text was sent before', async () => {
+    const location = { href: 'https://app.example.com/a/' }
+    vi.stubGlobal('location', location)
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { origins: ['https://app.example.com'], fetch: api.fetch })
+    await call('items')
+    location.href = 'https://app.example.com/b/'
+    await call('items')
+    expect(api.calls.map(({ url }) => url)).toEqual([
+      'https://app.example.com/a/items',
+      'https://app.example.com/b/items',
+    ])
+  })
+
+  it('C-090 I6 an object is not judged by what the same text meant as a relative URL', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch, elsewhere: 'reject' })
+    await call('agents')
+    const sameText = { toString: () => 'agents' } as URL
+    await expect(call(sameText)).rejects.toMatchObject({ code: 'origin_forbidden' })
+    expect(api.authorizations).toEqual(['Bearer token'])
+  })
+
+  it('C-090 hundreds of URLs are judged as one is', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
+    const urls = Array.from({ length: 200 }, (_, index) => `${vectorBase}${index % 2 ? '' : '-beside'}/${index}`)
+    for (const url of [...urls, ...urls]) await call(url)
+    expect(api.calls.map(({ url, authorization }) => [url, authorization])).toEqual(
+      [...urls, ...urls].map((url) => [url, url.startsWith(`${vectorBase}/`) ? 'Bearer token' : null]),
+    )
+  })
+
+  /** Returns a bearer fetch that tells how many URLs it parsed for a call. */
+  function countedParses(): (path: string) => Promise<number> {
+    let parsed = 0
+    const Native = URL
+    vi.stubGlobal(
+      'URL',
+      class extends Native {
+        constructor(...of: ConstructorParameters<typeof Native>) {
+          super(...of)
+          parsed += 1
+        }
+      },
+    )
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: async () => new Response() })
+    return async (path) => {
+      const before = parsed
+      await call(`${vectorBase}/${path}`)
+      return parsed - before
+    }
+  }
+
+  it('a few judged URLs are remembered, and no more the longer a process runs', async () => {
+    const parsedFor = countedParses()
+    expect([await parsedFor('first'), await parsedFor('first')]).toEqual([1, 0])
+    for (let index = 0; index < 1_000; index++) await parsedFor(String(index))
+    expect(await parsedFor('first')).toBe(1)
+  })
+
+  it('a URL of up to 2,048 characters is remembered; a longer one is judged each time, so that memory has a bound', async () => {
+    const parsedFor = countedParses()
+    const longest = 'a'.repeat(2_048 - `${vectorBase}/`.length)
+    expect([await parsedFor(longest), await parsedFor(longest)]).toEqual([1, 0])
+    expect([await parsedFor(`${longest}a`), await parsedFor(`${longest}a`)]).toEqual([1, 1])
+  })
+
+  it('C-090 the URL parser turns no other character into a dot or a slash, so that none climbs out of the base path', async () => {
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
+    const changed: string[][] = []
+    for (let first = 0; first <= 0x10ffff; first += 256) {
+      const characters = Array.from({ length: 256 }, (_, index) => String.fromCodePoint(first + index))
+      const segments = characters.filter((c) => !/[./\\?#%\t\n\r\p{Cs}]/u.test(c)).map((c) => c + c)
+      if (segments.length === 0) continue
+      await call(`${vectorBase}/x/${segments.join('/')}/x`)
+      const { url = '', authorization } = api.calls.at(-1) ?? {}
+      const sent = new URL(url).pathname.split('/').slice(3, -1).map(decodeURIComponent)
+      if (authorization !== 'Bearer token' || sent.join('/') !== segments.join('/')) changed.push(segments)
+    }
+    expect(changed).toEqual([])
+  })
+
+  it('C-090 count from the base of the document, as those of fetch do', async () => {
+    vi.stubGlobal('document', { baseURI: 'https://app.example.com/base/' })
+    vi.stubGlobal('location', { href: 'https://app.example.com/a/' })
+    const api = apiStub(() => new Response())
+    await createBearerFetch('token', { origins: ['https://app.example.com'], fetch: api.fetch })('items')
+    expect(api.calls[0]?.url).toBe('https://app.example.com/base/items')
+  })
+
+  it('C-090 count from the base URL where there is one, not from the page', async () => {
+    vi.stubGlobal('location', { href: 'https://app.example.com/a/' })
+    expect(await judged('token', { baseUrl: vectorBase }, 'https://app.example.com/v1/x')).toBe(null)
+    const api = apiStub(() => new Response())
+    await createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })('x')
+    expect(api.calls[0]?.url).toBe(`${vectorBase}/x`)
+  })
+})
+
+describe('P-14 any URL', () => {
+  const bases = ['https://api.example.com/v1', 'https://api.example.com', 'http://127.0.0.1:8080/a/b']
+  const trick = fc.constantFrom(
+    '@',
+    '\\',
+    '/',
+    '//',
+    '..',
+    '%2e',
+    '%2f',
+    '%5c',
+    '%25',
+    '%3b',
+    ';',
+    '.',
+    ':',
+    '#',
+    '?',
+    '\t',
+    '%00',
+    ' ',
+    '[',
+    'evil.example',
+  )
+  const text = fc.oneof(trick, fc.string({ maxLength: 4, unit: 'binary' }))
+
+  it('P-14 C-090 F062 whatever is put into, before or behind a URL of the API: what carries the token is inside', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...bases),
+        fc.array(fc.tuple(fc.nat(60), text), { maxLength: 4 }),
+        async (base, edits) => {
+          let url = `${base}/x`
+          for (const [at, inserted] of edits) url = url.slice(0, at) + inserted + url.slice(at)
+          await expectNoneOutside(base, url)
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('P-14 C-090 F062 any relative URL', async () => {
+    const relative = fc.array(fc.oneof(trick, fc.constantFrom('x', 'v1', 'v2')), { maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...bases), relative, (base, parts) => expectNoneOutside(base, parts.join(''))),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('P-14 C-090 F062 any web URL, one after another through one fetch', async () => {
+    const [base = ''] = bases
+    const api = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl: base, fetch: api.fetch })
+    const url = fc.oneof(
+      fc.webUrl({ withQueryParameters: true, withFragments: true }),
+      fc.constantFrom(`${base}/x`, `${base}x`),
+    )
+    await fc.assert(
+      fc.asyncProperty(url, async (target) => {
+        await call(target)
+        const seen = api.calls.at(-1)
+        expect(seen?.authorization).toBe(target === `${base}/x` ? 'Bearer token' : null)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  async function expectNoneOutside(base: string, url: string): Promise<void> {
+    const api = apiStub(() => new Response())
+    // User info is refused.
+    await createBearerFetch('token', { baseUrl: base, fetch: api.fetch })(url).catch(() => {})
+    const [seen] = api.calls
+    if (seen?.authorization) expect([url, isInside(base, seen.url)]).toEqual([url, true])
+  }
+
+  /** Judged from what was sent, as a server sees it that decodes the path to its end, drops parameters and resolves dots. */
+  function isInside(base: string, sentUrl: string): boolean {
+    const [own, sent] = [new URL(base), new URL(new Request(sentUrl).url)]
+    const [ownPath, path] = [segmentsOf(own), segmentsOf(sent)]
+    return sent.host === own.host && sent.protocol === own.protocol && ownPath.every((part, at) => part === path[at])
+  }
+
+  function segmentsOf({ pathname }: URL): string[] {
+    const segments: string[] = []
+    for (const whole of decodedToTheEnd(pathname).split(/[/\\]/)) {
+      const part = whole.replace(/;.*/s, '')
+      if (part === '..') segments.pop()
+      else if (part && part !== '.') segments.push(part)
+    }
+    return segments
+  }
+
+  function decodedToTheEnd(path: string): string {
+    const decoded = Buffer.from(path.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number(`0x${hex}`))))
+    return decoded.length < path.length ? decodedToTheEnd(decoded.toString()) : path
+  }
+})
+
+/** The `Authorization` with which the input leaves. */
+async function judged(
+  source: Parameters<typeof createBearerFetch>[0],
+  scope: BearerTargets,
+  input: FetchInput,
+): Promise<string | null | undefined> {
+  const api = apiStub(() => new Response())
+  const refused = await createBearerFetch(source, { ...scope, fetch: api.fetch })(input).then(
+    () => undefined,
+    (error: { code: string }) => error.code,
+  )
+  // With user info nothing is sent at all.
+  expect([refused, api.calls.length]).toEqual(refused ? ['origin_forbidden', 0] : [undefined, 1])
+  return api.authorizations[0] ?? null
+}
+
+/** A URL as text and, where the platform takes it, as URL and as Request. */
+function formsOf(text: string): [form: string, input: FetchInput][] {
+  const forms: [string, FetchInput][] = [['text', text]]
+  if (URL.canParse(text)) forms.push(['URL', new URL(text)])
+  try {
+    forms.push(['Request', new Request(text)])
+  } catch {
+    // Relative, or with user info: there is no such Request.
+  }
+  return forms
+}

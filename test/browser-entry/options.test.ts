@@ -1,0 +1,120 @@
+import { createAuthConfig, memoryStorage, startLogin } from 'agent-auth'
+import { createBrowserAuth, indexedDbStorage, popupLogin, type SignInOptions, webStorage } from 'agent-auth/browser'
+import { AuthProvider } from 'agent-auth/react'
+import { describe, expect, it, vi } from 'vitest'
+import { failure } from '../support/token-flow.ts'
+
+// Options as plain JavaScript passes them, where no type checker names the mistake.
+
+const options = {
+  authUrl: 'https://auth.example.com',
+  baseUrl: 'https://api.example.com',
+  clientId: 'app',
+  redirectUri: 'https://app.example.com/callback',
+}
+const origin = 'https://app.example.com'
+const untyped = (value: unknown): never => value as never
+const create = (more: object): unknown => createBrowserAuth(untyped({ ...options, ...more }))
+const auth = createBrowserAuth({ ...options, popup: popupLogin() })
+const signIn = (given: unknown): Promise<void> => auth.signIn(given as SignInOptions)
+const provider = (props: object): unknown => AuthProvider(untyped(props))
+
+describe('options in plain JavaScript', () => {
+  it.each<[string, () => unknown, string]>([
+    ['createBrowserAuth', () => create({ stroage: {} }), 'stroage is not an option of createBrowserAuth. Use storage'],
+    ['createBrowserAuth', () => create({ popUp: {} }), 'popUp is not an option of createBrowserAuth. Use popup'],
+    [
+      'createBrowserAuth',
+      () => create({ redirectUrl: 'https://app.example.com' }),
+      'redirectUrl is not an option of createBrowserAuth. Use redirectUri',
+    ],
+    ['createBrowserAuth', () => createBrowserAuth(untyped(undefined)), 'createBrowserAuth needs an object of options'],
+    ['signIn', () => signIn({ retrunTo: '/' }), 'retrunTo is not an option of signIn. Use returnTo'],
+    ['AuthProvider', () => provider({ auht: auth }), 'auht is not an option of AuthProvider. Use auth'],
+    ['popupLogin', () => popupLogin(untyped({ timeout: 5 })), 'timeout is not an option of popupLogin. Use timeoutMs'],
+    [
+      'indexedDbStorage',
+      () => indexedDbStorage(untyped({ name: 'x' })),
+      'name is not an option of indexedDbStorage. Remove it',
+    ],
+  ])('%s names the option that it does not know', async (_, call, what) => {
+    expect(await failure(async () => call())).toMatchObject({
+      code: 'config_invalid',
+      message: `Configuration: ${what}.`,
+    })
+  })
+
+  it.each<[string, () => unknown]>([
+    ['storage', () => create({ storage: 'localStorage' })],
+    ['storage', () => create({ storage: indexedDbStorage })],
+    ['loginStorage', () => create({ loginStorage: 'sessionStorage' })],
+    ['key', () => create({ key: 7 })],
+    ['popup', () => create({ popup: true })],
+    ['navigate', () => create({ navigate: '/home' })],
+    ['clientSecret', () => create({ clientSecret: 'a secret of a page' })],
+    ['basicEncoding', () => create({ basicEncoding: 'raw' })],
+    ['mode', () => signIn({ mode: 'window' })],
+    ['returnTo', () => signIn({ returnTo: new URL('https://app.example.com') })],
+    ['params', () => startLogin(createAuthConfig(options), untyped({ params: 'prompt=login' }))],
+    ['signal', () => signIn({ signal: new AbortController() })],
+    ['signIn', () => signIn('popup')],
+    ['auth', () => provider({})],
+    ['auth', () => provider({ auth: options })],
+    ['timeoutMs', () => popupLogin(untyped({ timeoutMs: '5' }))],
+    ['features', () => popupLogin(untyped({ features: { width: 480 } }))],
+    ['database', () => indexedDbStorage(untyped({ database: 7 }))],
+    ['indexedDbStorage', () => indexedDbStorage(untyped('agent-auth'))],
+    ['area', () => webStorage(untyped('localStorage'))],
+  ])('a wrong value of %s is refused with its name', async (name, call) => {
+    expect(await failure(async () => call())).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(name),
+    })
+  })
+
+  it.each([
+    ['storage', webStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
+    ['storage', indexedDbStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
+    ['loginStorage', () => sessionStorage, 'getItem, setItem and removeItem. Call the function that returns it'],
+    [
+      'storage',
+      'localStorage',
+      'getItem, setItem and removeItem, such as indexedDbStorage() in a page, or memoryStorage()',
+    ],
+    ['popup', popupLogin, 'signIn and handOver. Call the function that returns it'],
+    ['popup', true, 'signIn and handOver, such as popupLogin()'],
+  ])('%s given as %s says what to pass instead', async (name, value, what) => {
+    expect((await failure(async () => create({ [name]: value }))).message).toBe(
+      `Configuration: ${name} must be an object with ${what}.`,
+    )
+  })
+
+  it.each([
+    ['a page', new Event('click')],
+    ['React', { _reactName: 'onClick', preventDefault: () => {} }],
+  ])('signIn takes the event of a click handler of %s for no options', async (_, event) => {
+    vi.stubGlobal('document', {})
+    vi.stubGlobal('location', { href: `${origin}/home`, origin, assign: vi.fn() })
+    vi.stubGlobal('sessionStorage', { getItem: () => null, setItem: () => {}, removeItem: () => {} })
+    await signIn(event)
+    expect(location.assign).toHaveBeenCalledOnce()
+    vi.unstubAllGlobals()
+  })
+
+  it('a redirect URI of another origin is allowed with a loginStorage, which its pages may share', async () => {
+    const shared = createBrowserAuth({ ...options, loginStorage: memoryStorage(), popup: popupLogin() })
+    vi.stubGlobal('document', {})
+    vi.stubGlobal('location', { href: 'https://www.example.com/', origin: 'https://www.example.com', assign: vi.fn() })
+    await shared.signIn()
+    expect(location.assign).toHaveBeenCalledOnce()
+    expect(await failure(shared.signIn({ mode: 'popup' }))).toMatchObject({ code: 'config_invalid' })
+    vi.unstubAllGlobals()
+  })
+
+  it.each([undefined, { mode: 'popup' }])('signIn outside of a page says so, with %j', async (given) => {
+    expect(await failure(signIn(given))).toMatchObject({
+      code: 'config_invalid',
+      message: 'Configuration: signIn() needs a page. Call it in a browser, not on a server.',
+    })
+  })
+})

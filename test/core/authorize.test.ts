@@ -1,0 +1,364 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { startLogin } from '../../src/authorize.ts'
+import { readCallback } from '../../src/callback.ts'
+import { createAuthConfig } from '../../src/config.ts'
+import { exchangeCode } from '../../src/exchange.ts'
+import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
+import { testClock } from '../support/clock.ts'
+import { runs, soakShare } from '../support/runs.ts'
+import {
+  authUrl,
+  callbackUrl,
+  configWith,
+  failure,
+  grantFor,
+  json,
+  redirectUri,
+  scriptedFetch,
+} from '../support/token-flow.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
+
+/** The random bytes of RFC 7636 appendix B. */
+const appendixB = [
+  116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240, 91,
+  88, 5, 88, 83, 132, 141, 121,
+]
+
+function stubRandom(bytes: readonly number[]): void {
+  vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
+    ;(array as unknown as Uint8Array).set(bytes)
+    return array
+  })
+}
+
+async function manyLogins(count: number, seen: (login: Awaited<ReturnType<typeof startLogin>>) => void): Promise<void> {
+  const config = configWith()
+  for (let done = 0; done < count; done += 1_000)
+    for (const login of await Promise.all(Array.from({ length: 1_000 }, () => startLogin(config)))) seen(login)
+}
+
+describe('randomness and PKCE', () => {
+  it('C-001 C-002 the vector of RFC 7636 appendix B, from its random bytes to its challenge', async () => {
+    stubRandom(appendixB)
+    const { url, pending } = await startLogin(configWith())
+    expect(pending.codeVerifier).toBe('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')
+    expect(url.searchParams.get('code_challenge')).toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
+    expect(url.searchParams.get('code_challenge_method')).toBe('S256')
+  })
+
+  const logins = soakShare() > 0 ? 100_000 : 5_000
+  it(
+    'C-001 C-004 thousands of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier',
+    runs(logins, 100_000).options,
+    async () => {
+      const verifiers = new Set<string>()
+      const states = new Set<string>()
+      let shared = 0
+      await manyLogins(logins, ({ pending: { codeVerifier, state } }) => {
+        verifiers.add(codeVerifier)
+        states.add(state)
+        for (let at = 0; at + 8 <= state.length; at++) if (codeVerifier.includes(state.slice(at, at + 8))) shared++
+      })
+      expect(verifiers.size).toBe(logins)
+      expect(states.size).toBe(logins)
+      expect(shared).toBe(0)
+      // 22 base64url characters hold 128 bits.
+      const form = (values: Set<string>, pattern: RegExp) => [...values].filter((value) => !pattern.test(value))
+      expect(form(verifiers, /^[A-Za-z0-9_-]{43}$/)).toEqual([])
+      expect(form(states, /^[A-Za-z0-9_-]{22,}$/)).toEqual([])
+      expect(form(states, /^(?![\da-f]{8}-[\da-f]{4}-)/)).toEqual([])
+    },
+  )
+
+  it('C-002 1,000 challenges are the S256 of their verifiers', async () => {
+    const wrong: string[] = []
+    await manyLogins(1_000, ({ url, pending }) => {
+      const expected = createHash('sha256').update(pending.codeVerifier, 'ascii').digest('base64url')
+      if (url.searchParams.get('code_challenge') !== expected) wrong.push(url.href)
+      if (url.searchParams.get('code_challenge_method') !== 'S256') wrong.push(url.href)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('C-002 no option selects another method', async () => {
+    const options = { authUrl, baseUrl: authUrl, clientId: 'app', redirectUri }
+    // @ts-expect-error there is no such option
+    const unknown = await failure(() => createAuthConfig({ ...options, codeChallengeMethod: 'plain' }))
+    expect(unknown).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('codeChallengeMethod') })
+    const config = createAuthConfig(options)
+    // @ts-expect-error nor here
+    const alsoUnknown = await failure(startLogin(config, { codeChallengeMethod: 'plain' }))
+    expect(alsoUnknown).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('codeChallengeMethod'),
+    })
+    const { url } = await startLogin(config)
+    expect(url.searchParams.getAll('code_challenge_method')).toEqual(['S256'])
+    const refused = await failure(startLogin(config, { params: { code_challenge_method: 'plain' } }))
+    expect(refused).toMatchObject({ code: 'config_invalid' })
+  })
+
+  it.each<[string, unknown]>([
+    ['no crypto', undefined],
+    ['no subtle', { getRandomValues: (array: Uint8Array) => array }],
+    ['no digest', { getRandomValues: (array: Uint8Array) => array, subtle: {} }],
+    ['no getRandomValues', { subtle: { digest: () => Promise.resolve(new ArrayBuffer(32)) } }],
+  ])('C-003 %s: insecure_context, no request and no weaker randomness', async (_, replacement) => {
+    const { fetch, calls } = scriptedFetch()
+    const config = configWith({ fetch })
+    const random = vi.spyOn(Math, 'random')
+    vi.stubGlobal('crypto', replacement)
+    for (const options of [{}, { state: 'a'.repeat(43) }])
+      expect(await failure(startLogin(config, options))).toMatchObject({ code: 'insecure_context', retryable: false })
+    expect(random).not.toHaveBeenCalled()
+    expect(calls).toEqual([])
+  })
+
+  it('C-003 F001 the message names the origin that is not secure', async () => {
+    vi.stubGlobal('crypto', { getRandomValues: (array: Uint8Array) => array })
+    vi.stubGlobal('location', { origin: 'http://staging.lan' })
+    expect((await failure(startLogin(configWith()))).message).toContain('http://staging.lan')
+  })
+
+  it('C-005 1,000 logins in one tick, half of them tried again: 1,500 different pairs', async () => {
+    const config = configWith()
+    const start = (count: number) => Promise.all(Array.from({ length: count }, () => startLogin(config)))
+    const pairs = [...(await start(1_000)), ...(await start(500))]
+    expect(new Set(pairs.map(({ pending }) => pending.codeVerifier)).size).toBe(1_500)
+    expect(new Set(pairs.map(({ pending }) => pending.state)).size).toBe(1_500)
+  })
+
+  it('C-006 the verifier is in the body of one token request, in the record to keep, and nowhere else', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const events: unknown[] = []
+    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
+    const { url, pending } = await startLogin(config)
+    registerSecret('verifier', pending.codeVerifier)
+    const back = callbackUrl(pending, { code: secret('code') })
+    const grant = readCallback(pending, back, { nowMs: config.clock.wallMs() })
+    const tokens = await exchangeCode(config, grant)
+    expect(JSON.stringify(pending)).toContain(pending.codeVerifier)
+    assertNoLeak(url.href, 'authorize URL')
+    for (const value of [grant, tokens, config, events]) assertNoLeak(value)
+    expect(calls).toHaveLength(1)
+    expect(calls[0]?.url).not.toContain(pending.codeVerifier)
+    expect(JSON.stringify(calls[0]?.init.headers)).not.toContain(pending.codeVerifier)
+    expect(String(calls[0]?.init.body).split(pending.codeVerifier)).toHaveLength(2)
+  })
+})
+
+describe('the authorize request', () => {
+  it('C-007 C-016 the exact URL for a public client', async () => {
+    stubRandom(appendixB)
+    const { url } = await startLogin(configWith())
+    expect(url.href).toBe(
+      `${authUrl}/auth/v1/authorize?response_type=code&client_id=app&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback` +
+        '&scope=api.access&state=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' +
+        '&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256',
+    )
+  })
+
+  it.each([
+    ['public', undefined],
+    ['confidential', secret('client secret')],
+  ])('C-008 state and challenge go along for a %s client, each once', async (_, clientSecret) => {
+    const { url, pending } = await startLogin(configWith({ clientSecret }))
+    expect(url.searchParams.getAll('state')).toEqual([pending.state])
+    expect(url.searchParams.getAll('code_challenge')).toEqual([expect.stringMatching(/^[\w-]{43}$/)])
+    expect(url.searchParams.getAll('code_challenge_method')).toEqual(['S256'])
+    expect([...url.searchParams.keys()]).toHaveLength(7)
+    assertNoLeak(url.href, 'authorize URL')
+  })
+
+  it('C-016 another scope is requested when it is configured', async () => {
+    const { url } = await startLogin(configWith({ scope: 'api.access offline_access' }))
+    expect(url.searchParams.getAll('scope')).toEqual(['api.access offline_access'])
+  })
+
+  it('C-007 hostile client ids, redirect paths and extras parse back to what was put in', async () => {
+    const hostile = fc.string({
+      unit: fc.constantFrom('&', '#', '+', ' ', '=', '%', '%26', '?', ';', '"', '<', 'a', '~'),
+    })
+    const path = fc.string({ unit: fc.constantFrom('&', '+', '=', '%26', '%', ';', '\u00e9', '\u2603', 'a', '/') })
+    const names = fc.stringMatching(/^[a-z&=+# ]{1,12}$/).filter((name) => !reserved.includes(name))
+    await fc.assert(
+      fc.asyncProperty(hostile, path, names, hostile, async (id, tail, name, value) => {
+        const config = configWith({ clientId: `x${id}`, redirectUri: `https://app.example.com/${tail}` })
+        const { url } = await startLogin(config, { params: { [name]: value } })
+        const parsed = new URL(url.href)
+        expect(parsed.origin + parsed.pathname).toBe(`${authUrl}/auth/v1/authorize`)
+        expect(parsed.hash).toBe('')
+        expect(parsed.searchParams.getAll('client_id')).toEqual([`x${id}`])
+        expect(parsed.searchParams.getAll('redirect_uri')).toEqual([`https://app.example.com/${tail}`])
+        expect(parsed.searchParams.getAll(name)).toEqual([value])
+        expect([...parsed.searchParams]).toHaveLength(8)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  const reserved = [
+    'response_type',
+    'response_mode',
+    'client_id',
+    'redirect_uri',
+    'scope',
+    'state',
+    'code_challenge',
+    'code_challenge_method',
+    'request',
+    'request_uri',
+  ]
+
+  it.each(reserved)('C-007 params cannot set %s', async (name) => {
+    const error = await failure(startLogin(configWith(), { params: { prompt: 'login', [name]: 'x' } }))
+    expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(name) })
+  })
+
+  it('C-007 other params go along', async () => {
+    const { url } = await startLogin(configWith(), { params: { prompt: 'login', ui_locales: 'de fr' } })
+    expect(url.searchParams.get('prompt')).toBe('login')
+    expect(url.searchParams.get('ui_locales')).toBe('de fr')
+  })
+
+  it.each([
+    ['too short', 'a'.repeat(21)],
+    ['too long', 'a'.repeat(513)],
+    ['characters that get re-encoded', `${'a'.repeat(30)}+/=`],
+    ['not ASCII', `${'a'.repeat(30)}\u00e9`],
+    ['a line break', `${'a'.repeat(30)}\n`],
+    ['a UUID', '3f2504e0-4f89-41d3-9a0c-0305e82c3301'],
+    ['empty', ''],
+  ])('C-004 F017 a state of the caller’s own that is %s is refused', async (_, state) => {
+    expect(await failure(startLogin(configWith(), { state }))).toMatchObject({ code: 'config_invalid' })
+  })
+
+  it('C-004 a good state of the caller’s own is used', async () => {
+    const { url, pending } = await startLogin(configWith(), { state: 'v'.repeat(22) })
+    expect([url.searchParams.get('state'), pending.state]).toEqual(['v'.repeat(22), 'v'.repeat(22)])
+  })
+
+  it('F017 states survive encoding and decoding unchanged', async () => {
+    await manyLogins(10_000, ({ pending: { state } }) => expect(encodeURIComponent(state)).toBe(state))
+  })
+})
+
+describe('the record of a login', () => {
+  it('C-011 holds what the callback and the exchange need, survives JSON, and no more', async () => {
+    const clock = testClock()
+    const { pending } = await startLogin(configWith({ clock, issuer: authUrl }), { returnTo: '/a?b=1#c' })
+    expect(JSON.parse(JSON.stringify(pending))).toEqual({
+      v: 1,
+      state: expect.any(String),
+      codeVerifier: expect.any(String),
+      clientId: 'app',
+      redirectUri,
+      tokenEndpoint: `${authUrl}/auth/v1/token`,
+      issuer: authUrl,
+      issuerParameter: 'optional',
+      returnTo: '/a?b=1#c',
+      createdAtMs: clock.wallMs(),
+    })
+    expect(Object.isFrozen(pending)).toBe(true)
+  })
+
+  it('C-011 a confidential client’s secret is not part of it', async () => {
+    const { pending } = await startLogin(configWith({ clientSecret: secret('client secret') }))
+    assertNoLeak(JSON.stringify(pending), 'PendingLogin')
+  })
+
+  it.each([
+    ['/a/b?c=1#d', '/a/b?c=1#d'],
+    ['/', '/'],
+    ['', '/'],
+    ['a', '/a'],
+    ['?q=1', '/?q=1'],
+    ['https://app.example.com/x?y#z', '/x?y#z'],
+    ['HTTPS://APP.EXAMPLE.COM:443/x', '/x'],
+    ['/x?next=//e.com', '/x?next=//e.com'],
+    ['/x#//e.com', '/x#//e.com'],
+    ['//e.com', '/'],
+    ['///e.com', '/'],
+    ['/\\e.com', '/'],
+    ['\\\\e.com', '/'],
+    ['\\/e.com', '/'],
+    ['/\t/e.com', '/'],
+    ['/\n/e.com', '/'],
+    ['\t//e.com', '/'],
+    ['\u0001//e.com', '/'],
+    ['/..//e.com', '/'],
+    ['/.//e.com', '/'],
+    ['/a/..//e.com', '/'],
+    ['/%2e%2e//e.com', '/'],
+    ['https://app.example.com//e.com', '/'],
+    ['javascript:alert(1)', '/'],
+    ['java\nscript:alert(1)', '/'],
+    ['data:text/html,x', '/'],
+    ['https://e.com/', '/'],
+    ['https://e.com/x?y#z', '/'],
+    ['//e.com/x', '/'],
+    ['/\\e.com/x', '/'],
+    ['http://app.example.com/x', '/'],
+    ['https://app.example.com:8443/x', '/'],
+    ['https://app.example.com@e.com/x', '/'],
+    ['http://app.example.com/', '/'],
+    ['https://app.example.com:8443/', '/'],
+    ['https://app.example.com.e.com/', '/'],
+    ['https://app.example.com@e.com/', '/'],
+    ['https:e.com', '/e.com'],
+    ['blob:https://app.example.com/1', '/'],
+    ['blob:https://app.example.com//e.com', '/'],
+    ['filesystem:https://app.example.com/temporary/x', '/'],
+    ['https://', '/'],
+    ['https://[', '/'],
+  ])('C-014 F022 returnTo %j becomes %j, and is not part of the state', async (returnTo, expected) => {
+    const { url, pending } = await startLogin(configWith(), { returnTo })
+    expect(pending.returnTo).toBe(expected)
+    expect([...url.searchParams.keys()]).toHaveLength(7)
+    expect(pending.state).toMatch(/^[\w-]{43}$/)
+  })
+
+  it('C-014 whatever returnTo is, it leads to the app’s own origin', async () => {
+    const part = fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      '..',
+      ':',
+      '@',
+      '//',
+      'e.com',
+      'https:',
+      'https://app.example.com',
+      'blob:',
+      '\t',
+      '\u0000',
+      '%2f',
+      '?',
+      '#',
+      'a',
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
+        const { pending } = await startLogin(configWith(), { returnTo: parts.join('') })
+        expect(pending.returnTo).toMatch(/^\/(?![/\\])/)
+        expect(new URL(pending.returnTo ?? '', redirectUri).origin).toBe('https://app.example.com')
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('C-014 F009 returnTo comes back with the grant', async () => {
+    const config = configWith()
+    const { pending } = await startLogin(config, { returnTo: '/a?b=1#c' })
+    const grant = readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: config.clock.wallMs() })
+    expect(grant.returnTo).toBe('/a?b=1#c')
+    expect((await grantFor(config)).returnTo).toBeUndefined()
+  })
+})

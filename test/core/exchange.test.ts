@@ -1,0 +1,412 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { startLogin } from '../../src/authorize.ts'
+import { readCallback } from '../../src/callback.ts'
+import type { AuthConfigOptions } from '../../src/config.ts'
+import { exchangeCode } from '../../src/exchange.ts'
+import type { Grant } from '../../src/grant.ts'
+import { assertNoLeak, registerSecret, secret } from '../support/canary.ts'
+import { refusingOrigin } from '../support/free-port.ts'
+import {
+  callbackUrl,
+  configWith,
+  failure,
+  grantFor,
+  json,
+  redirectUri,
+  scriptedFetch,
+  tokenUrl,
+} from '../support/token-flow.ts'
+import { respond, startWire, type Wire, type WireRequest } from '../support/wire.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** base64url of the 32 random bytes 7, 7, 7 … */
+const verifier = Buffer.alloc(32, 7).toString('base64url')
+
+describe('golden bytes', () => {
+  let wire: Wire
+  beforeEach(async () => {
+    wire = await startWire(respond(200, {}, { access_token: 'x' }))
+    vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
+      ;(array as unknown as Uint8Array).fill(7)
+      return array
+    })
+  })
+  afterEach(() => wire.close())
+
+  async function sent(options: Partial<AuthConfigOptions>): Promise<WireRequest> {
+    const config = configWith({ authUrl: wire.url, ...options })
+    await exchangeCode(config, await grantFor(config, 'code 1/+&='))
+    expect(wire.requests).toHaveLength(1)
+    return wire.requests[0] as WireRequest
+  }
+
+  const requestLine = 'POST /auth/v1/token?grant_type=authorization_code HTTP/1.1\r\n'
+  const fields = 'redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&code=code+1%2F%2B%26%3D'
+
+  it('C-032 a public client: its id and the verifier in the form, no credentials', async () => {
+    const request = await sent({ clientId: 'public-app' })
+    expect(request.rawHead.startsWith(requestLine)).toBe(true)
+    expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
+    expect(request.header('authorization')).toBeUndefined()
+    expect(request.body).toBe(`${fields}&code_verifier=${verifier}&client_id=public-app`)
+  })
+
+  it('C-032 C-038 a confidential client: Basic and the verifier, its id and secret not in the form', async () => {
+    const request = await sent({ clientId: 'backend', clientSecret: 'a-b_c.d~e' })
+    expect(request.rawHead.startsWith(requestLine)).toBe(true)
+    expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
+    expect(request.header('authorization')).toBe(`Basic ${btoa('backend:a-b_c.d~e')}`)
+    expect(request.body).toBe(`${fields}&code_verifier=${verifier}`)
+  })
+
+  it('C-032 a path prefix and a token endpoint of its own keep the dialect', async () => {
+    const request = await sent({ tokenEndpoint: `${wire.url}/tenant/a/oauth/token` })
+    expect(request.target).toBe('/tenant/a/oauth/token?grant_type=authorization_code')
+  })
+
+  it('C-036 no header but those of the platform and the protocol, and no cookie', async () => {
+    const request = await sent({})
+    const ours = ['accept', 'content-type']
+    const ofNode = [
+      'host',
+      'connection',
+      'accept-language',
+      'sec-fetch-mode',
+      'user-agent',
+      'pragma',
+      'cache-control',
+      'accept-encoding',
+      'content-length',
+    ]
+    expect(request.headers.map(([name]) => name).filter((name) => !ofNode.includes(name))).toEqual(ours)
+    expect(request.header('accept')).toBe('application/json')
+    expect(request.header('cache-control')).toBe('no-cache')
+  })
+})
+
+describe('the request', () => {
+  it('C-036 omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    await exchangeCode(config, await grantFor(config))
+    expect(calls[0]).toMatchObject({
+      url: `${tokenUrl}?grant_type=authorization_code`,
+      init: {
+        method: 'POST',
+        credentials: 'omit',
+        cache: 'no-store',
+        redirect: 'manual',
+        referrerPolicy: 'no-referrer',
+        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+      },
+    })
+    // Both are safelisted for a form post: a browser sends it without asking first.
+    expect(Object.keys(calls[0]?.init.headers ?? {}).sort()).toEqual(['accept', 'content-type'])
+    expect(typeof calls[0]?.init.body).toBe('string')
+  })
+
+  const awkward = [
+    'plain',
+    'a:b',
+    '100%',
+    'a+b',
+    'a b',
+    'caf\u00e9',
+    '\u2603',
+    '\ud83d\ude00',
+    '-_.~',
+    "!*'()",
+    'a&b=c',
+    '%41',
+    '"\\',
+  ]
+
+  it.each(awkward)('C-038 a secret %j decodes to itself, form-encoded', async (clientSecret) => {
+    const clientId = /^[\x20-\x7e]+$/.test(clientSecret) ? clientSecret : 'app'
+    const [id, ...rest] = await basicPair({ clientId, clientSecret })
+    expect([id, ...rest].map(formDecode)).toEqual([clientId, clientSecret])
+  })
+
+  it('C-038 the vectors of form encoding: only what lies outside the unreserved characters is escaped', async () => {
+    expect(await basicPair({ clientId: 'a-b_c.d~e', clientSecret: 'A9-_.~' })).toEqual(['a-b_c.d~e', 'A9-_.~'])
+    expect(await basicPair({ clientId: 'id:1', clientSecret: "s%+ \u00e9!*'()" })).toEqual([
+      'id%3A1',
+      's%25%2B%20%C3%A9%21%2A%27%28%29',
+    ])
+  })
+
+  it.each(awkward)('C-038 a secret %j goes out as it is with basicEncoding raw', async (clientSecret) => {
+    const [id, ...rest] = await basicPair({ clientId: 'app', clientSecret, basicEncoding: 'raw' })
+    expect([id, rest.join(':')]).toEqual(['app', clientSecret])
+  })
+
+  it('C-038 C-063 a secret that can’t be encoded gives a typed error without it', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const clientSecret = `${secret('client secret')}\ud800`
+    const config = configWith({ clientSecret, fetch })
+    const error = await failure(exchangeCode(config, await grantFor(config)))
+    assertNoLeak(error)
+    expect(calls).toEqual([])
+  })
+})
+
+/** Both halves of the Basic credentials, as they are between base64 and form encoding. */
+async function basicPair(options: Partial<AuthConfigOptions>): Promise<string[]> {
+  const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+  const config = configWith({ ...options, fetch })
+  await exchangeCode(config, await grantFor(config))
+  const authorization = new Headers(calls[0]?.init.headers).get('authorization') ?? ''
+  const body = new URLSearchParams(String(calls[0]?.init.body))
+  expect([body.has('client_id'), body.has('client_secret')]).toEqual([false, false])
+  return Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
+    .toString('utf8')
+    .split(':')
+}
+
+function formDecode(text = ''): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+describe('one code, one request', () => {
+  it('C-019 what readCallback did not make is not exchanged', async () => {
+    const { fetch, calls } = scriptedFetch()
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    const forged = [
+      {},
+      { returnTo: '/' },
+      { ...grant },
+      structuredClone(grant),
+      Object.create(grant),
+      { code: 'c', state: 's' },
+    ]
+    for (const value of forged)
+      expect(await failure(exchangeCode(config, value as Grant))).toMatchObject({ code: 'state_mismatch' })
+    for (const value of [undefined, null, 'code', 7])
+      expect(await failure(exchangeCode(config, value as never))).toMatchObject({ code: 'state_mismatch' })
+    expect(calls).toEqual([])
+  })
+
+  it('C-020 C-021 C-029 concurrent and repeated calls share one request and one result', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    const all = await Promise.all(Array.from({ length: 50 }, () => exchangeCode(config, grant)))
+    all.push(await exchangeCode(config, grant))
+    expect(new Set(all).size).toBe(1)
+    expect(calls).toHaveLength(1)
+  })
+
+  it.each([
+    ['an answer that is not JSON', () => json('<html>')],
+    ['a body without a token', () => json({})],
+    ['a token that can’t stand in a header', () => json({ access_token: 'a\r\nb' })],
+    ['another token type', () => json({ access_token: 'x', token_type: 'DPoP' })],
+    ['too much', () => json(`{"access_token":"x","pad":"${'a'.repeat(300_000)}"}`)],
+    ['status 500', () => json({}, { status: 500 })],
+    ['status 503 with Retry-After', () => new Response('', { status: 503, headers: { 'retry-after': '1' } })],
+    ['status 429', () => json({}, { status: 429 })],
+    ['a captive portal', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+    ['invalid_grant', () => json({ error: 'invalid_grant' }, { status: 400 })],
+    ['a reset', new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })],
+    ['an error of any kind', new Error('boom')],
+  ])('C-029 after %s the code is not sent again, and the caller is not told to try the same', async (_, answer) => {
+    const { fetch, calls } = scriptedFetch(answer, () => json({ access_token: 'second' }))
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    const first = await failure(exchangeCode(config, grant))
+    expect(await failure(exchangeCode(config, grant))).toBe(first)
+    expect(calls).toHaveLength(1)
+    expect(first.retryable).toBe(false)
+    expect(first.message).toMatch(/login|sign in/)
+  })
+
+  it('C-029 after an error of any kind the code is not sent again where a browser says that it is offline', async () => {
+    vi.stubGlobal('navigator', { onLine: false })
+    try {
+      const { fetch, calls } = scriptedFetch(new TypeError('Failed to fetch'), () => json({ access_token: 'second' }))
+      const config = configWith({ fetch })
+      const grant = await grantFor(config)
+      const error = await failure(exchangeCode(config, grant))
+      expect(error).toMatchObject({ code: 'exchange_interrupted', retryable: false, details: { outcome: 'ambiguous' } })
+      expect(await failure(exchangeCode(config, grant))).toBe(error)
+      expect(calls).toHaveLength(1)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
+  it('C-029 a deadline that passes is no invitation to send the code again', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
+    const config = configWith({ fetch, timeoutMs: 1_000 })
+    const grant = await grantFor(config)
+    const call = failure(exchangeCode(config, grant))
+    await vi.advanceTimersByTimeAsync(1_000)
+    const error = await call
+    expect(error).toMatchObject({ code: 'exchange_interrupted', retryable: false, details: { outcome: 'ambiguous' } })
+    expect(await failure(exchangeCode(config, grant))).toBe(error)
+    expect(calls).toHaveLength(1)
+  })
+
+  async function refusedConnection(): Promise<Error> {
+    return fetch(await refusingOrigin()).then(
+      () => new Error('The port was taken.'),
+      (error: Error) => error,
+    )
+  }
+
+  it('C-029 a connection refused twice, then a server: one request reaches it', async () => {
+    const refused = await refusedConnection()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { fetch, calls } = scriptedFetch(refused, refused, () => json({ access_token: 'x' }))
+    const events: unknown[] = []
+    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
+    const call = exchangeCode(config, await grantFor(config))
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await call).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(3)
+    expect(events).toMatchObject([{ outcome: 'not_sent' }, { outcome: 'not_sent' }, { outcome: 'ok' }])
+  })
+
+  it('C-029 a connection refused three times: retryable, and the same grant still works later', async () => {
+    const refused = await refusedConnection()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { fetch, calls } = scriptedFetch(refused, refused, refused, () => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    const call = failure(exchangeCode(config, grant))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await call).toMatchObject({
+      code: 'temporarily_unavailable',
+      retryable: true,
+      details: { outcome: 'not_sent' },
+    })
+    expect(calls).toHaveLength(3)
+    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(4)
+  })
+
+  it.each([
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'CERT_HAS_EXPIRED',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ])('C-029 %s came before a byte was sent: tried again', async (code) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const early = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+    const { fetch, calls } = scriptedFetch(early, () => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    const call = exchangeCode(config, await grantFor(config))
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await call).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(2)
+  })
+
+  it.each(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', undefined, 7])(
+    'C-029 %s may have come after the code was sent: exchange_interrupted, at once',
+    async (code) => {
+      const late = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+      const { fetch, calls } = scriptedFetch(late, () => json({ access_token: 'x' }))
+      const config = configWith({ fetch })
+      expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
+        code: 'exchange_interrupted',
+        retryable: false,
+        details: { outcome: 'ambiguous' },
+      })
+      expect(calls).toHaveLength(1)
+    },
+  )
+
+  it('C-026 C-010 the redirect URI and verifier of the login are sent, whatever the configuration says now', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const before = configWith()
+    const { pending } = await startLogin(before)
+    const grant = readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: before.clock.wallMs() })
+    await exchangeCode(configWith({ fetch, redirectUri: 'https://app.example.com/other' }), grant)
+    const body = new URLSearchParams(String(calls[0]?.init.body))
+    expect(body.get('redirect_uri')).toBe(redirectUri)
+    expect(body.get('code_verifier')).toBe(pending.codeVerifier)
+  })
+})
+
+describe('waiting', () => {
+  it('C-040 nine of ten callers give up: the tenth gets the tokens of the one request', async () => {
+    let answer: (response: Response) => void = () => {}
+    const { fetch, calls } = scriptedFetch(() => new Promise<Response>((resolve) => (answer = resolve)))
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    const controllers = Array.from({ length: 10 }, () => new AbortController())
+    const waits = controllers.map(({ signal }) => exchangeCode(config, grant, { signal }))
+    const outcomes = Promise.allSettled(waits)
+    await expect.poll(() => calls).toHaveLength(1)
+    for (const controller of controllers.slice(0, 9)) controller.abort(new Error(secret('abort reason')))
+    for (const wait of waits.slice(0, 9)) expect(await failure(wait)).toMatchObject({ code: 'aborted' })
+    expect(calls[0]?.init.signal?.aborted).toBe(false)
+    answer(json({ access_token: 'x' }))
+    expect((await outcomes).map(({ status }) => status)).toEqual([...Array(9).fill('rejected'), 'fulfilled'])
+  })
+
+  it('C-040 when all give up, the request goes on and its tokens are there for the next who asks', async () => {
+    let answer: (response: Response) => void = () => {}
+    const { fetch, calls } = scriptedFetch(() => new Promise<Response>((resolve) => (answer = resolve)))
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    const controller = new AbortController()
+    const wait = failure(exchangeCode(config, grant, { signal: controller.signal }))
+    await expect.poll(() => calls).toHaveLength(1)
+    controller.abort()
+    expect(await wait).toMatchObject({ code: 'aborted' })
+    answer(json({ access_token: 'x' }))
+    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(1)
+  })
+
+  it('C-040 a signal that fired before: aborted, nothing is sent, and the grant is not lost', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    const grant = await grantFor(config)
+    expect(await failure(exchangeCode(config, grant, { signal: AbortSignal.abort() }))).toMatchObject({
+      code: 'aborted',
+    })
+    expect(calls).toEqual([])
+    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(1)
+  })
+
+  it('C-040 all give up before a code that was not sent is tried again: it is sent for the next call only', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const cause = Object.assign(new Error(), { code: 'ECONNREFUSED' })
+    const { fetch, calls } = scriptedFetch(new TypeError('fetch failed', { cause }), () => json({ access_token: 'x' }))
+    const events: unknown[] = []
+    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
+    const grant = await grantFor(config)
+    const controller = new AbortController()
+    const wait = failure(exchangeCode(config, grant, { signal: controller.signal }))
+    await expect.poll(() => events).toHaveLength(1)
+    controller.abort()
+    expect(await wait).toMatchObject({ code: 'aborted' })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(calls).toHaveLength(1)
+    expect(await exchangeCode(config, grant)).toMatchObject({ accessToken: 'x' })
+    expect(calls).toHaveLength(2)
+  })
+
+  it('C-063 what fetch throws is replaced, never wrapped', async () => {
+    const code = secret('code')
+    const thrown = Object.assign(new TypeError(`Invalid header value ${code}`), { input: code, cause: new Error(code) })
+    const { fetch } = scriptedFetch(thrown)
+    const config = configWith({ fetch })
+    registerSecret('code', code)
+    const error = await failure(exchangeCode(config, await grantFor(config, code)))
+    expect(error).toMatchObject({ code: 'exchange_interrupted' })
+    expect(error.cause).toBeUndefined()
+    assertNoLeak(error)
+  })
+})

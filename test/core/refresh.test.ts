@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { AuthConfigOptions } from '../../src/config.ts'
+import { refreshTokens } from '../../src/refresh.ts'
+import { secret } from '../support/canary.ts'
+import { testClock } from '../support/clock.ts'
+import { configWith, failure, json, scriptedFetch, tokensWith, tokenUrl } from '../support/token-flow.ts'
+import { respond, startWire, type Wire, type WireRequest } from '../support/wire.ts'
+
+afterEach(() => vi.useRealTimers())
+
+describe('golden bytes', () => {
+  let wire: Wire
+  beforeEach(async () => {
+    wire = await startWire(respond(200, {}, { access_token: 'x' }))
+  })
+  afterEach(() => wire.close())
+
+  async function sent(options: Partial<AuthConfigOptions>, refreshToken = 'refresh-token-1'): Promise<WireRequest> {
+    await refreshTokens(
+      configWith({ authUrl: wire.url, ...options }),
+      tokensWith({ refreshToken, scope: 'api.access' }),
+    )
+    expect(wire.requests).toHaveLength(1)
+    return wire.requests[0] as WireRequest
+  }
+
+  it('C-033 a public client: refresh_token and client_id as JSON, no credentials', async () => {
+    const request = await sent({ clientId: 'public-app', scope: 'api.access' })
+    expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
+    expect(request.header('content-type')).toBe('application/json')
+    expect(request.header('authorization')).toBeUndefined()
+    expect(request.header('accept')).toBe('application/json')
+    expect(request.body).toBe('{"refresh_token":"refresh-token-1","client_id":"public-app"}')
+  })
+
+  it('C-033 C-038 a confidential client: Basic, and refresh_token alone', async () => {
+    const request = await sent({ clientId: 'backend', clientSecret: 's:e' })
+    expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
+    expect(request.header('content-type')).toBe('application/json')
+    expect(request.header('authorization')).toBe(`Basic ${btoa('backend:s%3Ae')}`)
+    expect(request.body).toBe('{"refresh_token":"refresh-token-1"}')
+  })
+
+  it.each(['a"b\\c', 'a&b=c+d', 'a\r\nb', '\u00e9\u2603', '{"x":1}'])(
+    'C-033 a refresh token %j arrives as it is',
+    async (token) => {
+      expect(JSON.parse((await sent({}, token)).body)).toEqual({ refresh_token: token, client_id: 'app' })
+    },
+  )
+
+  it('C-036 omits credentials, caches nothing, names no referrer, follows nothing', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
+    await refreshTokens(configWith({ fetch }), tokensWith())
+    expect(calls[0]).toMatchObject({
+      url: `${tokenUrl}?grant_type=refresh_token`,
+      init: {
+        method: 'POST',
+        credentials: 'omit',
+        cache: 'no-store',
+        redirect: 'manual',
+        referrerPolicy: 'no-referrer',
+      },
+    })
+    expect(Object.keys(calls[0]?.init.headers ?? {}).sort()).toEqual(['accept', 'content-type'])
+  })
+})
+
+describe('the answer', () => {
+  const kept = { refreshToken: 'old-refresh', scope: 'api.access' }
+
+  it.each<[string, object, string]>([
+    ['absent', {}, 'old-refresh'],
+    ['null', { refresh_token: null }, 'old-refresh'],
+    ['empty', { refresh_token: '' }, 'old-refresh'],
+    ['a number', { refresh_token: 7 }, 'old-refresh'],
+    ['an object', { refresh_token: {} }, 'old-refresh'],
+    ['the same', { refresh_token: 'old-refresh' }, 'old-refresh'],
+    ['another', { refresh_token: 'new-refresh' }, 'new-refresh'],
+  ])('C-044 F036 refresh_token %s: the right one is kept', async (_, members, expected) => {
+    const { fetch } = scriptedFetch(() => json({ access_token: 'new', ...members }))
+    const tokens = await refreshTokens(configWith({ fetch }), tokensWith(kept))
+    expect(tokens).toMatchObject({ accessToken: 'new', refreshToken: expected })
+  })
+
+  it.each<[string, object, string]>([
+    ['absent', {}, 'api.access'],
+    ['null', { scope: null }, 'api.access'],
+    ['empty', { scope: '' }, 'api.access'],
+    ['another', { scope: 'api.access more' }, 'api.access more'],
+  ])('C-053 F033 scope %s: the granted one is kept, and none is asked for', async (_, members, expected) => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'new', ...members }))
+    const tokens = await refreshTokens(configWith({ fetch }), tokensWith(kept))
+    expect(tokens.scope).toBe(expected)
+    expect(JSON.parse(String(calls[0]?.init.body))).not.toHaveProperty('scope')
+  })
+
+  it('C-043 the old lifetime is not carried over: without expires_in it is unknown', async () => {
+    const { fetch } = scriptedFetch(() => json({ access_token: 'new' }))
+    const clock = testClock()
+    const tokens = await refreshTokens(configWith({ fetch, clock }), tokensWith({ expiresAtMs: clock.wallMs() + 1 }))
+    expect(tokens).toEqual({ accessToken: 'new', refreshToken: expect.any(String), obtainedAtMs: clock.wallMs() })
+  })
+
+  it('C-043 the lifetime counts from before the request', async () => {
+    const clock = testClock()
+    const startMs = clock.wallMs()
+    const { fetch } = scriptedFetch(() => {
+      clock.advance(5_000)
+      return json({ access_token: 'new', expires_in: 60 })
+    })
+    const tokens = await refreshTokens(configWith({ fetch, clock }), tokensWith())
+    expect(tokens).toMatchObject({ obtainedAtMs: startMs, expiresAtMs: startMs + 60_000 })
+  })
+})
+
+describe('before and while it is sent', () => {
+  it.each([undefined, ''])('C-044 without a refresh token (%j): login_required, no request', async (refreshToken) => {
+    const { fetch, calls } = scriptedFetch()
+    const { refreshToken: _, ...tokens } = tokensWith()
+    const call = refreshTokens(configWith({ fetch }), refreshToken === undefined ? tokens : { ...tokens, refreshToken })
+    expect(await failure(call)).toMatchObject({ code: 'login_required', retryable: false })
+    expect(calls).toEqual([])
+  })
+
+  it('C-029 a refresh that fails is sent once: replaying it is the session’s business', async () => {
+    const { fetch, calls } = scriptedFetch(new TypeError('fetch failed'), () => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    const tokens = tokensWith()
+    expect(await failure(refreshTokens(config, tokens))).toMatchObject({
+      code: 'temporarily_unavailable',
+      retryable: true,
+    })
+    expect(calls).toHaveLength(1)
+    expect(await refreshTokens(config, tokens)).toMatchObject({ accessToken: 'x' })
+  })
+
+  it('C-037 C-040 the deadline ends the request: timeout, retryable', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
+    const call = failure(refreshTokens(configWith({ fetch, timeoutMs: 1_000 }), tokensWith()))
+    await vi.advanceTimersByTimeAsync(999)
+    expect(calls[0]?.init.signal?.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await call).toMatchObject({ code: 'timeout', retryable: true })
+    expect(calls[0]?.init.signal?.aborted).toBe(true)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('C-037 no timer is left behind by a call that ended', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { fetch } = scriptedFetch(() => json({ access_token: 'x' }), new Error('x'))
+    const config = configWith({ fetch })
+    await refreshTokens(config, tokensWith())
+    await failure(refreshTokens(config, tokensWith()))
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('C-040 a caller who gives up gets aborted, without the reason it gave', async () => {
+    const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
+    const controller = new AbortController()
+    const call = failure(refreshTokens(configWith({ fetch }), tokensWith(), { signal: controller.signal }))
+    await expect.poll(() => calls).toHaveLength(1)
+    controller.abort(new Error(secret('abort reason')))
+    const error = await call
+    expect(error).toMatchObject({ code: 'aborted', retryable: false })
+    expect(error.cause).toBeUndefined()
+  })
+
+  it('C-040 a signal that fired before: the refresh token is not sent, since its answer would be lost', async () => {
+    const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x', refresh_token: 'rotated' }))
+    const events: unknown[] = []
+    const config = configWith({ fetch, onEvent: (event) => events.push(event) })
+    const call = refreshTokens(config, tokensWith(), { signal: AbortSignal.abort() })
+    expect(await failure(call)).toMatchObject({ code: 'aborted' })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([calls, events]).toEqual([[], []])
+  })
+})

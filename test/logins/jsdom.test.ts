@@ -1,0 +1,6 @@
+// @vitest-environment jsdom
+
+import { describe } from 'vitest'
+import { loginInDom } from '../support/dom-login.ts'
+
+describe('the library under jsdom', loginInDom)

@@ -1,0 +1,91 @@
+import { createBackend } from 'agent-auth/backend'
+import { createBrowserAuth } from 'agent-auth/browser'
+import { describe, expect, it } from 'vitest'
+import { createAgentApi } from '../../src/api/index.ts'
+import { createBearerFetch } from '../../src/bearer.ts'
+import { pendingLogins } from '../../src/pending-logins.ts'
+import { createSession } from '../../src/session.ts'
+import { encryptedStorage } from '../../src/storage/encrypted.ts'
+import { memoryStorage } from '../../src/storage/memory.ts'
+import { configWith, failure, optionsWith, scriptedFetch } from '../support/token-flow.ts'
+
+// Mistakes that a new user makes. Each message names what is wrong and what to do.
+
+const config = configWith()
+const untyped = (value: unknown): never => value as never
+const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
+const backendWith = (more: object): unknown =>
+  createBackend({
+    authUrl: 'https://auth.example.com',
+    baseUrl: 'https://api.example.com',
+    clientId: 'app',
+    redirectUri: 'https://app.example.com/auth/callback',
+    sessions: memoryStorage(),
+    secrets: ['a cookie secret of more than 32 letters'],
+    ...more,
+  })
+
+/** An area of the browser, whose methods belong to its class and whose keys are its records. */
+class Storage {
+  getItem(): null {
+    return null
+  }
+  setItem(): void {}
+  removeItem(): void {}
+  get [Symbol.toStringTag](): string {
+    return 'Storage'
+  }
+}
+const area = new Storage()
+
+describe('storages', () => {
+  it.each<[string, (storage: never) => unknown]>([
+    ['storage', (storage) => createSession(config, { storage })],
+    ['storage', (storage) => encryptedStorage(storage, { keys: [] })],
+    ['storage', (storage) => createBrowserAuth({ ...optionsWith(), storage })],
+    ['sessions', (sessions) => backendWith({ sessions })],
+  ])('%s refuses localStorage itself and names what to use', async (name, call) => {
+    expect(await failure(() => call(untyped(area)))).toMatchObject(
+      invalid(
+        `${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`,
+      ),
+    )
+  })
+
+  it('a pending login may be kept in sessionStorage itself', () => {
+    expect(() => pendingLogins(untyped(area))).not.toThrow()
+    expect(() => createBrowserAuth({ ...optionsWith(), loginStorage: untyped(area) })).not.toThrow()
+  })
+
+  it.each<[string, unknown, (options: never) => unknown]>([
+    ['createSession', memoryStorage(), (options) => createSession(config, options)],
+    ['createSession', area, (options) => createSession(config, options)],
+    ['createBrowserAuth', memoryStorage(), (options) => createBrowserAuth(options)],
+    ['createBackend', memoryStorage(), (options) => createBackend(options)],
+  ])('%s says that it got a storage instead of its options', async (caller, storage, call) => {
+    expect(await failure(() => call(untyped(storage)))).toMatchObject(
+      invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`),
+    )
+  })
+})
+
+describe('arguments', () => {
+  it.each<[unknown, unknown]>([
+    [{ baseUrl: 'https://api.example.com' }, createSession(config)],
+    [config, { baseUrl: 'https://api.example.com' }],
+    [undefined, { baseUrl: 'https://api.example.com' }],
+  ])('createBearerFetch(%o, …) says what its first argument is', async (source, options) => {
+    expect(await failure(() => createBearerFetch(untyped(source), untyped(options)))).toMatchObject(
+      invalid('source, the first argument, must be an object with getAccessToken, such as createSession(config)'),
+    )
+  })
+
+  it.each([undefined, null, 'name'])('parentAgents.create(%j) says what it needs and sends nothing', async (agent) => {
+    const { fetch, calls } = scriptedFetch()
+    const api = createAgentApi({ baseUrl: config.baseUrl, fetch })
+    expect(await failure(api.parentAgents.create(untyped(agent)))).toMatchObject(
+      invalid('create needs an object with agent_name'),
+    )
+    expect(calls).toEqual([])
+  })
+})

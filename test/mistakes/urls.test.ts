@@ -1,0 +1,62 @@
+import { createBackend } from 'agent-auth/backend'
+import { expect, it } from 'vitest'
+import { createAgentApi } from '../../src/api/index.ts'
+import { createBearerFetch } from '../../src/bearer.ts'
+import { memoryStorage } from '../../src/storage/memory.ts'
+import { configWith, failure } from '../support/token-flow.ts'
+
+// Service URLs that a new user confuses. Each message names the option and what to do.
+
+const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
+const backendWith = (more: object): unknown =>
+  createBackend({
+    authUrl: 'https://auth.example.com',
+    baseUrl: 'https://api.example.com',
+    clientId: 'app',
+    redirectUri: 'https://app.example.com/auth/callback',
+    sessions: memoryStorage(),
+    secrets: ['a cookie secret of more than 32 letters'],
+    ...more,
+  })
+
+it.each(['https://api.example.com/api', 'https://api.example.com/v2/api/'])(
+  'baseUrl %s: the paths of the API begin with /api, so that none could be found',
+  async (baseUrl) => {
+    const what = 'baseUrl must not end in /api, which its paths begin with'
+    expect(await failure(() => createAgentApi({ baseUrl, fetch }))).toMatchObject(invalid(what))
+    const proxy = ['POST /api/parent_agents/search']
+    expect(await failure(() => backendWith({ baseUrl, proxy }))).toMatchObject(invalid(what))
+    expect(() => backendWith({ baseUrl, proxy: ['POST /parent_agents/search'] })).not.toThrow()
+    expect(() => createBearerFetch('token', { baseUrl })).not.toThrow()
+  },
+)
+
+it.each(['/auth/v1', '/oauth2', '/oauth', '/authorize', '/oauth2/authorize', '/auth/v1/token'])(
+  'authUrl with the path %s of an endpoint: the endpoints would be below it',
+  async (path) => {
+    const authUrl = `https://auth.example.com${path}`
+    const what = `authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`
+    expect(await failure(() => configWith({ authUrl }))).toMatchObject(invalid(what))
+    expect(await failure(() => configWith({ authUrl: `${authUrl}/`, tokenEndpoint: authUrl }))).toMatchObject(
+      invalid(what),
+    )
+    const endpoints = { authorizationEndpoint: `${authUrl}a`, tokenEndpoint: `${authUrl}t` }
+    expect(() => configWith({ authUrl, ...endpoints })).not.toThrow()
+  },
+)
+
+it.each(['https://token', 'https://auth.example.com/tenant', 'https://auth.example.com/my-oauth2'])(
+  'authUrl %s is fine',
+  (authUrl) => {
+    expect(() => configWith({ authUrl })).not.toThrow()
+  },
+)
+
+it.each([
+  ['redirectUri', 'without user info or fragment'],
+  ['baseUrl', 'without user info, query or fragment'],
+])('the message about %s names only what it refuses', async (name, what) => {
+  expect(await failure(() => configWith({ [name]: '/callback' }))).toMatchObject(
+    invalid(`${name} must be an https URL, or http on loopback, ${what}`),
+  )
+})

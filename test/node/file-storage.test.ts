@@ -1,0 +1,286 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { refreshTokens } from 'agent-auth'
+import { fileStorage } from 'agent-auth/node'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { storageSuite } from '../storage/storage-suite.ts'
+import { freshFile } from '../support/fresh-file.ts'
+import { sessionRig } from '../support/session-rig.ts'
+
+storageSuite('fileStorage', () => {
+  const ends: (() => void | Promise<void>)[] = []
+  const path = freshFile((end) => ends.push(end))
+  return {
+    handle: () => fileStorage(path),
+    async close() {
+      for (const end of ends) await end()
+    },
+  }
+})
+
+const hourMs = 3_600_000
+const failed = { code: 'storage_failed', retryable: false }
+const modeOf = (path: string): number => statSync(path).mode & 0o777
+
+function writeLeases(path: string, leases: object): void {
+  writeFileSync(`${path}.leases`, JSON.stringify(leases), { mode: 0o600 })
+}
+
+/** A path, and a file there that holds a record. */
+async function written() {
+  const path = freshFile(onTestFinished)
+  const storage = fileStorage(path)
+  await storage.setItem('key', 'value')
+  return { path, storage }
+}
+
+describe('the file', () => {
+  test('C-056 is readable by its owner alone, as is the folder, whatever the umask', async () => {
+    const before = process.umask(0)
+    try {
+      const { path, storage } = await written()
+      expect([modeOf(path), modeOf(dirname(path))]).toEqual([0o600, 0o700])
+      await storage.setItem('key', 'again')
+      expect(modeOf(path)).toBe(0o600)
+      expect(readdirSync(dirname(path))).toEqual(['sessions.json'])
+    } finally {
+      process.umask(before)
+    }
+  })
+
+  test('C-056 is found when the process changes its folder', async () => {
+    const path = freshFile(onTestFinished)
+    mkdirSync(dirname(path), { mode: 0o700 })
+    const before = process.cwd()
+    process.chdir(dirname(path))
+    try {
+      const storage = fileStorage('here.json')
+      process.chdir(before)
+      await storage.setItem('key', 'value')
+      expect(readdirSync(dirname(path))).toEqual(['here.json'])
+    } finally {
+      process.chdir(before)
+    }
+  })
+
+  test.each(['', '~/x.json', 'a\0b', undefined])('C-056 cannot be at %j', (path) => {
+    expect(() => fileStorage(path as string)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  })
+
+  test('C-056 is refused, and not repaired, when other users could read it', async () => {
+    const { path, storage } = await written()
+    const text = readFileSync(path, 'utf8')
+    for (const mode of [0o640, 0o604, 0o620]) {
+      chmodSync(path, mode)
+      await expect(storage.getItem('key')).rejects.toMatchObject({
+        ...failed,
+        message: expect.stringContaining('chmod 600'),
+      })
+      await expect(storage.setItem('key', 'new')).rejects.toMatchObject(failed)
+    }
+    expect(readFileSync(path, 'utf8')).toBe(text)
+    chmodSync(path, 0o600)
+    expect(await storage.getItem('key')).toBe('value')
+  })
+
+  test('C-056 is refused as a symbolic link, and its target is left alone', async () => {
+    const { path } = await written()
+    const text = readFileSync(path, 'utf8')
+    const link = `${path}.link`
+    symlinkSync(path, link)
+    const storage = fileStorage(link)
+    await expect(storage.getItem('key')).rejects.toMatchObject(failed)
+    await expect(storage.setItem('key', 'new')).rejects.toMatchObject(failed)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  })
+
+  test('C-056 never follows a symbolic link that was planted as its lock file', async () => {
+    const { path, storage } = await written()
+    const victim = `${path}.victim`
+    writeFileSync(victim, 'untouched')
+    symlinkSync(victim, `${path}.lock`)
+    // The link is taken for the lock file of a process that was killed.
+    await expect
+      .poll(() =>
+        storage.setItem('key', 'new').then(
+          () => 'written',
+          () => 'failed',
+        ),
+      )
+      .toBe('written')
+    expect(readFileSync(victim, 'utf8')).toBe('untouched')
+    expect(await storage.getItem('key')).toBe('new')
+  })
+
+  test('C-056 leaves another name of the same file as it was', async () => {
+    const { path, storage } = await written()
+    const text = readFileSync(path, 'utf8')
+    linkSync(path, `${path}.other`)
+    await storage.setItem('key', 'new')
+    expect(readFileSync(`${path}.other`, 'utf8')).toBe(text)
+  })
+
+  test('C-056 is refused when it belongs to another user', async () => {
+    const { path } = await written()
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) chownSync(path, 12_345, 12_345)
+    // Only root can give a file away, and every other user finds one that belongs to root.
+    await expect(fileStorage(isRoot ? path : '/etc/passwd').getItem('key')).rejects.toMatchObject({
+      ...failed,
+      message: expect.stringContaining('another user'),
+    })
+  })
+
+  test('C-056 is refused in a folder that other users can change', async () => {
+    const { path, storage } = await written()
+    for (const mode of [0o770, 0o707]) {
+      chmodSync(dirname(path), mode)
+      await expect(storage.setItem('key', 'new')).rejects.toMatchObject({
+        ...failed,
+        message: expect.stringContaining('chmod 700'),
+      })
+    }
+    // As /tmp is: what others put there they own, and they cannot remove what this user owns.
+    chmodSync(dirname(path), 0o1777)
+    await storage.setItem('key', 'new')
+    expect(await storage.getItem('key')).toBe('new')
+  })
+
+  test('C-056 that is a folder, a pipe or below a file is refused without a wait', async () => {
+    const { path } = await written()
+    const pipe = `${path}.pipe`
+    execFileSync('mkfifo', ['-m', '600', pipe])
+    for (const odd of [dirname(path), pipe, `${path}/x.json`]) {
+      await expect(fileStorage(odd).getItem('key')).rejects.toMatchObject({ code: 'storage_failed' })
+      await expect(fileStorage(odd).setItem('key', 'x')).rejects.toMatchObject({ code: 'storage_failed' })
+    }
+  })
+
+  test('C-062 an error quotes neither the record nor the path', async () => {
+    const { path, storage } = await written()
+    await storage.setItem('key', 'a-secret-token')
+    const refused = await fileStorage(`${path}/x.json`).setItem('key', 'a-secret-token').catch(String)
+    expect(refused).toMatch(/\(E[A-Z]+\)/)
+    expect(refused).not.toMatch(/a-secret-token|sessions\.json/)
+  })
+})
+
+describe('content that this version did not write', () => {
+  test('C-056 of a newer version is neither read nor replaced', async () => {
+    const { path, storage } = await written()
+    const newer = '{"v":2,"sessions":[]}'
+    writeFileSync(path, newer)
+    for (const operation of [
+      () => storage.getItem('key'),
+      () => storage.setItem('key', 'x'),
+      () => storage.removeItem('key'),
+      () => storage.withLock('key', async () => storage.setItem('key', 'x')),
+    ])
+      await expect(operation()).rejects.toMatchObject({ ...failed, message: expect.stringContaining('newer version') })
+    expect(readFileSync(path, 'utf8')).toBe(newer)
+  })
+
+  test.each(['', '{"v":1,"records":{"key":"val', 'null', '[]', '"text"', '{"v":1}', '{"v":1,"records":[]}'])(
+    'C-056 %j counts as unreadable, is reported, and is replaced by a sign-in',
+    async (text) => {
+      const path = freshFile(onTestFinished)
+      mkdirSync(dirname(path), { mode: 0o700 })
+      writeFileSync(path, text, { mode: 0o600 })
+      const { realm, service } = sessionRig()
+      const here = realm({ storage: fileStorage(path) })
+      expect((await here.session.ready()).status).toBe('signed-out')
+      expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain('unreadable')
+      await here.session.signIn(service.issue())
+      expect((await realm({ storage: fileStorage(path) }).session.ready()).status).toBe('signed-in')
+    },
+  )
+
+  test('C-056 keeps the other records when one entry is not text', async () => {
+    const { path, storage } = await written()
+    const content = JSON.parse(readFileSync(path, 'utf8'))
+    content.records.odd = { not: 'text' }
+    writeFileSync(path, JSON.stringify(content))
+    expect([await storage.getItem('odd'), await storage.getItem('key')]).toEqual([null, 'value'])
+  })
+})
+
+test('C-056 a refresh token that was kept as text starts a session in the file', async () => {
+  const storage = fileStorage(freshFile(onTestFinished))
+  const { realm, service } = sessionRig()
+  const { config, session } = realm({ storage })
+  const { refreshToken = '' } = service.issue()
+  const tokens = await refreshTokens(config, { refreshToken })
+  await session.signIn(tokens)
+  expect(await realm({ storage }).session.getAccessToken()).toBe(tokens.accessToken)
+  expect(service.sent).toHaveLength(1)
+})
+
+describe('a process that was killed', () => {
+  test('F-25 while it wrote: the old record stays, and the next write does not wait for ever', async () => {
+    const { path, storage } = await written()
+    writeFileSync(`${path}.lock`, '{"v":1,"records":{"key":"half wri', { mode: 0o600 })
+    expect(await storage.getItem('key')).toBe('value')
+    await expect
+      .poll(() =>
+        storage.setItem('key', 'new').then(
+          () => 'written',
+          () => 'failed',
+        ),
+      )
+      .toBe('written')
+    expect(await storage.getItem('key')).toBe('new')
+    expect(existsSync(`${path}.lock`)).toBe(false)
+  })
+
+  test('F-25 a lock file that still changes is left alone', async () => {
+    const { path, storage } = await written()
+    writeFileSync(`${path}.lock`, '', { mode: 0o600 })
+    const alive = setInterval(() => utimesSync(`${path}.lock`, new Date(), new Date()), 50)
+    try {
+      await expect(storage.setItem('key', 'new')).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+      expect(existsSync(`${path}.lock`)).toBe(true)
+    } finally {
+      clearInterval(alive)
+    }
+  })
+
+  test('C-073 a lease whose end is further away than a lease lasts does not hold: the clock was set back', async () => {
+    const { path, storage } = await written()
+    writeLeases(path, { key: { owner: 'gone', endsAtMs: Date.now() + hourMs } })
+    expect(await storage.withLock('key', async () => 'ran')).toBe('ran')
+  })
+
+  test.each(['', '{"key":', '[]', 'null', '{"key":"text"}', '{"key":{"owner":7,"endsAtMs":9e15}}'])(
+    'F-25 leases that a power failure damaged do not hold: %j',
+    async (text) => {
+      const { path, storage } = await written()
+      writeFileSync(`${path}.leases`, text, { mode: 0o600 })
+      expect(await storage.withLock('key', async () => 'ran')).toBe('ran')
+      expect(readdirSync(dirname(path))).toEqual(['sessions.json'])
+    },
+  )
+
+  test('F-26 a lock owner writes nothing after its lease was taken over', async () => {
+    const { path, storage } = await written()
+    const other = fileStorage(path)
+    await storage.withLock('key', async () => {
+      writeLeases(path, { key: { owner: 'the next owner', endsAtMs: Date.now() + 5_000 } })
+      await expect(storage.setItem('key', 'late')).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+      await expect(storage.removeItem('key')).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+    })
+    expect(await other.getItem('key')).toBe('value')
+  })
+})

@@ -1,0 +1,373 @@
+import { once } from 'node:events'
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { type AddressInfo, connect, type Server } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { createAuthConfig, type Tokens } from 'agent-auth'
+import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
+import { type Service, startService } from 'agent-service'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { createFormBrowser } from '../../examples/cli/src/form-browser.ts'
+import { listenOnLoopback } from '../../src/node/loopback/listen.ts'
+import { nextWord, startChild } from '../support/children.ts'
+import { codeOf } from '../support/session-rig.ts'
+
+const registered = 'http://127.0.0.1/callback'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService({ dev: 'on', authPort: 0, basePort: 0, redirectUris: [registered] })
+})
+afterAll(() => service.close())
+beforeEach(() => {
+  service.dev.clearFaults()
+  service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
+})
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+function configWith(redirectUri = registered) {
+  const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
+  return createAuthConfig({ authUrl: service.authUrl, baseUrl: service.baseUrl, clientId, redirectUri })
+}
+
+/** Sends one request and follows nothing. */
+function send(url: string | URL, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { method, headers, agent: false }, async (response) => {
+      let text = ''
+      for await (const chunk of response) text += chunk
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+/** Returns the callback that the service sends the browser to. */
+async function callbackFrom(authorizeUrl: string): Promise<URL> {
+  const response = await fetch(authorizeUrl, { redirect: 'manual' })
+  return new URL(response.headers.get('location') ?? '')
+}
+
+/** Does what a browser does with the callback: it follows the redirect to the last page. Returns the first response. */
+async function follow(callback: URL): Promise<Answer> {
+  const answer = await send(callback)
+  if (answer.status === 303) await send(new URL(answer.headers.location ?? '', callback))
+  return answer
+}
+
+/** A login that has opened its URL. `settled` never rejects. */
+async function started(options: LoopbackOptions = {}, config = configWith()) {
+  let opened: (url: string) => void = () => {}
+  const url = new Promise<string>((resolve) => {
+    opened = resolve
+  })
+  const settled = codeOf(signInWithLoopback(config, { openBrowser: opened, ...options }))
+  const authorizeUrl = await url
+  const redirectUri = new URL(authorizeUrl).searchParams.get('redirect_uri') ?? ''
+  return { authorizeUrl, redirectUri, settled }
+}
+
+async function isRefused(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname.replace(/[[\]]/g, ''))
+  const refused = await Promise.race([
+    once(socket, 'connect').then(() => false),
+    once(socket, 'error').then(() => true),
+  ]).catch(() => true)
+  socket.destroy()
+  return refused
+}
+
+async function occupied(): Promise<number> {
+  const server: Server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
+  return (server.address() as AddressInfo).port
+}
+
+const exchanges = (): number =>
+  service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'authorization_code').length
+
+test('C-130 C-134 C-135 signs in through the pages of the service, and leaves a page without the code', async () => {
+  service.dev.autoApprove(undefined)
+  const account = service.people.find(({ tenant }) => tenant === 'demo') ?? { email: '', password: '' }
+  let given: unknown[] = []
+  const pages: [string, string][] = []
+  const browse: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    pages.push([response.url, await response.clone().text()])
+    return response
+  }
+  const tokens = await signInWithLoopback(configWith(), {
+    async openBrowser(...args: unknown[]) {
+      given = args
+      const url = new URL(String(args[0]))
+      const redirectUri = url.searchParams.get('redirect_uri') ?? ''
+      await createFormBrowser(browse, account).signInAndApprove(url, redirectUri)
+    },
+  })
+  expect(given).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?[!-~]+$/)])
+  const redirectUri = new URL(String(given[0])).searchParams.get('redirect_uri')
+  expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
+  await expect.poll(() => pages.at(-1)).toEqual([`${redirectUri}/done`, expect.stringContaining('return to the')])
+  expect(await isRefused(String(redirectUri))).toBe(true)
+  const headers = { authorization: `Bearer ${tokens.accessToken}`, 'content-type': 'application/json' }
+  const search = { method: 'POST', headers, body: '{}' }
+  expect((await fetch(`${service.baseUrl}/api/parent_agents/search`, search)).status).toBe(200)
+  expect(tokens.refreshToken).toBeTruthy()
+})
+
+describe('the listener', () => {
+  test('C-130 is on 127.0.0.1 alone, with a port of its own for each login', async () => {
+    const [one, two] = await Promise.all([started(), started()])
+    expect(one.redirectUri).not.toBe(two.redirectUri)
+    const { port } = new URL(one.redirectUri)
+    expect(await isRefused(one.redirectUri)).toBe(false)
+    // 0.0.0.0 would answer here as well.
+    expect(await isRefused(`http://127.0.0.2:${port}`)).toBe(true)
+    for (const { authorizeUrl, settled } of [one, two]) {
+      await follow(await callbackFrom(authorizeUrl))
+      expect(await settled).toMatchObject({ resolved: expect.objectContaining({ accessToken: expect.any(String) }) })
+    }
+  })
+
+  test('C-130 takes the next loopback address if the machine does not have the first', async () => {
+    // 192.0.2.1 is of a network for documentation.
+    const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [0], (_, response) => response.end('here'))
+    expect(listener.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect((await send(listener.origin)).text).toBe('here')
+    await listener.close()
+    expect(await isRefused(listener.origin)).toBe(true)
+  })
+
+  test('C-131 skips busy ports in order, and says that all are busy', async () => {
+    const busy = [await occupied(), await occupied()]
+    const listener = await listenOnLoopback(['127.0.0.1'], [0], () => {})
+    const free = Number(new URL(listener.origin).port)
+    await listener.close()
+    const { authorizeUrl, redirectUri, settled } = await started({ ports: [...busy, free] })
+    expect(redirectUri).toBe(`http://127.0.0.1:${free}/callback`)
+    await follow(await callbackFrom(authorizeUrl))
+    expect(await settled).toHaveProperty('resolved')
+    await expect(signInWithLoopback(configWith(), { ports: busy })).rejects.toMatchObject({
+      code: 'login_failed',
+      retryable: true,
+      message: expect.stringContaining('ports'),
+    })
+  })
+
+  test('C-131 takes the port of the redirect URI if there is no other option', async () => {
+    const busy = await occupied()
+    const config = configWith(`http://127.0.0.1:${busy}/callback`)
+    expect(await codeOf(signInWithLoopback(config, {}))).toBe('login_failed')
+  })
+
+  test('C-132 F-43 survives a thousand other requests, and is closed after the callback', async () => {
+    const { authorizeUrl, redirectUri, settled } = await started()
+    const { origin } = new URL(redirectUri)
+    const junk: [string, string, number][] = [
+      ['GET', '/favicon.ico', 404],
+      ['GET', '/callback', 400],
+      ['GET', '/callback?code=x&state=wrong', 400],
+      ['GET', '/callback?error=access_denied', 400],
+      ['GET', '/callback?error=access_denied&state=wrong', 400],
+      ['POST', '/callback?code=x&state=wrong', 405],
+      ['HEAD', '/callback', 405],
+      ['GET', '/callback/other', 404],
+    ]
+    for (let batch = 0; batch < 25; batch++) {
+      const sent = Array.from({ length: 40 }, (_, index) => junk[index % junk.length] ?? ['GET', '/', 404])
+      const answers = await Promise.all(sent.map(([method, path]) => send(`${origin}${path}`, {}, method as string)))
+      expect(answers.map(({ status }) => status)).toEqual(sent.map(([, , status]) => status))
+    }
+    const before = exchanges()
+    const callback = await callbackFrom(authorizeUrl)
+    expect((await follow(callback)).status).toBe(303)
+    expect(await settled).toHaveProperty('resolved')
+    expect(exchanges()).toBe(before + 1)
+    expect(await isRefused(origin)).toBe(true)
+  })
+
+  test('C-132 exchanges the code of a callback that comes twice once', async () => {
+    const { authorizeUrl, settled } = await started()
+    const before = exchanges()
+    const callback = await callbackFrom(authorizeUrl)
+    const answers = await Promise.all([send(callback), follow(callback)])
+    expect(answers.map(({ status }) => status)).toEqual([303, 303])
+    expect(await settled).toHaveProperty('resolved')
+    expect(exchanges()).toBe(before + 1)
+  })
+
+  test('C-133 answers 400 under another host name, and lets no other origin read', async () => {
+    const { authorizeUrl, redirectUri, settled } = await started()
+    const { port, host } = new URL(redirectUri)
+    const callback = await callbackFrom(authorizeUrl)
+    for (const other of [`evil.test:${port}`, `localhost:${port}`, '127.0.0.1', 'evil.test']) {
+      const { status, text } = await send(callback, { host: other })
+      expect([other, status]).toEqual([other, 400])
+      expect(text).not.toContain(other)
+    }
+    const origin = 'https://evil.test'
+    const preflight = await send(callback, { origin, 'access-control-request-method': 'GET' }, 'OPTIONS')
+    expect(preflight.status).toBe(405)
+    const answer = await send(callback, { origin, host })
+    expect(answer.status).toBe(303)
+    for (const { headers } of [preflight, answer])
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+    expect(await settled).toHaveProperty('resolved')
+  })
+
+  test('C-134 redirects away from the code, with headers that keep the page to itself', async () => {
+    const { authorizeUrl, redirectUri, settled } = await started()
+    const callback = await callbackFrom(authorizeUrl)
+    const first = await send(callback)
+    const junk = await send(`${redirectUri}/x`)
+    expect([first.status, first.headers.location]).toEqual([303, '/callback/done'])
+    const last = await send(`${redirectUri}/done?name=<b>reflected</b>`)
+
+    for (const { headers, text } of [first, last, junk]) {
+      expect(headers).toMatchObject({
+        'content-security-policy': expect.stringContaining("default-src 'none'"),
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        connection: 'close',
+      })
+      expect(text).not.toMatch(/reflected|state=|code=/)
+    }
+    expect(await settled).toHaveProperty('resolved')
+  })
+})
+
+describe('a login that ends without tokens', () => {
+  test('C-132 after its time', async () => {
+    const { redirectUri, settled } = await started({ timeoutMs: 200 })
+    expect(await settled).toBe('timeout')
+    expect(await isRefused(redirectUri)).toBe(true)
+  })
+
+  test('F-43 by a signal before it, while it waits, and during the exchange', async () => {
+    const never: unknown[] = []
+    const openBrowser = (url: string): number => never.push(url)
+    expect(await codeOf(signInWithLoopback(configWith(), { openBrowser, signal: AbortSignal.abort() }))).toBe('aborted')
+    expect(never).toEqual([])
+    const waiting = new AbortController()
+    const one = await started({ signal: waiting.signal })
+    waiting.abort()
+    expect(await one.settled).toBe('aborted')
+    expect(await isRefused(one.redirectUri)).toBe(true)
+    service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 5_000 }, times: 1 })
+    const exchanging = new AbortController()
+    const two = await started({ signal: exchanging.signal })
+    expect((await send(await callbackFrom(two.authorizeUrl))).status).toBe(303)
+    await expect.poll(() => service.dev.faults()).toEqual([])
+    exchanging.abort()
+    expect(await two.settled).toBe('aborted')
+    expect(await isRefused(two.redirectUri)).toBe(true)
+  })
+
+  test('C-132 when the user refuses, with a page that sends the user back', async () => {
+    const { authorizeUrl, redirectUri, settled } = await started()
+    const state = new URL(authorizeUrl).searchParams.get('state')
+    const { status, headers } = await send(`${redirectUri}?error=access_denied&state=${state}`)
+    expect([status, headers.location]).toEqual([303, '/callback/done'])
+    expect(await settled).toBe('login_denied')
+    expect(await isRefused(redirectUri)).toBe(true)
+  })
+
+  test('C-138 lets the process exit, although a connection is open and a request half sent', async () => {
+    const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl])
+    const redirectUri = new URL(String(await nextWord(child))).searchParams.get('redirect_uri') ?? ''
+    const socket = connect(Number(new URL(redirectUri).port), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write('GET /callback HTTP/1.1\r\nHost: ')
+    const word = nextWord(child)
+    const exit = once(child, 'exit')
+    child.kill('SIGINT')
+    expect(await word).toBe('aborted')
+    const startMs = performance.now()
+    expect(await exit).toEqual([0, null])
+    // A second on an idle machine.
+    expect(performance.now() - startMs).toBeLessThan(10_000)
+  })
+})
+
+describe('without a browser on this machine', () => {
+  function terminal() {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    let text = ''
+    output.on('data', (chunk) => {
+      text += chunk
+    })
+    return { input, output, text: () => text }
+  }
+
+  test.each([
+    ['is absent', undefined],
+    [
+      'throws',
+      () => {
+        throw new Error('no browser')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no browser'))],
+  ])('C-136 F-43 the user pastes the callback if openBrowser %s', async (_, openBrowser) => {
+    const screen = terminal()
+    const login = signInWithLoopback(configWith(), { openBrowser, terminal: screen })
+    await expect.poll(() => screen.text()).toMatch(/http:\/\/\S+authorize\S+/)
+    const [authorizeUrl = ''] = /http:\/\/\S+authorize\S+/.exec(screen.text()) ?? []
+    const callback = await callbackFrom(authorizeUrl)
+    const code = callback.searchParams.get('code') ?? ''
+    const before = exchanges()
+    const refusals: [string, string][] = [
+      [code, 'A code alone cannot be checked'],
+      [`?${callback.searchParams}`, 'This is no URL'],
+      [callback.href.replace('state=', 'state=x'), 'another login'],
+      [callback.href.replace('/callback', '/other'), 'not at the redirect URI'],
+      [`${callback.href}&code=second`, 'repeats code'],
+    ]
+    for (const [pasted, problem] of refusals) {
+      screen.input.write(`${pasted}\n`)
+      await expect.poll(() => screen.text()).toContain(problem)
+    }
+    expect(exchanges()).toBe(before)
+    expect(screen.text()).not.toContain(code)
+    screen.input.write(`\n  ${callback.href}  \n`)
+    expect((await login).accessToken).toBeTruthy()
+    expect(exchanges()).toBe(before + 1)
+    expect(screen.input.isPaused()).toBe(true)
+  })
+
+  test('C-136 the callback may still come to the port, after the input ended', async () => {
+    const screen = terminal()
+    const login: Promise<Tokens> = signInWithLoopback(configWith(), { terminal: screen })
+    screen.input.end()
+    await expect.poll(() => screen.text()).toMatch(/http:\/\/\S+authorize\S+/)
+    const [authorizeUrl = ''] = /http:\/\/\S+authorize\S+/.exec(screen.text()) ?? []
+    expect((await follow(await callbackFrom(authorizeUrl))).status).toBe(303)
+    expect((await login).accessToken).toBeTruthy()
+  })
+})
+
+test.each<[string, LoopbackOptions, string?]>([
+  ['redirectUri', {}, 'https://app.example.com/callback'],
+  ['redirectUri', {}, 'http://localhost/callback'],
+  ['ports', { ports: [] }],
+  ['ports', { ports: [70_000] }],
+  ['timeoutMs', { timeoutMs: 0 }],
+  ['timeoutMs', { timeoutMs: 600_001 }],
+  ['openBrowser', { openBrowser: 'firefox' as never }],
+  ['prot', { prot: 80 } as never],
+])('C-130 a wrong %s is refused before anything is opened', async (name, options, redirectUri) => {
+  await expect(signInWithLoopback(configWith(redirectUri), options)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining(name),
+  })
+})

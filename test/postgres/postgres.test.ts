@@ -1,0 +1,443 @@
+// @module-tag slow
+
+import { randomUUID } from 'node:crypto'
+import { encryptedStorage } from 'agent-auth'
+import { type PostgresStorageOptions, postgresStorage } from 'agent-auth/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { sessionName } from '../../src/session/record.ts'
+import { storageSuite } from '../storage/storage-suite.ts'
+import { freshDatabase } from '../support/fresh-database.ts'
+import { type FreshDatabase, startPostgres } from '../support/postgres-server.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { onPostgres } from '../support/shared-stores.ts'
+import { silentWay } from '../support/silent-way.ts'
+
+const hour = 3_600_000
+const retryable = { code: 'storage_failed', retryable: true }
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.drop())
+
+function connected(options?: pg.PoolConfig, url = database.url) {
+  const { client, storage, close } = onPostgres(url, options)
+  onTestFinished(close)
+  return { pool: client, storage }
+}
+
+/** Resolves when so many connections to this file's database wait for a lock of another one. */
+async function lockWaits(count: number): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const { pool } = connected({ max: 1 })
+  await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(count)
+}
+
+/** A storage on a table of its own. */
+function onTable(options: PostgresStorageOptions = {}, pool = connected().pool) {
+  const table = `t_${randomUUID().replaceAll('-', '')}`
+  return { table, pool, storage: postgresStorage(pool, { table, ...options }) }
+}
+
+async function signedIn(storage: ReturnType<typeof onTable>['storage']) {
+  const rig = sessionRig()
+  const realm = rig.realm({ storage })
+  const tokens = rig.service.issue()
+  await realm.session.signIn(tokens)
+  return { ...rig, ...realm, tokens }
+}
+
+describe('a small pool', () => {
+  test.each([1, 2])(
+    'C-069 F-33 of %i: 20 expired sessions, 4 calls each: one refresh each, and every call ends',
+    async (max) => {
+      const { storage } = onTable({}, connected({ max }).pool)
+      const { clock, service, realm } = sessionRig()
+      const sessions = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const [here, there] = [realm({ storage, key: `${index}` }), realm({ storage, key: `${index}` })]
+          await here.session.signIn(service.issue())
+          await there.session.ready()
+          return [here.session, there.session]
+        }),
+      )
+      clock.advance(hour)
+      const calls = sessions.flatMap((pair) => [...pair, ...pair].map((session) => session.getAccessToken()))
+      expect(new Set(await Promise.all(calls)).size).toBe(20)
+      expect(service.sent).toHaveLength(20)
+    },
+  )
+
+  test('C-072 no connection is held while a lock is', async () => {
+    const { pool } = connected({ max: 1 })
+    const { storage } = onTable({}, pool)
+    await storage.withLock('name', async () => {
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+      await storage.withLock('another', async () => storage.setItem('another', 'written'))
+    })
+    expect(await storage.getItem('another')).toBe('written')
+  })
+
+  test('F-33 that the app has used up: retryable after 2.75 s, and it recovers', async () => {
+    const { pool } = connected({ max: 1 })
+    const { storage } = onTable({}, pool)
+    await storage.setItem('name', 'value')
+    const theirs = await pool.connect()
+    await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
+    theirs.release()
+    expect(await storage.getItem('name')).toBe('value')
+  })
+})
+
+describe('PostgreSQL that fails', () => {
+  test('F-33 every connection terminated while a lock is held: the holder goes on and commits', async () => {
+    const { storage } = onTable({}, connected({ application_name: 'victim' }).pool)
+    const { clock, service, session, config, realm, eventsOf } = await signedIn(storage)
+    const { pool: admin } = connected()
+    clock.advance(hour)
+    const release = service.hold()
+    const call = session.getAccessToken()
+    await expect.poll(() => service.sent.length).toBe(1)
+    const { rowCount } = await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'victim'",
+    )
+    expect(rowCount).toBeGreaterThan(0)
+    release()
+    const token = await call
+    // A pending write is repeated only when a token is asked for, and the first repetition may find a dead connection too.
+    const saved = async () => {
+      clock.advance(6_000)
+      expect(await session.getAccessToken()).toBe(token)
+      return storage.getItem(sessionName(config, 'default')).catch(() => null)
+    }
+    await expect.poll(saved, { interval: 500 }).toContain(token)
+    expect(await realm({ storage }).session.getAccessToken()).toBe(token)
+    expect(service.sent).toHaveLength(1)
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test('F-33 crashed: the token at hand serves, then a retryable error; back by itself after recovery', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.stop())
+    // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.
+    const { pool, storage } = connected({ options: '-c synchronous_commit=on' }, server.url)
+    const { clock, service, session, tokens, eventsOf } = await signedIn(storage)
+    const { rows } = (await pool.query('select pg_backend_pid() as pid')) as { rows: { pid: number }[] }
+    // Until another connection ends, the server has not noticed the crash and would answer as before.
+    const witness = new pg.Client(server.url)
+    await witness.connect()
+    witness.on('error', () => {})
+    const crashNoticed = new Promise((resolve) => witness.once('end', resolve))
+    // A backend that dies takes all of them along: the server recovers from its log before it listens again.
+    process.kill(rows[0]?.pid ?? Number.NaN, 'SIGKILL')
+    await crashNoticed
+    clock.advance(2_000)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
+    clock.advance(hour)
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    expect(service.sent).toHaveLength(1)
+    await server.stop()
+    clock.advance(2_000)
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    await expect(storage.ready()).rejects.toMatchObject({
+      ...retryable,
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+    clock.advance(hour)
+    await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
+    expect(session.state.status).toBe('signed-in')
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test.each(['stopped', 'silent'] as const)(
+    'F-33 C-072 %s while the token has expired: the call fails within 6 s',
+    async (how) => {
+      const server = await startPostgres()
+      onTestFinished(() => server.stop())
+      const url = new URL(server.url)
+      const way = await silentWay(Number(url.port))
+      url.port = String(way.port)
+      const { clock, service, session } = await signedIn(connected({ query_timeout: 3_500 }, url.href).storage)
+      if (how === 'stopped') await server.stop()
+      else way.silence()
+      clock.advance(hour)
+      const startMs = performance.now()
+      await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
+      // Two operations wait 2.75 s each; a third one would make it 8.25 s.
+      expect(performance.now() - startMs).toBeLessThan(8_000)
+      expect(service.sent).toHaveLength(0)
+    },
+  )
+
+  test('F-33 slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
+    const { table, pool, storage } = onTable()
+    const { clock, session, tokens } = await signedIn(storage)
+    const blocker = await pool.connect()
+    await blocker.query(`begin; lock table ${table} in access exclusive mode`)
+    clock.advance(2_000)
+    const startMs = performance.now()
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    const tookMs = performance.now() - startMs
+    // One operation was waited for; a second one would make it 5.5 s.
+    expect(tookMs).toBeGreaterThan(2_500)
+    expect(tookMs).toBeLessThan(5_250)
+    await expect(storage.withLock('name', async () => 'ran')).rejects.toMatchObject(retryable)
+    await blocker.query('rollback')
+    blocker.release()
+    // The lock asked for in vain was given back as soon as it was granted.
+    expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(6_000) })).toBe('ran')
+  })
+
+  test('F-33 gone without a word: with query_timeout the pool serves again once the address does', async () => {
+    const url = new URL(database.url)
+    const way = await silentWay(Number(url.port))
+    url.port = String(way.port)
+    const { pool } = connected({ max: 1, query_timeout: 3_500 }, url.href)
+    const { storage } = onTable({}, pool)
+    await storage.setItem('name', 'value')
+    way.silence()
+    await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
+    await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
+  })
+
+  test('F-33 read-only: its code is in the message, its text is not', async () => {
+    const { pool } = connected({ options: '-c default_transaction_read_only=on' })
+    const { storage } = connected()
+    await storage.ready()
+    const readOnly = postgresStorage(pool)
+    const failure = await readOnly.setItem('name', 'secret of somebody').catch((error: unknown) => error)
+    expect(failure).toMatchObject(retryable)
+    expect((failure as Error).message).toContain('(25006)')
+    expect((failure as Error).message).not.toContain('secret')
+    expect((failure as Error).cause).toBeUndefined()
+  })
+})
+
+describe('a lock in PostgreSQL that is lost', () => {
+  const storages = () => {
+    const { table, pool, storage: one } = onTable()
+    const loseLock = (name: string) => pool.query(`delete from ${table} where key = $1`, [`l:${name}`])
+    return { pool, table, one, two: postgresStorage(connected().pool, { table }), loseLock }
+  }
+
+  test('C-073 F-33 the holder can neither write nor remove, any record', async () => {
+    const { one, two, loseLock } = storages()
+    await two.setItem('name', 'before')
+    await one.withLock('name', async () => {
+      await one.setItem('name', 'while held')
+      await one.setItem('another', 'while held')
+      expect((await loseLock('name')).rowCount).toBe(1)
+      for (const key of ['name', 'another']) {
+        await expect(one.setItem(key, 'after the loss')).rejects.toMatchObject(retryable)
+        await expect(one.removeItem(key)).rejects.toMatchObject(retryable)
+      }
+    })
+    expect([await two.getItem('name'), await two.getItem('another')]).toEqual(['while held', 'while held'])
+  })
+
+  test('C-056 C-073 two holders: one commit, that of the one who has the lock, and its lock stays', async () => {
+    const { one, two, loseLock, pool, table } = storages()
+    const outcomes: unknown[] = []
+    let next: Promise<void> | undefined
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await one.withLock('name', async () => {
+      await loseLock('name')
+      next = two.withLock('name', async () => {
+        outcomes.push(await codeOf(one.setItem('name', 'first')))
+        outcomes.push(await codeOf(two.setItem('name', 'second')))
+        await held
+      })
+      await expect.poll(() => outcomes.length).toBe(2)
+    })
+    expect(outcomes).toEqual(['storage_failed', { resolved: undefined }])
+    expect((await pool.query(`select 1 from ${table} where key = 'l:name'`)).rowCount).toBe(1)
+    release()
+    await next
+    expect(await one.getItem('name')).toBe('second')
+    expect((await pool.query(`select 1 from ${table} where key = 'l:name'`)).rowCount).toBe(0)
+  })
+
+  test('C-073 the loser does not prolong the lock of the next holder', async () => {
+    const { pool, table } = storages()
+    let done = 0
+    const one = postgresStorage(
+      {
+        async query(text: string, values?: unknown[]) {
+          const result = await pool.query(text, values)
+          done += 1
+          return result
+        },
+      },
+      { table },
+    )
+    const inAnHour = "clock_timestamp() + interval '1 hour'"
+    const lock = `select value, expires_at from ${table} where key = 'l:name'`
+    await one.withLock('name', async () => {
+      await pool.query(`update ${table} set value = 'the next holder', expires_at = ${inAnHour} where key = 'l:name'`)
+      const before = { done, lock: (await pool.query(lock)).rows }
+      // A holder that does nothing only renews its lock.
+      await expect.poll(() => done).toBeGreaterThan(before.done)
+      expect((await pool.query(lock)).rows).toEqual(before.lock)
+    })
+    expect((await pool.query(lock)).rows).toMatchObject([{ value: 'the next holder' }])
+  })
+
+  test('C-073 a takeover waits for a write that is under way, and the write counts', async () => {
+    const { one, pool, table } = storages()
+    await one.setItem('name', 'before')
+    const blocker = await pool.connect()
+    await blocker.query(`begin; update ${table} set value = value where key = 'r:name'`)
+    await one.withLock('name', async () => {
+      const writing = one.setItem('name', 'by the holder')
+      await lockWaits(1)
+      const steal = pool.query(`update ${table} set value = 'thief' where key = 'l:name' returning clock_timestamp()`)
+      // The write waits for the blocker, the takeover for the write.
+      await lockWaits(2)
+      await blocker.query('commit')
+      await Promise.all([writing, steal])
+      await expect(one.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+    })
+    blocker.release()
+    expect(await one.getItem('name')).toBe('by the holder')
+  })
+
+  test('C-061 C-073 the same through a sealed storage', async () => {
+    const { one, loseLock } = storages()
+    const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
+    await storage.withLock?.('name', async () => {
+      await storage.setItem('name', 'while held')
+      await loseLock('name')
+      await expect(storage.setItem('name', 'after the loss')).rejects.toMatchObject(retryable)
+    })
+    expect(await storage.getItem('name')).toBe('while held')
+  })
+})
+
+describe('the table', () => {
+  test('C-056 is made at the first use, by many at once', async () => {
+    const pools = Array.from({ length: 10 }, () => connected({ max: 1 }).pool)
+    await Promise.all(pools.map((pool) => pool.query('select')))
+    // Who loses such a race is told so in three ways: often enough, each of them comes.
+    for (let round = 0; round < 20; round++) {
+      const table = `t_${randomUUID().replaceAll('-', '')}`
+      const storages = pools.map((pool) => postgresStorage(pool, { table }))
+      await Promise.all(storages.map((storage, index) => storage.setItem(`${index}`, 'value')))
+      expect(await Promise.all(storages.map((storage, index) => storage.getItem(`${index}`)))).toEqual(
+        Array(10).fill('value'),
+      )
+    }
+  })
+
+  test('C-056 what loses a race under serializable isolation is repeated', async () => {
+    const { table, pool, storage } = onTable(
+      {},
+      connected({ options: '-c default_transaction_isolation=serializable' }).pool,
+    )
+    await storage.setItem('name', 'before')
+    const winner = await pool.connect()
+    await winner.query(`begin; update ${table} set value = 'by the winner' where key = 'r:name'`)
+    const writing = storage.setItem('name', 'by the loser, again')
+    await lockWaits(1)
+    await winner.query('commit')
+    winner.release()
+    await writing
+    expect(await storage.getItem('name')).toBe('by the loser, again')
+  })
+
+  test('C-056 may lie in a schema, be mixed case and belong to another role', async () => {
+    const { pool } = connected()
+    await pool.query('create schema elsewhere')
+    const storage = postgresStorage(pool, { table: 'elsewhere.Sessions' })
+    await storage.setItem('name', 'value')
+    expect((await pool.query('select value from elsewhere."Sessions"')).rows).toEqual([{ value: 'value' }])
+    await pool.query('create role app login; grant usage on schema elsewhere to app')
+    await pool.query('grant select, insert, update, delete on elsewhere."Sessions" to app')
+    const { pool: asApp } = connected({ options: '-c role=app' })
+    expect(await postgresStorage(asApp, { table: 'elsewhere.Sessions' }).getItem('name')).toBe('value')
+    const missing = postgresStorage(asApp, { table: 'elsewhere.missing' }).ready()
+    await expect(missing).rejects.toMatchObject({ ...retryable, message: expect.stringContaining('(42501)') })
+  })
+
+  test.each(['', 'a b', 'a"b', 'a;drop table x', "a'", 'a.b.c', '.a', 'a.', '1a', 'ä', 'a\u0000', 'x'.repeat(51)])(
+    'C-056 cannot be named %j',
+    (table) => {
+      const { pool } = connected()
+      expect(() => postgresStorage(pool, { table })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+    },
+  )
+
+  test.each([0, -1, 1.5, Number.NaN])('C-056 ttlMs %d is refused', (ttlMs) => {
+    expect(() => onTable({ ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  })
+
+  test('C-056 records expire ttlMs after their last write and are swept; without ttlMs they stay', async () => {
+    const { table, pool, storage } = onTable()
+    await storage.setItem('stays', 'value')
+    const brief = postgresStorage(pool, { table, ttlMs: 60_000 })
+    const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table} where key = 'r:goes'`
+    for (const write of [1, 2, 3]) {
+      await brief.setItem('goes', `${write}`)
+      const [row] = (await pool.query(rest)).rows
+      expect(row.s).toBeGreaterThan(30)
+      expect(row.s).toBeLessThanOrEqual(60)
+      await pool.query(`update ${table} set expires_at = clock_timestamp() + interval '20 s' where key = 'r:goes'`)
+    }
+    expect(await brief.getItem('goes')).toBe('3')
+    await pool.query(`update ${table} set expires_at = clock_timestamp() where key = 'r:goes'`)
+    expect(await brief.getItem('goes')).toBeNull()
+    expect((await pool.query(`select key from ${table} order by key`)).rows).toHaveLength(2)
+    await postgresStorage(pool, { table }).setItem('another', 'value')
+    await expect
+      .poll(async () => (await pool.query(`select key from ${table} order by key`)).rows)
+      .toEqual([{ key: 'r:another' }, { key: 'r:stays' }])
+  })
+
+  test('C-056 is swept once a minute at most, however much is written', async () => {
+    const { pool } = connected()
+    let sweeps = 0
+    const { storage } = onTable({}, {
+      query: (text: string, values: unknown[]) => {
+        if (text.includes('skip locked')) sweeps += 1
+        return pool.query(text, values)
+      },
+    } as pg.Pool)
+    for (const write of [1, 2, 3]) await storage.setItem('name', `${write}`)
+    expect(sweeps).toBe(1)
+  })
+
+  test('C-072 a lock lasts 8 s while it is held and leaves nothing behind', async () => {
+    const { table, pool, storage } = onTable()
+    const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table}`
+    const restS = (): Promise<number> =>
+      storage.withLock('name', async () => {
+        const { rows } = await pool.query(rest)
+        expect(rows).toHaveLength(1)
+        return rows[0].s
+      })
+    // Some of it has passed when it is read; how much is up to the machine.
+    await expect.poll(restS).toBeGreaterThan(7.9)
+    expect(await restS()).toBeLessThanOrEqual(8)
+    await storage.ready()
+    expect((await pool.query(rest)).rows).toEqual([])
+  })
+})
+
+for (const isolation of ['repeatable read', 'serializable'])
+  storageSuite(`postgresStorage under ${isolation} by default`, () => {
+    const options = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
+    const table = `t_${randomUUID().replaceAll('-', '')}`
+    const pools = [1, 2, 3].map(() => new pg.Pool({ connectionString: database.url, options, max: 2 }))
+    let next = 0
+    return {
+      handle: () => postgresStorage(pools[next++ % 3] as pg.Pool, { table }),
+      async close() {
+        await Promise.all(pools.map((pool) => pool.end()))
+      },
+    }
+  })

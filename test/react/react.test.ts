@@ -1,0 +1,57 @@
+import type { Tokens } from 'agent-auth'
+import type { BrowserAuth } from 'agent-auth/browser'
+import { createBrowserAuth } from 'agent-auth/browser'
+import { describe, expect, test } from 'vitest'
+import { loadRendering, reactMajors } from '../support/react-versions.ts'
+
+const testTokens = (person: string): Tokens => ({
+  accessToken: `access-of-${person}`,
+  refreshToken: `refresh-of-${person}`,
+  expiresAtMs: Date.now() + 3_600_000,
+  obtainedAtMs: Date.now(),
+})
+
+const authFor = (key: string): BrowserAuth =>
+  createBrowserAuth({
+    authUrl: 'https://auth.example.com',
+    baseUrl: 'https://api.example.com',
+    clientId: 'app',
+    redirectUri: 'https://app.example.com/callback',
+    key,
+  })
+
+describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
+  const { reactVersion, render, renderWithoutProvider } = await loadRendering(major)
+
+  test('is this React', () => {
+    expect(reactVersion).toMatch(new RegExp(`^${major}\\.`))
+  })
+
+  test('says loading for any user and needs no browser: C-112', async () => {
+    const auth = authFor('ada')
+    expect(render(auth)).toBe('<p>loading</p>')
+    await auth.session.signIn(testTokens('ada'))
+    expect(auth.session.state.status).toBe('signed-in')
+    expect(render(auth)).toBe('<p>loading</p>')
+  })
+
+  test('two people at once: neither sees the other’s session: C-112', async () => {
+    const [ada, ben] = [authFor('ada'), authFor('ben')]
+    await Promise.all([ada.session.signIn(testTokens('ada')), ben.session.signIn(testTokens('ben'))])
+    for (let round = 0; round < 1_000; round++) {
+      const tokens = await Promise.all([ada.session.getAccessToken(), ben.session.getAccessToken()])
+      expect([render(ada), render(ben)]).toEqual(['<p>loading</p>', '<p>loading</p>'])
+      expect(tokens).toEqual(['access-of-ada', 'access-of-ben'])
+    }
+  })
+
+  test('useAuth outside of an AuthProvider says so', () => {
+    let code: unknown
+    try {
+      renderWithoutProvider()
+    } catch (error) {
+      code = (error as { code?: unknown }).code
+    }
+    expect(code).toBe('config_invalid')
+  })
+})

@@ -1,0 +1,389 @@
+import { SignJWT } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { registerSecret } from '../support/canary.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { json, word } from '../support/token-service.ts'
+import { virtualTime } from '../support/virtual-time.ts'
+
+const second = 1_000
+const minute = 60_000
+const hour = 3_600_000
+const day = 86_400_000
+
+describe('when a token is renewed', () => {
+  // Life in seconds, and the age in seconds from which and by which the refresh of a token in use begins.
+  const lives: readonly (readonly [lifeS: number, fromS: number, byS: number])[] = [
+    [1, 0.89, 0.9],
+    [5, 4.45, 4.5],
+    [30, 26.7, 27],
+    [60, 53.4, 54],
+    [300, 267, 270],
+    [600, 534, 540],
+    [3_600, 3_534, 3_540],
+    [86_400, 86_334, 86_340],
+    [2_592_000, 2_591_934, 2_591_940],
+  ]
+
+  test.each(lives)(
+    'C-085 life %i s: ahead by a tenth or a minute and up to a tenth more',
+    async (lifeS, fromS, byS) => {
+      const ages: number[] = []
+      for (let sample = 0; sample < 20; sample++) {
+        const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
+        const { session } = realm()
+        const tokens = service.issue()
+        await session.signIn(tokens)
+        clock.advance(fromS * second - 1)
+        expect(await session.getAccessToken()).toBe(tokens.accessToken)
+        let ageMs = fromS * second - 1
+        const stepMs = Math.max(1, ((byS - fromS) * second) / 20)
+        while ((await session.getAccessToken()) === tokens.accessToken) {
+          clock.advance(stepMs)
+          ageMs += stepMs
+          expect(ageMs).toBeLessThanOrEqual(byS * second + stepMs)
+        }
+        expect(service.sent).toHaveLength(1)
+        ages.push(Math.round(ageMs / stepMs))
+      }
+      // Tokens issued together are not renewed together.
+      if (lifeS >= 60) expect(new Set(ages).size).toBeGreaterThan(3)
+    },
+  )
+
+  const used: readonly (readonly [lifeS: number, most: number])[] = [
+    [1, 68],
+    [5, 14],
+    [30, 3],
+    [60, 2],
+    [3_600, 0],
+  ]
+
+  test.each(used)('C-085 life %i s in use every 50 ms for a minute: at most %i requests', async (lifeS, most) => {
+    const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
+    const { session, eventsOf } = realm()
+    await session.signIn(service.issue())
+    for (let ms = 0; ms < minute; ms += 50) {
+      clock.advance(50)
+      await session.getAccessToken()
+    }
+    expect(service.sent.length).toBeLessThanOrEqual(most)
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test.each([
+    [2, 1_000],
+    [10, 5_000],
+    [60, 5_000],
+    [3_600, 5_000],
+  ])(
+    'C-085 life %i s: a token younger than %i ms is never renewed ahead, whatever is asked',
+    async (lifeS, youngMs) => {
+      const { clock, service, realm } = sessionRig(undefined, { lifeS })
+      const { session } = realm()
+      await session.signIn(service.issue())
+      clock.advance(youngMs - 1)
+      await session.getAccessToken({ minValidMs: day })
+      expect(service.sent).toHaveLength(0)
+      clock.advance(1)
+      await session.getAccessToken({ minValidMs: day })
+      expect(service.sent).toHaveLength(1)
+      await session.getAccessToken({ minValidMs: day })
+      expect(service.sent).toHaveLength(1)
+    },
+  )
+
+  test('C-085 minValidMs asks for a longer-lived token', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    clock.advance(30 * minute)
+    expect(await session.getAccessToken({ minValidMs: 29 * minute })).toBe(tokens.accessToken)
+    expect(await session.getAccessToken({ minValidMs: 31 * minute })).not.toBe(tokens.accessToken)
+  })
+
+  test('C-087 with an unknown life nothing is renewed for a day; a 401 renews once', async () => {
+    const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
+    const { session } = realm()
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    expect(session.state).toEqual({ status: 'signed-in', sessionRef: expect.any(String) })
+    for (let quarter = 0; quarter < 96; quarter++) {
+      clock.advance(15 * minute)
+      expect(await session.getAccessToken({ minValidMs: hour })).toBe(tokens.accessToken)
+    }
+    expect(service.sent).toHaveLength(0)
+    const newer = await session.getAccessToken({ rejected: tokens.accessToken })
+    expect(service.sent).toHaveLength(1)
+    clock.advance(day)
+    expect(await session.getAccessToken()).toBe(newer)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F-16 a night asleep: one refresh on waking, and every call waits for it', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    clock.advance(8 * hour)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => session.getAccessToken()))
+    expect(new Set(answers).size).toBe(1)
+    expect(service.familyOf(answers[0])).toBe(1)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F-16 a night asleep in which the refresh token died: one end', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session, eventsOf } = realm()
+    await session.signIn(service.issue())
+    service.revoke(1)
+    clock.advance(8 * hour)
+    await Promise.all(Array.from({ length: 50 }, () => codeOf(session.getAccessToken())))
+    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
+  })
+
+  test('F-16 a machine whose monotonic clock stands still in its sleep is told by the 401', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    clock.jumpWall(8 * hour)
+    expect(await session.getAccessToken({ rejected: tokens.accessToken })).not.toBe(tokens.accessToken)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F-16 C-100 also when it fell asleep just after a refresh: the pause after that is over', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    const before = await session.getAccessToken({ forceRefresh: true })
+    clock.jumpWall(8 * hour)
+    expect(await session.getAccessToken({ rejected: before })).not.toBe(before)
+    expect(service.sent).toHaveLength(2)
+  })
+})
+
+describe('timers', () => {
+  test.each([25 * day, 30 * day, 400 * day, 1e12])(
+    'C-086 F093 a life of %i ms: no refresh in a day, no timer',
+    async (lifeMs) => {
+      const time = virtualTime()
+      const delaysMs: number[] = []
+      // A spy would be restored once more by a later `vi.restoreAllMocks()`, to the timer of this test.
+      globalThis.setTimeout = new Proxy(globalThis.setTimeout, {
+        apply(set, self, args: Parameters<typeof setTimeout>) {
+          delaysMs.push(args[1] ?? 0)
+          return Reflect.apply(set, self, args)
+        },
+      })
+      const { service, realm } = sessionRig(time.clock, { lifeS: lifeMs / 1_000 })
+      const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
+      await session.signIn(service.issue())
+      const token = await time.until(session.getAccessToken({ forceRefresh: true }))
+      for (let quarter = 0; quarter < 96; quarter++) {
+        await time.pass(15 * minute)
+        expect(await session.getAccessToken()).toBe(token)
+      }
+      expect(service.sent).toHaveLength(1)
+      expect(eventsOf('session_ended')).toEqual([])
+      expect(time.pendingTimers).toBe(0)
+      expect(delaysMs).not.toEqual([])
+      expect(Math.max(...delaysMs)).toBeLessThanOrEqual(2_147_483_647)
+    },
+  )
+
+  test('C-086 a session at rest has no timer, so a program that uses it ends by itself', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    const { session } = realm({ storage: sharedRecords().handle({ step: () => Promise.resolve() }) })
+    const at: number[] = []
+    await time.until(session.ready())
+    at.push(time.pendingTimers)
+    await time.until(session.signIn(service.issue()))
+    at.push(time.pendingTimers)
+    await time.until(session.getAccessToken())
+    at.push(time.pendingTimers)
+    await time.pass(2 * hour)
+    at.push(time.pendingTimers)
+    await time.until(session.getAccessToken())
+    at.push(time.pendingTimers)
+    await time.pass(2 * hour)
+    service.usually('unreachable')
+    await time.until(codeOf(session.getAccessToken()))
+    at.push(time.pendingTimers)
+    service.usually('lose')
+    await time.pass(minute)
+    await time.until(codeOf(session.getAccessToken()))
+    at.push(time.pendingTimers)
+    await time.until(session.signOut())
+    at.push(time.pendingTimers)
+    expect(at).toEqual(Array(8).fill(0))
+  })
+})
+
+describe('a wall clock that is wrong', () => {
+  const skews = [5 * minute, hour, day, 3 * day].flatMap((ms) => [ms, -ms])
+
+  test.each(skews)('C-084 F-15 F095 off by %i ms all along: two refreshes in two lives', async (skewMs) => {
+    const { clock, service, realm } = sessionRig()
+    clock.jumpWall(skewMs)
+    const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
+    await session.signIn(service.issue())
+    for (let minutes = 0; minutes < 120; minutes++) {
+      clock.advance(minute)
+      await session.getAccessToken()
+    }
+    expect(service.sent).toHaveLength(2)
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test.each(skews)('C-084 F-15 that jumps by %i ms while running: neither a refresh nor an end', async (skewMs) => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm({ storage: sharedRecords().handle() })
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    clock.advance(minute)
+    clock.jumpWall(skewMs)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    clock.advance(50 * minute)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(service.sent).toHaveLength(0)
+    clock.advance(8.5 * minute)
+    await session.getAccessToken()
+    clock.advance(minute)
+    await session.getAccessToken()
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test.each(skews)(
+    'C-084 F-15 that jumps by %i ms across a restart: at most one refresh more, no end',
+    async (skewMs) => {
+      const { clock, service, realm } = sessionRig()
+      const records = sharedRecords()
+      await realm({ storage: records.handle() }).session.signIn(service.issue())
+      clock.advance(10 * minute)
+      clock.jumpWall(skewMs)
+      const { session, eventsOf } = realm({ storage: records.handle() })
+      for (let minutes = 0; minutes < 30; minutes++) {
+        clock.advance(minute)
+        expect(service.familyOf(await session.getAccessToken())).toBe(1)
+      }
+      expect(service.sent.length).toBeLessThanOrEqual(1)
+      expect(eventsOf('session_ended')).toEqual([])
+      expect(eventsOf('login_required')).toEqual([])
+    },
+  )
+
+  test('F095 50 reloads under a clock that is an hour off and drifts: no refresh each time', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    clock.jumpWall(-hour)
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    for (let reload = 0; reload < 50; reload++) {
+      clock.advance(minute)
+      clock.jumpWall(reload % 2 ? 5_000 : -5_000)
+      await realm({ storage: records.handle() }).session.getAccessToken()
+    }
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('C-084 a stored time in the future counts as now, not as a longer life', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    clock.jumpWall(-3 * day)
+    const { session } = realm({ storage: records.handle() })
+    await session.getAccessToken()
+    clock.advance(hour - 30 * second)
+    await session.getAccessToken()
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-084 an age beyond the life counts as spent: renewed, not ended', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    await realm({ storage: records.handle() }).session.signIn(service.issue())
+    clock.jumpWall(30 * day)
+    const { session, eventsOf } = realm({ storage: records.handle() })
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    expect(await session.getAccessToken()).toBe(records.record()?.accessToken)
+    expect(service.sent).toHaveLength(1)
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test('C-084 a jump during the refresh itself makes the new token neither spent nor immortal', async () => {
+    for (const skewMs of skews) {
+      const { clock, service, realm } = sessionRig()
+      const { session } = realm({ storage: sharedRecords().handle() })
+      await session.signIn(service.issue())
+      clock.advance(hour)
+      service.answer(() => {
+        clock.jumpWall(skewMs)
+        return json(200, { access_token: word('access'), refresh_token: word('refresh'), expires_in: 3_600 })
+      })
+      const token = await session.getAccessToken()
+      clock.advance(50 * minute)
+      expect(await session.getAccessToken()).toBe(token)
+      expect(service.sent).toHaveLength(1)
+      clock.advance(9.9 * minute)
+      await codeOf(session.getAccessToken())
+      expect(service.sent).toHaveLength(2)
+    }
+  })
+
+  test.each(skews)('F095 a JWT of a service whose clock is %i ms off lives as long as it says', async (skewMs) => {
+    const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
+    const { session } = realm()
+    await session.signIn(service.issue())
+    const iat = Math.floor((clock.wallMs() + skewMs) / 1_000)
+    const token = await new SignJWT({ iat, exp: iat + 600 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new Uint8Array(32))
+    registerSecret('access token', token)
+    service.answer(() => json(200, { access_token: token, refresh_token: word('refresh') }))
+    expect(await session.getAccessToken({ forceRefresh: true })).toBe(token)
+    clock.advance(8 * minute)
+    expect(await session.getAccessToken()).toBe(token)
+    expect(service.sent).toHaveLength(1)
+    clock.advance(2 * minute)
+    await codeOf(session.getAccessToken())
+    expect(service.sent).toHaveLength(2)
+  })
+})
+
+describe('a 401 after the wall clock was put back', () => {
+  test.each([hour, day, 30 * day])(
+    'F-15 F095 C-084 tokens refreshed while it was %i ms ahead are refreshed by a new process',
+    async (aheadMs) => {
+      const { clock, service, realm } = sessionRig()
+      const records = sharedRecords()
+      clock.jumpWall(aheadMs)
+      const before = realm({ storage: records.handle() })
+      await before.session.signIn(service.issue())
+      clock.advance(hour)
+      await before.session.getAccessToken()
+      expect(service.sent).toHaveLength(1)
+      clock.jumpWall(-aheadMs)
+      clock.advance(2 * minute)
+      const { session } = realm({ storage: records.handle() })
+      const token = await session.getAccessToken()
+      expect(await session.getAccessToken({ rejected: token })).not.toBe(token)
+      expect(service.sent).toHaveLength(2)
+    },
+  )
+
+  test('C-082 C-084 the clocks of two machines may differ by seconds: what the other has just refreshed is not refreshed again', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const ahead = { wallMs: () => clock.wallMs() + 5_000, monotonicMs: () => clock.monotonicMs() }
+    const there = realm({ storage: records.handle(), options: { clock: ahead } })
+    await there.session.signIn(service.issue())
+    await there.session.getAccessToken({ forceRefresh: true })
+    const { session } = realm({ storage: records.handle() })
+    const token = await session.getAccessToken()
+    expect(await session.getAccessToken({ rejected: token })).toBe(token)
+    expect(service.sent).toHaveLength(1)
+    clock.advance(30_000)
+    expect(await session.getAccessToken({ rejected: token })).not.toBe(token)
+  })
+})

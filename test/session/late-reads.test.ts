@@ -1,0 +1,95 @@
+import type { Session, TokenStorage } from 'agent-auth'
+import { describe, expect, test } from 'vitest'
+import { setUp, tokens, turn } from '../support/one-session.ts'
+
+/** A storage of which one read can be held: it then gives what stood there when it began, or when it ends. */
+function holding(moment: 'begin' | 'end') {
+  const items = new Map<string, string>()
+  let release: (() => void) | undefined
+  const next = { held: false }
+  const storage: TokenStorage = {
+    getItem: async (key) => {
+      const before = items.get(key)
+      if (!next.held) return before
+      next.held = false
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      return moment === 'begin' ? before : items.get(key)
+    },
+    setItem: async (key, value) => void items.set(key, value),
+    removeItem: async (key) => void items.delete(key),
+  }
+  const settle = async (): Promise<void> => {
+    for (let turns = 0; turns < 50; turns++) await turn()
+  }
+  return { storage, items, settle, holdNextRead: () => (next.held = true), release: () => release?.() }
+}
+
+describe('sign-in and sign-out', () => {
+  test('C-074 I5 a reading begun before the sign-in does not end it', async () => {
+    const { storage, items, settle, holdNextRead, release } = holding('begin')
+    const { session } = setUp({ storage })
+    holdNextRead()
+    const ready = session.ready()
+    const mine = tokens()
+    await session.signIn(mine)
+    release()
+    await ready
+    await settle()
+    expect(await session.getAccessToken()).toBe(mine.accessToken)
+    expect(items.size).toBe(1)
+  })
+
+  test('C-074 I5 two sign-outs on their way end nothing of the sign-in after them', async () => {
+    const { storage, items, settle, holdNextRead, release } = holding('end')
+    const { session } = setUp({ storage })
+    await session.signIn(tokens())
+    holdNextRead()
+    const mine = tokens()
+    const all = Promise.allSettled([session.signOut(), session.signOut(), session.signIn(mine)])
+    await settle()
+    release()
+    await all
+    expect(session.state.status).toBe('signed-in')
+    expect([...items.values()].join()).toContain(mine.accessToken)
+  })
+
+  test('C-067 C-088 a listener of events finds the session ended, and may sign out again', async () => {
+    const seen: string[] = []
+    let session: Session | undefined
+    const rig = setUp({
+      onEvent: (event) => {
+        if (event.type !== 'session_ended') return
+        seen.push(session?.state.status ?? '')
+        session?.signOut().catch(() => {})
+      },
+    })
+    session = rig.session
+    await session.signIn(tokens())
+    await session.signOut()
+    await turn()
+    expect(seen).toEqual(['signed-out'])
+  })
+
+  test('C-064 what an asynchronous listener rejects with is nobody else’s problem', async () => {
+    const { session } = setUp({ onEvent: () => Promise.reject(new Error('listener')) as unknown as undefined })
+    await session.signIn(tokens())
+    await session.signOut()
+    await turn()
+    expect(session.state.status).toBe('signed-out')
+  })
+
+  test.each([{ refreshToken: null }, { expiresAtMs: Number.NaN }, { expiresAtMs: Number.POSITIVE_INFINITY }])(
+    'C-057 tokens that no later start could read back are not taken: %j',
+    async (members) => {
+      const { session } = setUp()
+      const good = tokens()
+      const kept = session.signIn(good)
+      const bad = { ...tokens(), ...members } as unknown as typeof good
+      await expect(session.signIn(bad)).rejects.toMatchObject({ code: 'response_invalid' })
+      await kept
+      expect(await session.getAccessToken()).toBe(good.accessToken)
+    },
+  )
+})

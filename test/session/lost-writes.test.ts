@@ -1,0 +1,440 @@
+import type { TokenStorage } from 'agent-auth'
+import { describe, expect, test } from 'vitest'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { flush } from '../support/virtual-time.ts'
+
+const hour = 3_600_000
+
+/** What becomes of a write or a removal: it fails, or it takes effect and is reported as failed. */
+type Fate = 'good' | 'fails' | 'unanswered'
+
+/**
+ * Two realms over one store. `fates` are those of the first realm's writes in turn and `removal` that of its removals;
+ * `unreadable` makes its reads fail and `unlockable` its locks.
+ */
+function lossy(...fates: Fate[]) {
+  const rig = sessionRig()
+  const records = sharedRecords()
+  const { withLock, ...inner } = records.handle()
+  const state = { unreadable: false, unlockable: false, removal: 'good' as Fate }
+  const storage = {
+    async getItem(key: string) {
+      if (state.unreadable) throw new Error('Command timed out')
+      return inner.getItem(key)
+    },
+    async setItem(key: string, value: string) {
+      const fate = fates.shift() ?? 'good'
+      if (fate !== 'fails') await inner.setItem(key, value)
+      if (fate !== 'good') throw new Error('Command timed out')
+    },
+    async removeItem(key: string) {
+      if (state.removal !== 'fails') await inner.removeItem(key)
+      if (state.removal !== 'good') throw new Error('Command timed out')
+    },
+    withLock: (async (name, task, options) => {
+      if (state.unlockable) throw new Error('Command timed out')
+      return withLock?.(name, task, options)
+    }) as NonNullable<TokenStorage['withLock']>,
+  }
+  return { ...rig, records, state, here: rig.realm({ storage }), there: rig.realm({ storage: records.handle() }) }
+}
+
+type Rig = ReturnType<typeof lossy>
+
+/** Reads fail from the moment at which the next write has taken effect. */
+function unreadableOnceStored({ records, state }: Rig): void {
+  let isFirst = true
+  records.onChange(() => {
+    if (isFirst) state.unreadable = true
+    isFirst = false
+  })
+}
+
+/** The other realm signs out; whether anything of the session is left afterwards, in memory or in the store. */
+async function signOutThere({ clock, here, there, records }: Rig): Promise<void> {
+  await there.session.signOut()
+  expect(records.items.size).toBe(0)
+  clock.advance(6_000)
+  expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  await flush()
+  clock.advance(6_000)
+  expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  await flush()
+  expect(records.items.size).toBe(0)
+  expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+}
+
+describe('a sign-in for which no read succeeded', () => {
+  test.each([
+    ['an earlier user, refreshed since, is replaced', 'there first', 2],
+    ['a later user, refreshed or not, is taken over', 'here first', 2],
+  ] as const)('the record of %s', async (_, order, winner) => {
+    const rig = lossy('fails')
+    const { here, there, service, state, clock } = rig
+    state.unreadable = true
+    const realms = order === 'there first' ? [there, here] : [here, there]
+    for (const { session } of realms) {
+      await session.signIn(service.issue())
+      clock.advance(1_000)
+    }
+    expect(service.familyOf(await there.session.getAccessToken({ forceRefresh: true }))).toBe(
+      order === 'there first' ? 1 : 2,
+    )
+    state.unreadable = false
+    clock.advance(6_000)
+    await here.session.getAccessToken().catch(() => {})
+    await flush()
+    for (const { session } of [here, there]) {
+      clock.advance(6_000)
+      await session.ready()
+      expect(service.familyOf(await session.getAccessToken())).toBe(winner)
+    }
+  })
+})
+
+describe('a write that takes place and is reported as failed', () => {
+  test('C-074 I4 of a sign-in into an empty store: a sign-out elsewhere is not undone', async () => {
+    const rig = lossy('unanswered')
+    await rig.here.session.signIn(rig.service.issue())
+    expect(rig.records.items.size).toBe(1)
+    expect(rig.here.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 the same when the store could not be read before: it is read as soon as the write has ended', async () => {
+    const rig = lossy('unanswered')
+    rig.state.unreadable = true
+    const signedIn = rig.here.session.signIn(rig.service.issue())
+    rig.records.onChange(() => {
+      rig.state.unreadable = false
+    })
+    await signedIn
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 the same when it can be read again only at a later call', async () => {
+    const rig = lossy('unanswered')
+    rig.state.unreadable = true
+    const tokens = rig.service.issue()
+    await rig.here.session.signIn(tokens)
+    rig.state.unreadable = false
+    rig.clock.advance(1_000)
+    expect(await rig.here.session.getAccessToken()).toBe(tokens.accessToken)
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a write that was owed', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, clock } = rig
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.items.size).toBe(1)
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of the refresh of a session that was never saved', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, clock } = rig
+    await here.session.signIn(service.issue())
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    await flush()
+    expect(records.items.size).toBe(1)
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone', async () => {
+    const rig = lossy('unanswered')
+    unreadableOnceStored(rig)
+    await rig.here.session.signIn(rig.service.issue())
+    expect(rig.records.items.size).toBe(1)
+    rig.state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a sign-in that no read of the store ever succeeded for: the same', async () => {
+    const rig = lossy('unanswered')
+    rig.state.unreadable = true
+    await rig.here.session.signIn(rig.service.issue())
+    expect(rig.records.items.size).toBe(1)
+    rig.state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of a write that was pending, where the read after it fails too: the same', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, state, clock } = rig
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    unreadableOnceStored(rig)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.items.size).toBe(1)
+    state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-074 I4 of the refresh of a session that was never saved, where the read after it fails too: the same', async () => {
+    const rig = lossy('fails', 'unanswered')
+    const { here, service, records, state, clock } = rig
+    await here.session.signIn(service.issue())
+    unreadableOnceStored(rig)
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    await flush()
+    expect(records.items.size).toBe(1)
+    state.unreadable = false
+    await signOutThere(rig)
+  })
+
+  test('C-065 a pending write that takes effect counts as saved at the next read that succeeds', async () => {
+    const rig = lossy('unanswered')
+    const { here, service, records, state, clock } = rig
+    unreadableOnceStored(rig)
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    state.unreadable = false
+    clock.advance(1_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    records.items.clear()
+    clock.advance(1_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  })
+
+  test('C-065 a sign-in whose write did fail goes on, and is written again', async () => {
+    const { here, there, service, records, clock } = lossy('fails')
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    await there.session.signOut()
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+    expect(here.told).toEqual(['signed-in'])
+  })
+})
+
+describe('a sign-in that could not be saved', () => {
+  test('C-074 F-32 over a record that this realm had not read: the refresh of the person before does not undo it', async () => {
+    const { clock, service, records, state, here, there } = lossy('fails')
+    await there.session.signIn(service.issue())
+    const tokens = service.issue()
+    state.removal = 'fails'
+    await here.session.signIn(tokens)
+    await there.session.getAccessToken({ forceRefresh: true })
+    clock.advance(1_100)
+    const { sessionRef } = here.session.state
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+    expect(here.session.state.sessionRef).toBe(sessionRef)
+  })
+
+  test.each(['good', 'unanswered'] as const)(
+    'C-065 F023 over such a record, whose removal takes effect and is %s: the session goes on, and is written later',
+    async (removal) => {
+      const { clock, service, records, state, here, there } = lossy('fails')
+      await there.session.signIn(service.issue())
+      state.removal = removal
+      const tokens = service.issue()
+      await here.session.signIn(tokens)
+      expect(records.items.size).toBe(0)
+      clock.advance(6_000)
+      expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+      await flush()
+      expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+      expect(here.eventsOf('session_ended')).toEqual([])
+    },
+  )
+
+  test.each(['lock', 'read'] as const)(
+    'C-074 F-32 because its first %s failed: a later sign-in elsewhere is not overwritten',
+    async (failing) => {
+      const { clock, service, records, state, here, there } = lossy(failing === 'lock' ? 'good' : 'fails')
+      state.unlockable = failing === 'lock'
+      state.unreadable = failing === 'read'
+      await here.session.signIn(service.issue())
+      clock.advance(1)
+      const later = service.issue()
+      await there.session.signIn(later)
+      state.unlockable = false
+      state.unreadable = false
+      clock.advance(6_000)
+      expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+      await flush()
+      expect(records.record()).toMatchObject({ accessToken: later.accessToken })
+      expect(await here.session.getAccessToken()).toBe(later.accessToken)
+    },
+  )
+
+  test.each(['lock', 'read', 'lock and read'] as const)(
+    'C-074 F-32 because its first %s failed: it replaces the sign-in that stood there before',
+    async (failing) => {
+      const { clock, service, records, state, here, there } = lossy(failing === 'read' ? 'fails' : 'good')
+      await there.session.signIn(service.issue())
+      clock.advance(1)
+      state.unlockable = failing !== 'read'
+      state.unreadable = failing !== 'lock'
+      const tokens = service.issue()
+      await here.session.signIn(tokens)
+      state.unlockable = false
+      state.unreadable = false
+      clock.advance(6_000)
+      expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+      await flush()
+      expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+      expect(await codeOf(there.session.getAccessToken())).toBe('session_changed')
+    },
+  )
+
+  test('C-065 F-20 because neither lock nor read succeeded: it is saved as soon as they do', async () => {
+    const { clock, service, records, state, here } = lossy()
+    state.unlockable = true
+    state.unreadable = true
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    state.unlockable = false
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+  })
+
+  test('F-32 over such a record: a third person’s sign-in elsewhere is followed all the same', async () => {
+    const { clock, service, here, there } = lossy('fails')
+    await there.session.signIn(service.issue())
+    await here.session.signIn(service.issue())
+    const third = service.issue()
+    await there.session.signIn(third)
+    clock.advance(1_100)
+    expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+    expect(await here.session.getAccessToken()).toBe(third.accessToken)
+  })
+
+  test('F-32 a pending write that ends after the next sign-in leaves that one its way: it is saved without a read', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const writes: (() => void)[] = []
+    let fault: 'write' | 'read' | undefined = 'write'
+    const { session } = realm({
+      storage: records.handle({
+        async step(operation) {
+          if (operation === 'setItem' && fault === 'write') throw new Error('disk')
+          if (operation === 'getItem' && fault === 'read') throw new Error('disk')
+          if (operation === 'setItem') await new Promise<void>((resolve) => void writes.push(resolve))
+        },
+      }),
+    })
+    await session.signIn(service.issue())
+    fault = undefined
+    clock.advance(6_000)
+    await session.getAccessToken()
+    await flush()
+    expect(writes).toHaveLength(1)
+    const tokens = service.issue()
+    const signedIn = session.signIn(tokens)
+    fault = 'read'
+    for (let turn = 0; turn < 3; turn++) {
+      for (const go of writes.splice(0)) go()
+      await flush()
+    }
+    await signedIn
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+  })
+})
+
+describe('F-21 F070 a refresh during which no read succeeds', () => {
+  async function refreshUnread(elsewhere: (rig: Rig) => Promise<unknown>): Promise<Rig> {
+    const rig = lossy()
+    const { clock, here, service, state } = rig
+    await here.session.signIn(service.issue())
+    state.unreadable = true
+    await elsewhere(rig)
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    return rig
+  }
+
+  test('does not undo a sign-out elsewhere, and ends when a read shows it', async () => {
+    const { clock, here, records, state } = await refreshUnread(({ there }) => there.session.signOut())
+    expect(records.items.size).toBe(0)
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    await flush()
+    expect(records.items.size).toBe(0)
+  })
+
+  test('does not replace the record of a user who signed in elsewhere, and follows when a read shows it', async () => {
+    const { clock, here, records, service, state } = await refreshUnread(({ there, service }) =>
+      there.session.signIn(service.issue()),
+    )
+    expect(service.familyOf(String(records.record()?.refreshToken))).toBe(2)
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('session_changed')
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(2)
+  })
+
+  test('writes at once if the read before the request has succeeded', async () => {
+    const { clock, here, records, service, state } = lossy()
+    await here.session.signIn(service.issue())
+    clock.advance(hour)
+    const letGo = service.hold()
+    const call = here.session.getAccessToken()
+    while (service.sent.length === 0) await flush()
+    state.unreadable = true
+    letGo()
+    const token = await call
+    expect(records.record()).toMatchObject({ accessToken: token, rev: 2 })
+    expect(here.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'read_failed' }])
+  })
+})
+
+test('two pages end with one user if a delayed write brings back a sign-in that both have replaced [C-065 F-21]', async () => {
+  const { clock, service, realm } = sessionRig(undefined, { rotate: false })
+  const records = sharedRecords()
+  const inner = records.handle()
+  const delayed: (() => unknown)[] = []
+  let isDelayed = true
+  const first = realm({
+    storage: {
+      ...inner,
+      setItem(key: string, value: string) {
+        if (!isDelayed) return inner.setItem(key, value)
+        delayed.push(() => inner.setItem(key, value))
+        throw new Error('Command timed out')
+      },
+    },
+  })
+  const second = realm({ storage: records.handle() })
+  await first.session.signIn(service.issue())
+  await second.session.signIn(service.issue())
+  isDelayed = false
+  const callBoth = async (): Promise<void> => {
+    for (const { session } of [second, first]) {
+      clock.advance(6_000)
+      await codeOf(session.getAccessToken())
+      await flush()
+    }
+  }
+  await callBoth()
+  expect(first.session.state.sessionRef).toBe(second.session.state.sessionRef)
+  for (const write of delayed) await write()
+  let writes = 0
+  records.onChange(() => writes++)
+  for (let round = 0; round < 5; round++) await callBoth()
+  expect({ writes, users: new Set([first, second].map(({ session }) => session.state.sessionRef)).size }).toEqual({
+    writes: 2,
+    users: 1,
+  })
+})

@@ -1,0 +1,56 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createSession } from 'agent-auth'
+import { expect, test } from 'vitest'
+import { recentSignIns } from '../../src/session/recent-sign-ins.ts'
+import { configWith } from '../support/token-flow.ts'
+
+test('a session object that is used for years remembers the newest 256 ended sign-ins and 16 tokens, no more', () => {
+  const recent = recentSignIns()
+  for (let turn = 0; turn < 1_000; turn++) {
+    recent.markEnded(`id-${turn}`)
+    recent.noteToken(`token-${turn}`, `id-${turn}`)
+  }
+  expect([743, 744, 999].map((turn) => recent.hasEnded(`id-${turn}`))).toEqual([false, true, true])
+  expect([983, 984, 999].map((turn) => recent.signInOf(`token-${turn}`))).toEqual([undefined, 'id-984', 'id-999'])
+})
+
+test('a sign-in that was replaced elsewhere counts as ended until its record is written over', () => {
+  const recent = recentSignIns()
+  recent.markReplaced('replaced')
+  expect(recent.hasEnded('replaced')).toBe(true)
+  recent.markWrittenOver('replaced')
+  expect(recent.hasEnded('replaced')).toBe(false)
+  recent.markReplaced('replaced')
+  expect(recent.hasEnded('replaced')).toBe(false)
+})
+
+test('a sign-in that was signed out here stays ended, also if it was replaced elsewhere before', () => {
+  const recent = recentSignIns()
+  recent.markReplaced('signed-out')
+  recent.markEnded('signed-out')
+  recent.markWrittenOver('signed-out')
+  expect(recent.hasEnded('signed-out')).toBe(true)
+})
+
+test('a session object that is used for years keeps nothing of each sign-in and sign-out', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heap = (): number => {
+    // The first collection may only finish a marking in progress, which keeps all that was allocated since it began.
+    collect()
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const session = createSession(configWith())
+  const signInAndOut = async (times: number): Promise<void> => {
+    for (let turn = 0; turn < times; turn++) {
+      await session.signIn({ accessToken: 'token', obtainedAtMs: 0 })
+      await session.signOut()
+    }
+  }
+  await signInAndOut(3_000)
+  const before = heap()
+  await signInAndOut(10_000)
+  expect(heap() - before).toBeLessThan(300_000)
+})

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { type ExpectedRecord, reconcile, type StoredChange } from '../../src/session/reconcile.ts'
+import type { SessionRecord, Stored } from '../../src/session/record.ts'
+
+const record = (id: string, rev: number, obtainedAtMs = 1_000): SessionRecord => ({
+  id,
+  rev,
+  tokens: { accessToken: `${id}${rev}`, obtainedAtMs },
+})
+
+const current = record('mine', 2)
+const before = record('mine', 1)
+const earlier = record('earlier', 1)
+const older = record('older', 1, 999)
+const later = record('later', 1, 1_001)
+
+const keep: StoredChange = { change: 'none' }
+const end: StoredChange = { change: 'end' }
+const take = (taken: SessionRecord): StoredChange => ({ change: 'take', record: taken })
+const expecting = (expected: ExpectedRecord): StoredChange => ({ change: 'expect', expected })
+const saved: ExpectedRecord = { kind: 'saved' }
+const unsaved = (over: SessionRecord | 'absent'): ExpectedRecord => ({ kind: 'unsaved', over })
+const unknown = (over: SessionRecord | 'absent' | 'unread', absence: 'unsaved' | 'removed'): ExpectedRecord => ({
+  kind: 'unknown',
+  over,
+  absence,
+})
+const leftAlone: ExpectedRecord = { kind: 'left_alone', stored: 'newer' }
+
+describe('what a stored record changes in a session that has tokens', () => {
+  const expectations: readonly (readonly [string, ExpectedRecord])[] = [
+    ['saved', saved],
+    ['the first save is in progress', { kind: 'replacing' }],
+    ['unsaved over nothing', unsaved('absent')],
+    ['unsaved over a record', unsaved(earlier)],
+    ['perhaps written over nothing', unknown('absent', 'removed')],
+    ['a record perhaps removed', unknown(earlier, 'unsaved')],
+    ['perhaps written over a record', unknown(earlier, 'removed')],
+    ['never read, not written', unknown('unread', 'unsaved')],
+    ['never read, perhaps written', unknown('unread', 'removed')],
+    ['left alone', leftAlone],
+  ]
+  const absent = expecting(unsaved('absent'))
+  // One column for each expectation above, in that order.
+  const table: readonly (readonly [string, Stored, readonly StoredChange[]])[] = [
+    ['the current record', current, Array.from(expectations, () => expecting(saved))],
+    ['no record', 'absent', [end, keep, absent, end, end, absent, end, absent, end, end]],
+    ['a record that no key opens', 'unreadable', [absent, keep, ...Array.from({ length: 8 }, () => absent)]],
+    ['a newer version', 'newer', Array.from(expectations, () => expecting(leftAlone))],
+    [
+      'the replaced record',
+      earlier,
+      [
+        take(earlier),
+        keep,
+        take(earlier),
+        keep,
+        take(earlier),
+        keep,
+        keep,
+        take(earlier),
+        take(earlier),
+        take(earlier),
+      ],
+    ],
+    [
+      'an earlier revision',
+      before,
+      Array.from(expectations, ([, { kind }]) => (kind === 'replacing' ? keep : expecting(unsaved(before)))),
+    ],
+    [
+      'a later revision',
+      record('mine', 3),
+      Array.from(expectations, ([, { kind }]) => (kind === 'replacing' ? keep : take(record('mine', 3)))),
+    ],
+    [
+      'a sign-in that ended here',
+      record('ended', 1),
+      Array.from(expectations, ([, { kind }]) =>
+        kind === 'replacing' ? keep : expecting(unsaved(record('ended', 1))),
+      ),
+    ],
+    ['a later sign-in', later, Array.from(expectations, ([, { kind }]) => (kind === 'replacing' ? keep : take(later)))],
+    [
+      'a sign-in with older tokens',
+      older,
+      [
+        take(older),
+        keep,
+        take(older),
+        take(older),
+        take(older),
+        take(older),
+        take(older),
+        expecting(unsaved(older)),
+        expecting(unsaved(older)),
+        take(older),
+      ],
+    ],
+  ]
+  const cases = table.flatMap(([shown, stored, changes]) =>
+    expectations.map(([name, expected], index) => ({ name, shown, stored, expected, change: changes[index] })),
+  )
+
+  test.each(cases)('C-065 C-074 $name, the store shows $shown: $change.change', ({ stored, expected, change }) => {
+    expect(reconcile(stored, { current, expected, hasEnded: (id) => id === 'ended' })).toEqual(change)
+  })
+
+  test('I5 two refreshes that both became revision 2 are told apart', () => {
+    const other: SessionRecord = { ...current, tokens: { ...current.tokens, accessToken: 'other' } }
+    expect(reconcile(other, { current, expected: saved, hasEnded: () => false })).toEqual(take(other))
+  })
+})

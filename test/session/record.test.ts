@@ -1,0 +1,173 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { runs } from '../support/runs.ts'
+import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { word } from '../support/token-service.ts'
+import { flush } from '../support/virtual-time.ts'
+
+/** Four ways to a record that nobody wrote so: a million together. */
+const { numRuns, options } = runs(1_000, 250_000)
+const rig = sessionRig(undefined, { token: word })
+const owner = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
+const codes = ['login_required', 'session_ended', 'temporarily_unavailable', 'client_rejected', 'config_invalid']
+
+/** What a session may do with a record it did not write: be signed out, or go by its tokens; throw nothing else, say nothing of it. */
+async function expectOnlyTypedResults(stored: unknown): Promise<Realm> {
+  const records = sharedRecords()
+  const honest = records.handle()
+  let replaced = false
+  const storage = {
+    ...honest,
+    // Some stores parse what they read.
+    getItem: (key: string) => (replaced ? honest.getItem(key) : (stored as string)),
+    setItem: (key: string, value: string) => {
+      replaced = true
+      return honest.setItem(key, value)
+    },
+    removeItem: (key: string) => {
+      replaced = true
+      return honest.removeItem(key)
+    },
+  }
+  const realm = rig.realm({ storage })
+  const { session, events } = realm
+  const state = await session.ready()
+  await flush()
+  const answer = await codeOf(session.getAccessToken())
+  if (typeof answer === 'string') expect(codes).toContain(answer)
+  else expect(answer).toEqual({ resolved: expect.stringMatching(/^[\x21-\x7e]{1,16384}$/) })
+  if (state.status === 'signed-out') expect(answer).toBe('login_required')
+  for (const event of events)
+    if (event.type === 'storage_degraded')
+      expect(event).toEqual({ type: event.type, reason: expect.stringMatching(/^(unreadable|newer|foreign)$/) })
+  // Another start is no worse, and the next login works unless the record is somebody else's to keep.
+  const next = rig.service.issue()
+  await session.signIn(next)
+  expect(await session.getAccessToken()).toBe(next.accessToken)
+  return realm
+}
+
+const good = {
+  v: 1,
+  owner,
+  id: '00000000-0000-4000-8000-000000000000',
+  rev: 1,
+  accessToken: 'access',
+  refreshToken: 'refresh',
+  expiresAtMs: rig.clock.wallMs() + 3_600_000,
+  obtainedAtMs: rig.clock.wallMs(),
+  scope: 'api.access',
+}
+
+test('C-057 the record these properties start from is a good one', async () => {
+  const records = sharedRecords()
+  records.items.set(owner, JSON.stringify(good))
+  expect(await rig.realm({ storage: records.handle() }).session.getAccessToken()).toBe('access')
+})
+
+test('P-12 C-057 F071 any text in the store gives a typed result', options, async () => {
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.base64String(), fc.string({ maxLength: 2_000 }))
+  await fc.assert(
+    fc.asyncProperty(text, async (stored) => void (await expectOnlyTypedResults(stored))),
+    { numRuns },
+  )
+})
+
+test('P-12 C-057 F071 any value of a store that parses what it reads gives a typed result', options, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.anything({ withDate: true, withNullPrototype: true, withMap: true }), async (stored) => {
+      await expectOnlyTypedResults(stored)
+    }),
+    { numRuns },
+  )
+})
+
+test(
+  'P-12 C-057 F071 a good record with any bytes cut out, changed or put in gives a typed result',
+  options,
+  async () => {
+    const text = JSON.stringify(good)
+    const edit = fc.record({
+      at: fc.nat(text.length),
+      cut: fc.nat(20),
+      put: fc.oneof(
+        fc.string({ maxLength: 5, unit: 'binary' }),
+        fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999'),
+      ),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+        let stored = text
+        for (const { at, cut, put } of edits) stored = stored.slice(0, at) + put + stored.slice(at + cut)
+        await expectOnlyTypedResults(stored)
+      }),
+      { numRuns },
+    )
+  },
+)
+
+test('P-12 C-057 F071 a good record with any members replaced by anything gives a typed result', options, async () => {
+  const names = Object.keys(good) as (keyof typeof good)[]
+  const odd = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom(
+      -1,
+      0,
+      1.5,
+      2,
+      1e300,
+      -1e300,
+      Number.MAX_SAFE_INTEGER,
+      2 ** 53,
+      '',
+      ' ',
+      'a\r\nb',
+      'é',
+      'x'.repeat(20_000),
+      null,
+      true,
+      [],
+      {},
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.constantFrom(...names), odd), { minLength: 1, maxLength: 4 }),
+      async (changes) => {
+        await expectOnlyTypedResults(JSON.stringify({ ...good, ...Object.fromEntries(changes) }))
+      },
+    ),
+    { numRuns },
+  )
+})
+
+test('C-057 any version above 1 is left untouched, any other that is not 1 is removed', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(fc.integer(), fc.double(), fc.string(), fc.boolean()), async (v) => {
+      if (v === 1) return
+      const records = sharedRecords()
+      const text = JSON.stringify({ ...good, v })
+      records.items.set(owner, text)
+      const { session, events } = rig.realm({ storage: records.handle() })
+      expect(await codeOf(session.getAccessToken())).toBe('login_required')
+      await flush()
+      const newer = Number.isInteger(v) && Number(v) > 1
+      expect(events).toEqual([{ type: 'storage_degraded', reason: newer ? 'newer' : 'unreadable' }])
+      expect(records.items.get(owner)).toBe(newer ? text : undefined)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('C-064 F071 nothing of an unreadable record is in an event or an error', async () => {
+  const mark = 'Qz7mark'
+  await fc.assert(
+    fc.asyncProperty(fc.string({ maxLength: 20 }), fc.constantFrom(...Object.keys(good)), async (tail, name) => {
+      const { session, events } = await expectOnlyTypedResults(JSON.stringify({ ...good, [name]: [mark + tail] }))
+      expect(JSON.stringify(events)).not.toContain(mark)
+      expect(JSON.stringify(session.state)).not.toContain(mark)
+    }),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,363 @@
+import { createBearerFetch } from 'agent-auth'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { runs } from '../support/runs.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { type Answer, word } from '../support/token-service.ts'
+import { virtualTime } from '../support/virtual-time.ts'
+
+const hour = 3_600_000
+
+async function expired(reuse: 'grace' | 'revoke' = 'grace') {
+  const time = virtualTime()
+  const { service, realm } = sessionRig(time.clock, { reuse })
+  const records = sharedRecords()
+  const here = realm({ storage: records.handle() })
+  const tokens = service.issue()
+  await here.session.signIn(tokens)
+  await time.pass(hour)
+  return { time, service, records, tokens, ...here }
+}
+
+const busy = (status: number, retryAfter?: string) => () =>
+  new Response(null, { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } })
+
+describe('a lost answer', () => {
+  test.each([1, 2])('C-080 F041 lost %i times, the same token is replayed and the call succeeds', async (times) => {
+    const { time, service, records, tokens, session } = await expired()
+    service.answer(...Array<Answer>(times).fill('lose'))
+    const startMs = time.nowMs()
+    const token = await time.until(session.getAccessToken())
+    expect(time.nowMs() - startMs).toBeLessThanOrEqual(1_500)
+    expect(service.sent).toEqual(Array(times + 1).fill(tokens.refreshToken))
+    expect(records.record()).toMatchObject({ accessToken: token, rev: 2 })
+    expect(service.history.filter((entry) => entry.event === 'granted').map(({ replay }) => replay)).toEqual([
+      false,
+      ...Array(times).fill(true),
+    ])
+  })
+
+  const ambiguous: readonly (readonly [string, Answer])[] = [
+    ['a lost answer', 'lose'],
+    ['a 500', () => new Response(null, { status: 500 })],
+    ['half an answer', () => new Response('{"access_tok', { headers: { 'content-type': 'application/json' } })],
+  ]
+
+  test.each(ambiguous)(
+    'C-080 F-01 %s: after two replays the call fails, the next slot goes on with the same token',
+    async (_, answer) => {
+      const { time, service, tokens, session } = await expired()
+      service.usually(answer)
+      const failure = session.getAccessToken().catch((reason: unknown) => reason)
+      expect(await time.until(failure)).toMatchObject({ retryable: true, details: { outcome: 'ambiguous' } })
+      expect(service.sent).toHaveLength(3)
+      expect(await session.getAccessToken().catch((reason: unknown) => reason)).toBe(await failure)
+      expect(service.sent).toHaveLength(3)
+      service.usually('ok')
+      await time.pass(2_000)
+      expect(service.familyOf(await session.getAccessToken())).toBe(1)
+      expect(new Set(service.sent)).toEqual(new Set([tokens.refreshToken]))
+    },
+  )
+
+  test('C-080 an answer that does not come is given up at the deadline, then replayed', async () => {
+    const { time, service, tokens, session } = await expired()
+    service.answer('hang')
+    const startMs = time.nowMs()
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('timeout')
+    expect(time.nowMs() - startMs).toBe(10_000)
+    await time.pass(500)
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    expect(service.sent).toEqual([tokens.refreshToken, tokens.refreshToken])
+    expect(service.history.filter(({ event }) => event === 'aborted')).toHaveLength(1)
+  })
+
+  test('C-080 a restart replays from the record: the old token is still in it', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock, { reuse: 'grace' })
+    const records = sharedRecords()
+    const tokens = service.issue()
+    const before = realm({ storage: records.handle() }).session
+    await before.signIn(tokens)
+    await time.pass(hour)
+    service.answer('hang')
+    const lost = codeOf(before.getAccessToken())
+    await time.until(lost)
+    const after = realm({ storage: records.handle() }).session
+    expect(service.familyOf(await after.getAccessToken())).toBe(1)
+    expect(service.sent).toEqual([tokens.refreshToken, tokens.refreshToken])
+  })
+
+  test('C-080 without grace the session is lost only now, and reported as refused', async () => {
+    const { time, service, session, eventsOf } = await expired('revoke')
+    service.answer('lose')
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('session_ended')
+    expect(service.sent).toHaveLength(2)
+    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
+  })
+
+  const losing = runs(500, 10_000)
+  test('P-10 C-080 histories of lost answers with a grace-giving endpoint: 0 logouts', losing.options, async () => {
+    const time = virtualTime()
+    let losses = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom<Answer>('ok', 'ok', 'lose', 'hang'), { maxLength: 12 }),
+        async (plan) => {
+          losses += plan.filter((answer) => answer !== 'ok').length
+          const { service, realm } = sessionRig(time.clock, { reuse: 'grace', token: word })
+          const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
+          await session.signIn(service.issue())
+          service.answer(...plan)
+          for (let call = 0; service.sent.length < plan.length; call++) {
+            expect(call).toBeLessThan(2 * plan.length)
+            const answer = await time.until(codeOf(session.getAccessToken({ forceRefresh: true })))
+            if (typeof answer === 'string') expect(['temporarily_unavailable', 'timeout']).toContain(answer)
+            await time.tick(30_000)
+          }
+          expect(service.familyOf(await session.getAccessToken({ forceRefresh: true }))).toBe(1)
+          expect(eventsOf('session_ended')).toEqual([])
+          expect(service.history.filter(({ event }) => event === 'refused')).toEqual([])
+        },
+      ),
+      { numRuns: losing.numRuns },
+    )
+    expect(losses).toBeGreaterThan(500)
+  })
+})
+
+describe('the wait a busy service asks for', () => {
+  const fromNow = (ms: number): string => new Date(Date.UTC(2026, 0, 1) + hour + ms).toUTCString()
+  const exact: readonly (readonly [string, number])[] = [
+    ['1', 1_000],
+    ['120', 120_000],
+    ['300', 300_000],
+    ['301', 300_000],
+    ['1000000000', 300_000],
+    [fromNow(20_000), 20_000],
+    [fromNow(86_400_000), 300_000],
+  ]
+
+  test.each(exact)('C-081 F-03 Retry-After %s: the next slot is %i ms away', async (retryAfter, waitMs) => {
+    const { time, service, session, eventsOf } = await expired()
+    service.answer(busy(503, retryAfter))
+    const call = codeOf(session.getAccessToken())
+    if (waitMs > 10_000) {
+      expect(await call).toBe('temporarily_unavailable')
+      await time.pass(waitMs - 1)
+      expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
+      expect(service.sent).toHaveLength(1)
+      await time.pass(1)
+      expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    } else {
+      await time.pass(waitMs - 1)
+      expect(service.sent).toHaveLength(1)
+      await time.pass(1)
+      expect(await call).toHaveProperty('resolved')
+    }
+    expect(service.sent).toHaveLength(2)
+    expect(eventsOf('refresh_failed')).toEqual([{ type: 'refresh_failed', code: 'temporarily_unavailable', waitMs }])
+  })
+
+  const ignored = ['0', '-5', '1e9', 'soon', '', '1.5', '2026-01-01', 'Infinity', fromNow(-60_000), '12 GMT', '5, 10']
+
+  test.each(ignored)('C-081 F-03 Retry-After "%s" counts as none', async (retryAfter) => {
+    const { time, service, session, eventsOf } = await expired()
+    service.answer(busy(429, retryAfter))
+    await time.until(session.getAccessToken())
+    const [failed] = eventsOf('refresh_failed')
+    expect(failed?.waitMs).toBeGreaterThanOrEqual(250)
+    expect(failed?.waitMs).toBeLessThanOrEqual(500)
+    expect(service.sent).toHaveLength(2)
+  })
+
+  test('F-03 beyond the caller’s time the error says how long to wait', async () => {
+    const { service, session } = await expired()
+    service.answer(busy(429, '42'))
+    await expect(session.getAccessToken()).rejects.toMatchObject({
+      status: 429,
+      retryable: true,
+      details: { outcome: 'busy', retryAfterMs: 42_000 },
+    })
+  })
+
+  test('C-081 short waits are repeated only within the caller’s 10 s', async () => {
+    const { time, service, session } = await expired()
+    service.usually(busy(503, '4'))
+    const startMs = time.nowMs()
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('temporarily_unavailable')
+    expect(time.nowMs() - startMs).toBe(8_000)
+    expect(service.sent).toHaveLength(3)
+  })
+
+  test('C-081 at most four attempts for one caller', async () => {
+    const { time, service, session } = await expired()
+    service.usually(busy(503))
+    const startMs = time.nowMs()
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('temporarily_unavailable')
+    expect(service.sent).toHaveLength(4)
+    expect(time.nowMs() - startMs).toBeLessThanOrEqual(500 + 1_000 + 2_000)
+  })
+
+  test('C-081 the waits of 1,000 clients fill half to all of a cap that doubles from 0.5 s to 30 s', async () => {
+    const waits: number[][] = Array.from({ length: 8 }, () => [])
+    const { clock, service, realm } = sessionRig(undefined, { token: word })
+    service.usually(busy(503))
+    for (let client = 0; client < 1_000; client++) {
+      const { session, eventsOf } = realm()
+      await session.signIn(service.issue())
+      clock.advance(hour - 300_000)
+      for (let attempt = 0; attempt < 8; attempt++) {
+        // Good for another minutes: an attempt ahead of expiry is made once and not waited for.
+        await session.getAccessToken({ minValidMs: hour })
+        const waitMs = eventsOf('refresh_failed')[attempt]?.waitMs ?? Number.NaN
+        waits[attempt]?.push(waitMs)
+        clock.advance(waitMs)
+      }
+    }
+    for (const [attempt, seen] of waits.entries()) {
+      const capMs = Math.min(500 * 2 ** attempt, 30_000)
+      const quarters = [0, 0, 0, 0]
+      for (const waitMs of seen) {
+        expect(waitMs).toBeGreaterThanOrEqual(capMs / 2)
+        expect(waitMs).toBeLessThanOrEqual(capMs)
+        const quarter = Math.min(3, Math.floor(((waitMs - capMs / 2) / (capMs / 2)) * 4))
+        quarters[quarter] = (quarters[quarter] ?? 0) + 1
+      }
+      // 250 expected; the deviation of one quarter is 14.
+      for (const count of quarters) expect(Math.abs(count - 250)).toBeLessThan(100)
+    }
+  })
+})
+
+test('F-04 a 429 of the API is the caller’s, unchanged, and refreshes nothing', async () => {
+  const { service, realm } = sessionRig()
+  const { session } = realm()
+  await session.signIn(service.issue())
+  const answer = new Response('slow down', { status: 429, headers: { 'retry-after': '7' } })
+  const api = createBearerFetch(session, { baseUrl: 'https://api.example.com', fetch: async () => answer })
+  expect(await api('https://api.example.com/api/llm_models/search')).toBe(answer)
+  expect(service.sent).toHaveLength(0)
+})
+
+test('F-04 a 429 of the token endpoint is waited for, and the API call goes through', async () => {
+  const { time, service, session } = await expired()
+  service.answer(busy(429, '2'))
+  const seen: (string | null)[] = []
+  const api = createBearerFetch(session, {
+    baseUrl: 'https://api.example.com',
+    fetch: async (_input, init) => {
+      seen.push(new Headers(init?.headers).get('authorization'))
+      return new Response('{}')
+    },
+  })
+  const startMs = time.nowMs()
+  const response = await time.until(api('https://api.example.com/api/llm_models/search'))
+  expect(response.status).toBe(200)
+  expect(time.nowMs() - startMs).toBe(2_000)
+  expect(seen).toEqual([`Bearer ${await session.getAccessToken()}`])
+  expect(service.sent).toHaveLength(2)
+})
+
+describe('one schedule', () => {
+  test('C-082 F042 after a failure further callers get the same error without a request until the slot', async () => {
+    const { time, service, session, tokens, records } = await expired()
+    service.usually(busy(429, '20'))
+    const codes: unknown[] = []
+    for (let second = 0; second < 60; second += 3) {
+      const calls = Array.from({ length: 10 }, () => codeOf(session.getAccessToken()))
+      codes.push(...(await time.until(Promise.all(calls))))
+      await time.pass(3_000)
+    }
+    expect(codes).toHaveLength(200)
+    expect(new Set(codes)).toEqual(new Set(['temporarily_unavailable']))
+    expect(service.sent.length).toBeLessThanOrEqual(3)
+    expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
+  })
+
+  test('C-082 the cool-down holds for a service that refuses the client, too', async () => {
+    const { time, service, session } = await expired()
+    service.usually(() => Response.json({ error: 'invalid_client' }, { status: 401 }))
+    for (let call = 0; call < 100; call++) expect(await codeOf(session.getAccessToken())).toBe('client_rejected')
+    expect(service.sent).toHaveLength(1)
+    await time.pass(500)
+    expect(await codeOf(session.getAccessToken())).toBe('client_rejected')
+    expect(service.sent).toHaveLength(2)
+  })
+
+  test('C-082 a new sign-in starts with a clean schedule', async () => {
+    const { service, session } = await expired()
+    service.answer(busy(503, '300'))
+    expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
+    await session.signIn(service.issue())
+    expect(service.familyOf(await session.getAccessToken({ forceRefresh: true }))).toBe(2)
+  })
+
+  test('C-082 a success makes the next failure the first again', async () => {
+    const { time, service, session, eventsOf } = await expired()
+    service.answer(busy(503), busy(503), busy(503))
+    await time.until(session.getAccessToken())
+    service.answer(busy(503))
+    await time.until(session.getAccessToken({ forceRefresh: true }))
+    const [, , third, fourth] = eventsOf('refresh_failed')
+    expect(third?.waitMs).toBeGreaterThanOrEqual(1_000)
+    expect(fourth?.waitMs).toBeLessThanOrEqual(500)
+  })
+
+  const outages: readonly (readonly [string, Answer])[] = [
+    ['unreachable', 'unreachable'],
+    ['answering 503', busy(503)],
+    ['losing every answer', 'lose'],
+    ['not answering', 'hang'],
+  ]
+
+  test.each(outages)(
+    'P-17 C-082 ten minutes of 100 calls a second against a service %s',
+    runs(1, 20).options,
+    async (_, answer) => {
+      const { time, service, session, eventsOf } = await expired()
+      service.usually(answer)
+      const startMs = time.nowMs()
+      const wrong: unknown[] = []
+      let settled = 0
+      let calls = 0
+      const call = (): void => {
+        calls += 1
+        codeOf(session.getAccessToken()).then((code) => {
+          settled += 1
+          if (code !== 'temporarily_unavailable' && code !== 'timeout') wrong.push(code)
+        }, wrong.push)
+      }
+      while (time.nowMs() - startMs < 600_000) {
+        for (let n = 0; n < 10; n++) call()
+        await time.tick(100)
+      }
+      expect(calls).toBe(60_000)
+      expect(service.sent.length).toBeLessThanOrEqual(60)
+      await time.pass(12_000)
+      expect(settled).toBe(calls)
+      expect(wrong).toEqual([])
+      service.usually('ok')
+      const backMs = time.nowMs()
+      while (typeof (await time.until(codeOf(session.getAccessToken()))) === 'string') await time.tick(100)
+      expect(time.nowMs() - backMs).toBeLessThanOrEqual(30_000)
+      expect(eventsOf('session_ended')).toEqual([])
+    },
+  )
+
+  test('F-28 offline, then online: calls fail at once and recover at the next slot', async () => {
+    const { time, service, session, eventsOf } = await expired()
+    service.usually('unreachable')
+    for (let failures = 1; failures <= 3; failures++) {
+      const startMs = time.nowMs()
+      expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
+      expect(time.nowMs()).toBe(startMs)
+      expect(service.sent).toHaveLength(failures)
+      await time.pass(Math.ceil(eventsOf('refresh_failed').at(-1)?.waitMs ?? 0))
+    }
+    service.usually('ok')
+    expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    expect(session.state.status).toBe('signed-in')
+  })
+})

@@ -1,0 +1,333 @@
+import { createSession } from 'agent-auth'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { runs } from '../support/runs.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { word } from '../support/token-service.ts'
+import { flush, virtualTime } from '../support/virtual-time.ts'
+
+const hour = 3_600_000
+
+describe('one refresh', () => {
+  const seeds = runs(20, 1_000)
+  test(
+    'C-069 P-01 1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes',
+    seeds.options,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+          const travel = (what: string): Promise<void> => scheduler.schedule(Promise.resolve(), what)
+          const { clock, service, realm } = sessionRig(undefined, { token: word, travel })
+          const records = sharedRecords()
+          const step = (operation: string): Promise<void> => scheduler.schedule(Promise.resolve(), operation)
+          const { session } = realm({ storage: records.handle({ step }) })
+          await scheduler.waitFor(session.signIn(service.issue()))
+          clock.advance(hour)
+          const calls = Array.from({ length: 1_000 }, (_, index) =>
+            index % 2
+              ? scheduler.schedule(Promise.resolve()).then(() => session.getAccessToken())
+              : session.getAccessToken(),
+          )
+          const answers = new Set(await scheduler.waitFor(Promise.all(calls)))
+          expect(service.sent).toHaveLength(1)
+          expect([...answers]).toEqual([records.record()?.accessToken])
+        }),
+        { numRuns: seeds.numRuns },
+      )
+    },
+  )
+
+  test('C-069 success and failure are shared, then the slot is free', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    await session.signIn(service.issue())
+    const many = (): Promise<unknown[]> =>
+      Promise.all(Array.from({ length: 100 }, () => codeOf(session.getAccessToken())))
+    clock.advance(hour)
+    service.answer('unreachable')
+    expect(new Set(await many())).toEqual(new Set(['temporarily_unavailable']))
+    expect(service.sent).toHaveLength(1)
+    clock.advance(1_000)
+    expect(new Set((await many()).map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(service.sent).toHaveLength(2)
+    clock.advance(hour)
+    await many()
+    expect(service.sent).toHaveLength(3)
+  })
+
+  test('C-069 100 waiters of one refused refresh end together, with one event and one request', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session, eventsOf } = realm()
+    await session.signIn(service.issue())
+    service.revoke(1)
+    clock.advance(hour)
+    const codes = await Promise.all(Array.from({ length: 100 }, () => codeOf(session.getAccessToken())))
+    expect(new Set(codes)).toEqual(new Set(['session_ended']))
+    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-069 forced, refused and expired calls at once share one refresh', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { session } = realm()
+    const { accessToken, ...rest } = service.issue()
+    await session.signIn({ accessToken, ...rest })
+    clock.advance(hour)
+    const options = [{}, { forceRefresh: true }, { rejected: accessToken }, { minValidMs: 1_000 }]
+    const answers = await Promise.all(options.map((option) => session.getAccessToken(option)))
+    expect(new Set(answers).size).toBe(1)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F035 C-070 100 calls over three sessions on one store make one refresh, without reuse', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const realms = [1, 2, 3].map(() => realm({ storage: records.handle({ step: () => flush() }) }))
+    await realms[0]?.session.signIn(service.issue())
+    for (const { session } of realms) await session.ready()
+    clock.advance(hour)
+    const calls = Array.from({ length: 100 }, (_, index) => realms[index % 3]?.session.getAccessToken())
+    const answers = new Set(await Promise.all(calls))
+    expect([...answers]).toEqual([records.record()?.accessToken])
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-070 the record is read again inside the lock: whoever comes second adopts and sends nothing', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(hour)
+    const release = service.hold()
+    const first = here.session.getAccessToken()
+    await flush()
+    const second = there.session.getAccessToken()
+    await flush()
+    expect(service.sent).toHaveLength(1)
+    release()
+    expect(await second).toBe(await first)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-070 a token refused by the API is not sent to refresh again when another realm replaced it', async () => {
+    const { service, realm } = sessionRig()
+    const records = sharedRecords()
+    const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    await there.session.ready()
+    const newer = await there.session.getAccessToken({ forceRefresh: true })
+    expect(await here.session.getAccessToken({ rejected: tokens.accessToken })).toBe(newer)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-070 sessions of different keys do not wait for each other', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const [one, two] = [
+      realm({ storage: records.handle(), key: 'one' }),
+      realm({ storage: records.handle(), key: 'two' }),
+    ]
+    await one.session.signIn(service.issue())
+    await two.session.signIn(service.issue())
+    clock.advance(hour)
+    const release = service.hold()
+    const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
+    await flush()
+    expect(service.sent).toHaveLength(2)
+    release()
+    const [first, second] = await Promise.all(calls)
+    expect([service.familyOf(first), service.familyOf(second)]).toEqual([1, 2])
+  })
+})
+
+describe('one commit', () => {
+  test('C-075 nobody gets the new token before it is stored', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    let finish = (): void => {}
+    let slow = false
+    const step = (operation: string): Promise<void> =>
+      slow && operation === 'setItem'
+        ? new Promise((resolve) => {
+            finish = resolve
+          })
+        : Promise.resolve()
+    const { session, told } = realm({ storage: records.handle({ step }) })
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    clock.advance(hour)
+    slow = true
+    let got: string | undefined
+    const call = session.getAccessToken().then((token) => {
+      got = token
+    })
+    await flush()
+    await flush()
+    expect(service.history.at(-1)).toEqual({ event: 'delivered', call: 1 })
+    expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
+    expect(got).toBeUndefined()
+    expect(session.state.expiresAtMs).toBe(tokens.expiresAtMs)
+    // A caller that comes now waits for the same save.
+    const later = session.getAccessToken()
+    finish()
+    await call
+    expect(got).toBe(records.record()?.accessToken)
+    expect(await later).toBe(got)
+    expect(told.filter((status) => status === 'signed-in')).toHaveLength(2)
+  })
+
+  test('C-056 each commit counts the revision up by exactly one and keeps the sign-in’s id', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle() })
+    await session.signIn(service.issue())
+    const revisions = [records.record()]
+    for (let round = 0; round < 5; round++) {
+      clock.advance(hour)
+      await session.getAccessToken()
+      revisions.push(records.record())
+    }
+    expect(revisions.map((record) => record?.rev)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(new Set(revisions.map((record) => record?.id)).size).toBe(1)
+    await session.signIn(service.issue())
+    expect(records.record()).toMatchObject({ v: 1, rev: 1 })
+    expect(records.record()?.id).not.toBe(revisions[0]?.id)
+  })
+
+  test('C-056 a refresh whose record was replaced meanwhile drops its result', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const { session } = realm({ storage: records.handle({ lock: false }) })
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    const release = service.hold()
+    const call = session.getAccessToken()
+    await flush()
+    const winner = service.issue()
+    records.put(JSON.stringify({ ...records.record(), rev: 2, ...winner }))
+    release()
+    expect(await call).toBe(winner.accessToken)
+    expect(records.record()).toMatchObject({ rev: 2, refreshToken: winner.refreshToken })
+  })
+})
+
+describe('without a lock over the realms, as localStorage in two tabs', () => {
+  const twoTabs = async (reuse: 'refuse' | 'grace') => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock, { reuse })
+    const records = sharedRecords()
+    const tabs = [1, 2].map(() => realm({ storage: records.handle({ lock: false }) }))
+    const [one, two] = tabs
+    if (!one || !two) throw new Error('There are two tabs.')
+    await one.session.signIn(service.issue())
+    await two.session.ready()
+    await time.pass(hour)
+    return { time, service, records, one, two, tabs }
+  }
+
+  test('C-078 F049 the loser of a race that gets invalid_grant adopts the winner’s tokens', async () => {
+    const { time, service, records, one, two, tabs } = await twoTabs('refuse')
+    const release = service.hold()
+    const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
+    await flush()
+    expect(new Set(service.sent).size).toBe(1)
+    expect(service.sent).toHaveLength(2)
+    release()
+    const [first, second] = await time.until(Promise.all(calls))
+    expect(second).toBe(first)
+    expect(records.record()).toMatchObject({ accessToken: first, rev: 2 })
+    for (const { session, eventsOf } of tabs) {
+      expect(session.state.status).toBe('signed-in')
+      expect(eventsOf('session_ended')).toEqual([])
+    }
+  })
+
+  test('C-078 the same when the refusal overtakes the winner’s answer', async () => {
+    const { time, service, records, one, two, tabs } = await twoTabs('refuse')
+    let deliver = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      deliver = resolve
+    })
+    const { fetch } = one.config
+    const slow = {
+      ...one.config,
+      fetch: (...args: Parameters<typeof fetch>) => fetch(...args).then((response) => late.then(() => response)),
+    }
+    const winner = createSession(slow, { storage: records.handle({ lock: false }) })
+    const first = winner.getAccessToken()
+    await flush()
+    const second = two.session.getAccessToken()
+    await flush()
+    expect(service.history.filter(({ event }) => event === 'refused')).toHaveLength(1)
+    deliver()
+    expect(await time.until(second)).toBe(await first)
+    expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
+  })
+
+  test('C-079 the loser’s answer arrives last: the winner’s record is intact', async () => {
+    const { time, service, records, one, two } = await twoTabs('refuse')
+    const first = one.session.getAccessToken()
+    const release = service.hold()
+    const second = two.session.getAccessToken()
+    await flush()
+    release()
+    const winner = await first
+    const stored = records.record()
+    expect(stored).toMatchObject({ accessToken: winner })
+    expect(await time.until(second)).toBe(winner)
+    expect(records.record()).toEqual(stored)
+  })
+
+  test('C-079 a real refusal removes only the record that was refused', async () => {
+    const { time, service, records, one, two } = await twoTabs('refuse')
+    service.revoke(1)
+    const release = service.hold()
+    const refused = codeOf(one.session.getAccessToken())
+    await flush()
+    const next = service.issue()
+    await two.session.signIn(next)
+    release()
+    expect(await time.until(refused)).toBe('session_changed')
+    expect(records.record()).toMatchObject({ refreshToken: next.refreshToken })
+  })
+
+  test('C-078 both get an answer: the second commit sees the first and drops its own', async () => {
+    const { time, service, records, one, two } = await twoTabs('grace')
+    const release = service.hold()
+    const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
+    await flush()
+    release()
+    const answers = new Set(await time.until(Promise.all(calls)))
+    expect(answers.has(String(records.record()?.accessToken))).toBe(true)
+    expect(records.record()).toMatchObject({ rev: 2 })
+    expect(service.isAlive(1)).toBe(true)
+  })
+
+  test('C-078 20 tabs race for 20 lifetimes and nobody is logged out', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock, { reuse: 'refuse' })
+    const records = sharedRecords()
+    const tabs = Array.from({ length: 20 }, () => realm({ storage: records.handle({ lock: false }) }))
+    await tabs[0]?.session.signIn(service.issue())
+    for (let round = 0; round < 20; round++) {
+      await time.pass(hour)
+      const answers = new Set(await time.until(Promise.all(tabs.map(({ session }) => session.getAccessToken()))))
+      expect([...answers]).toEqual([records.record()?.accessToken])
+    }
+    expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
+  })
+
+  test('C-078 a refusal with nobody’s newer tokens ends the session once the wait is over', async () => {
+    const { time, service, records, one, two } = await twoTabs('refuse')
+    service.revoke(1)
+    expect(await time.until(codeOf(one.session.getAccessToken()))).toBe('session_ended')
+    expect(records.items.size).toBe(0)
+    expect(await codeOf(two.session.getAccessToken())).toBe('login_required')
+    expect(one.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
+    expect(two.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
+    expect(service.sent).toHaveLength(1)
+  })
+})

@@ -1,0 +1,80 @@
+import { memoryStorage, type TokenStorage } from 'agent-auth'
+import { describe, expect, it } from 'vitest'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { tokensWith } from '../support/token-flow.ts'
+
+/** A storage that answers with promises, and holds back its answers while `pause` says so. */
+function asyncStorage(): TokenStorage & { reads: number; pause: Promise<void> | undefined } {
+  const inner = memoryStorage()
+  const storage: TokenStorage & { reads: number; pause: Promise<void> | undefined } = {
+    reads: 0,
+    pause: undefined,
+    async getItem(key) {
+      storage.reads++
+      const item = await inner.getItem(key)
+      await storage.pause
+      return item
+    },
+    setItem: async (key, value) => inner.setItem(key, value),
+    removeItem: async (key) => inner.removeItem(key),
+    withLock: (name, task, options) => (inner as Required<TokenStorage>).withLock(name, task, options),
+  }
+  return storage
+}
+
+describe('resume', () => {
+  it('C-108 sees a sign-out elsewhere at once, where a call would trust its last look for a second', async () => {
+    const rig = sessionRig()
+    const storage = asyncStorage()
+    const [here, there] = [rig.realm({ storage }), rig.realm({ storage })]
+    await here.session.signIn(tokensWith())
+    await there.session.ready()
+    await here.session.signOut()
+    await there.session.getAccessToken()
+    expect(there.session.state.status).toBe('signed-in')
+    await there.session.resume()
+    expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+  })
+
+  it('C-108 does not rest on a reading that began before what it was called for', async () => {
+    const rig = sessionRig()
+    const storage = asyncStorage()
+    const [here, there] = [rig.realm({ storage }), rig.realm({ storage })]
+    await here.session.signIn(tokensWith())
+    await there.session.ready()
+    rig.clock.advance(2_000)
+    let release = (): void => {}
+    storage.pause = new Promise((resolve) => {
+      release = resolve
+    })
+    const early = there.session.getAccessToken()
+    storage.pause = undefined
+    await here.session.signOut()
+    const resumed = there.session.resume()
+    release()
+    await Promise.allSettled([early, resumed])
+    expect(there.session.state.status).toBe('signed-out')
+  })
+
+  it('F-28 P-17 lets the next call send at once, which the schedule would hold back', async () => {
+    const rig = sessionRig()
+    let isDown = true
+    let sent = 0
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      sent++
+      if (isDown)
+        throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED', syscall: 'connect' } })
+      return rig.service.fetch(input, init)
+    }
+    const { session } = rig.realm({ options: { fetch } })
+    await session.signIn(rig.service.issue())
+    rig.clock.advance(7_200_000)
+    expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
+    isDown = false
+    expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
+    expect(sent).toBe(1)
+    await session.resume()
+    expect(await codeOf(session.getAccessToken())).toEqual({ resolved: expect.any(String) })
+    expect(sent).toBe(2)
+  })
+})

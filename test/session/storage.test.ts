@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest'
+import { assertNoLeak } from '../support/canary.ts'
+import { faulty } from '../support/faulty-rig.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { flush, virtualTime } from '../support/virtual-time.ts'
+
+const hour = 3_600_000
+
+describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
+  test('C-065 F-20 F070 after a rotation: the new tokens serve, one event, and the write is repeated', async () => {
+    const { clock, service, session, records, failing, counts, eventsOf, storage, realm } = faulty(mode)
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    failing.add('setItem')
+    const token = await session.getAccessToken()
+    expect(records.record()).toMatchObject({ rev: 1 })
+    for (let call = 0; call < 50; call++) expect(await session.getAccessToken()).toBe(token)
+    expect(service.sent).toHaveLength(1)
+    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    // Not more often than every five seconds.
+    expect(counts.setItem).toBeLessThanOrEqual(3)
+    clock.advance(60_000)
+    await session.getAccessToken()
+    await flush()
+    failing.clear()
+    clock.advance(5_000)
+    await session.getAccessToken()
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: token, rev: 2 })
+    expect(await realm({ storage }).session.getAccessToken()).toBe(token)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-065 F070 while it lasts, refresh follows refresh with the newest token, and nobody is logged out', async () => {
+    const { clock, service, session, records, failing, eventsOf } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    for (let round = 0; round < 5; round++) {
+      clock.advance(hour)
+      expect(service.familyOf(await session.getAccessToken())).toBe(1)
+    }
+    expect(new Set(service.sent).size).toBe(5)
+    expect(service.history.filter(({ event }) => event === 'refused')).toEqual([])
+    expect(eventsOf('session_ended')).toEqual([])
+    failing.clear()
+    clock.advance(10_000)
+    const token = await session.getAccessToken()
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: token, rev: 6 })
+  })
+
+  test('C-065 F070 at sign-in: the session works from memory and is stored as soon as that goes', async () => {
+    const { clock, service, session, records, failing, eventsOf, told } = faulty(mode)
+    failing.add('setItem')
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    expect(records.items.size).toBe(0)
+    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    failing.clear()
+    clock.advance(5_000)
+    await session.getAccessToken()
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
+    expect(told.filter((status) => status.startsWith('signed-out'))).toEqual([])
+  })
+
+  test('C-065 a degradation that returns after a good write is told again', async () => {
+    const { clock, service, session, failing, eventsOf } = faulty(mode)
+    await session.signIn(service.issue())
+    for (let round = 0; round < 2; round++) {
+      failing.add('setItem')
+      await session.getAccessToken({ forceRefresh: true })
+      failing.clear()
+      clock.advance(6_000)
+      await session.getAccessToken()
+      await flush()
+    }
+    expect(eventsOf('storage_degraded')).toHaveLength(2)
+  })
+
+  test('C-065 a sign-in elsewhere wins over an owed write', async () => {
+    const { clock, service, session, failing, realm, records } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    await session.getAccessToken({ forceRefresh: true })
+    failing.clear()
+    const next = service.issue()
+    await realm({ storage: records.handle() }).session.signIn(next)
+    clock.advance(6_000)
+    expect(await codeOf(session.getAccessToken())).toBe('session_changed')
+    expect(await session.getAccessToken()).toBe(next.accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
+  })
+
+  test('C-065 the same at once, before this realm has looked', async () => {
+    const { service, session, failing, realm, records } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    await session.getAccessToken({ forceRefresh: true })
+    failing.clear()
+    const next = service.issue()
+    await realm({ storage: records.handle() }).session.signIn(next)
+    await codeOf(session.getAccessToken())
+    for (let turn = 0; turn < 10; turn++) await flush()
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
+  })
+
+  test('C-065 I4 a sign-out elsewhere wins over an owed write also where only that write finds out', async () => {
+    const { service, session, failing, realm, records } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    await session.getAccessToken({ forceRefresh: true })
+    await flush()
+    failing.clear()
+    await realm({ storage: records.handle() }).session.signOut()
+    await codeOf(session.getAccessToken())
+    for (let turn = 0; turn < 10; turn++) await flush()
+    expect(records.items.size).toBe(0)
+    expect(session.state.status).toBe('signed-out')
+  })
+
+  test('C-065 a sign-out elsewhere wins over an owed write', async () => {
+    const { clock, service, session, failing, realm, records } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('setItem')
+    await session.getAccessToken({ forceRefresh: true })
+    failing.clear()
+    await realm({ storage: records.handle() }).session.signOut()
+    clock.advance(6_000)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(records.items.size).toBe(0)
+  })
+})
+
+describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
+  test('F-21 C-057 with nothing in memory: typed, retryable, never taken for signed out, nothing written', async () => {
+    const { service, session, records, failing, counts, storage, realm, clock } = faulty(mode)
+    const tokens = service.issue()
+    await session.signIn(tokens)
+    const before = JSON.stringify(records.record())
+    failing.add('getItem')
+    const writes = counts.setItem + counts.removeItem
+    const fresh = realm({ storage })
+    await expect(fresh.session.getAccessToken()).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+    expect(await codeOf(fresh.session.ready())).toBe('storage_failed')
+    expect(fresh.session.state).toEqual({ status: 'loading' })
+    expect(fresh.told).toEqual([])
+    expect(fresh.eventsOf('session_ended')).toEqual([])
+    expect(counts.setItem + counts.removeItem).toBe(writes)
+    expect(JSON.stringify(records.record())).toBe(before)
+    failing.clear()
+    clock.advance(1)
+    expect(await fresh.session.getAccessToken()).toBe(tokens.accessToken)
+  })
+
+  test('F-21 F070 in a running session: it goes on from memory, through a refresh, and is stored afterwards', async () => {
+    const { clock, service, session, records, failing, eventsOf } = faulty(mode)
+    await session.signIn(service.issue())
+    failing.add('getItem')
+    clock.advance(hour)
+    const token = await session.getAccessToken()
+    expect(service.familyOf(token)).toBe(1)
+    for (let call = 0; call < 20; call++) expect(await session.getAccessToken()).toBe(token)
+    expect(eventsOf('storage_degraded')).toEqual([
+      { type: 'storage_degraded', reason: 'read_failed' },
+      { type: 'storage_degraded', reason: 'write_failed' },
+    ])
+    expect(eventsOf('session_ended')).toEqual([])
+    failing.clear()
+    clock.advance(6_000)
+    expect(await session.getAccessToken()).toBe(token)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken: token, rev: 2 })
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F070 a storage that fails at everything: sign-in, calls and refresh work, and it is told, not flooded', async () => {
+    const { clock, service, session, failing, eventsOf } = faulty(mode)
+    for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
+    await session.signIn(service.issue())
+    for (let call = 0; call < 100; call++) {
+      clock.advance(60_000)
+      expect(service.familyOf(await session.getAccessToken())).toBe(1)
+      await flush()
+    }
+    expect(service.sent.length).toBeGreaterThanOrEqual(1)
+    expect(service.sent.length).toBeLessThanOrEqual(2)
+    // Once for what cannot be read and once for what cannot be written.
+    expect(eventsOf('storage_degraded').length).toBeLessThanOrEqual(2)
+    expect(await codeOf(session.signOut())).toBe('storage_failed')
+    expect(session.state.status).toBe('signed-out')
+  })
+
+  test('F070 the storage’s own words reach nobody', async () => {
+    const { service, session, failing, events } = faulty(mode)
+    for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
+    const failure = await session.getAccessToken().catch((reason: unknown) => reason)
+    await session.signIn(service.issue())
+    const second = await session.signOut().catch((reason: unknown) => reason)
+    for (const value of [failure, second, ...events]) assertNoLeak(value)
+    expect(failure).toMatchObject({ code: 'storage_failed' })
+    expect(failure).not.toHaveProperty('cause')
+  })
+})
+
+test('F070 a storage object whose members throw when they are looked up', async () => {
+  const { service, realm } = sessionRig()
+  const denied = (): never => {
+    throw new DOMException('The operation is insecure.', 'SecurityError')
+  }
+  const storage = {
+    get getItem() {
+      return denied()
+    },
+    get setItem() {
+      return denied()
+    },
+    get removeItem() {
+      return denied()
+    },
+  }
+  const { session } = realm({ storage })
+  expect(await codeOf(session.getAccessToken())).toBe('storage_failed')
+  const tokens = service.issue()
+  await session.signIn(tokens)
+  expect(await session.getAccessToken()).toBe(tokens.accessToken)
+})
+
+describe('a storage that hangs', () => {
+  test('C-072 F050 is given up after 5 s, and no promise is left', async () => {
+    const time = virtualTime()
+    const { realm, service } = sessionRig(time.clock)
+    const { session } = realm({ storage: sharedRecords().handle({ step: () => new Promise(() => {}) }) })
+    const startMs = time.nowMs()
+    expect(await time.until(codeOf(session.ready()))).toBe('storage_failed')
+    expect(time.nowMs() - startMs).toBe(5_000)
+    const tokens = service.issue()
+    await time.until(session.signIn(tokens))
+    expect(await time.until(session.getAccessToken())).toBe(tokens.accessToken)
+    // The write that is owed is being tried in the background.
+    await time.pass(30_000)
+    expect(time.pendingTimers).toBe(0)
+  })
+})

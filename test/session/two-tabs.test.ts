@@ -1,0 +1,72 @@
+import { createAuthConfig, createSession, memoryStorage, type TokenStorage } from 'agent-auth'
+import { describe, expect, test } from 'vitest'
+import { secret } from '../support/canary.ts'
+import { testClock } from '../support/clock.ts'
+import { baseUrl, tokens, turn } from '../support/one-session.ts'
+
+describe('two tabs over one record', () => {
+  /** A token endpoint that knows which refresh tokens are good; the first one may be used by both tabs. */
+  function tabs(first: TokenStorage, second: TokenStorage, reuse: 'once' | 'twice') {
+    const clock = testClock()
+    const start = { ...tokens(), obtainedAtMs: clock.wallMs(), expiresAtMs: clock.wallMs() + 3_600_000 }
+    let good = [start.refreshToken]
+    const fetch = async (_url: unknown, init?: RequestInit): Promise<Response> => {
+      const { refresh_token: sent } = JSON.parse(String(init?.body)) as { refresh_token: string }
+      if (!good.includes(sent)) return Response.json({ error: 'invalid_grant' }, { status: 400 })
+      const next = secret('refresh')
+      good = sent === start.refreshToken && reuse === 'twice' ? [sent, next] : [next]
+      return Response.json({ access_token: secret('access'), refresh_token: next, expires_in: 3_600 })
+    }
+    const base = { authUrl: 'https://auth.example.com', baseUrl, clientId: 'app' }
+    const config = createAuthConfig({ ...base, redirectUri: 'https://app.example.com/callback', clock, fetch })
+    const [one, two] = [createSession(config, { storage: first }), createSession(config, { storage: second })]
+    return { clock, start, one, two }
+  }
+
+  test('C-078 C-079 a refusal that cannot be checked against the storage ends nobody', async () => {
+    const inner = memoryStorage()
+    let failing = false
+    const flaky: TokenStorage = {
+      ...inner,
+      getItem: (key) => {
+        if (failing) throw new Error('unreadable')
+        return inner.getItem(key)
+      },
+    }
+    const { clock, start, one, two } = tabs(flaky, inner, 'once')
+    await one.signIn(start)
+    await two.ready()
+    clock.advance(3_600_000)
+    const winner = await two.getAccessToken()
+    failing = true
+    await expect(one.getAccessToken()).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+    failing = false
+    expect(await two.getAccessToken()).toBe(winner)
+    clock.advance(60_000)
+    expect(await one.getAccessToken()).toBe(winner)
+  })
+
+  test('C-078 I5 two refreshes that both became revision 2 are told apart', async () => {
+    const items = new Map<string, string>()
+    let held: (() => void) | undefined
+    const handle = (slow: 'slow' | 'quick'): TokenStorage => ({
+      getItem: async (key) => items.get(key),
+      setItem: async (key, value) => {
+        if (slow === 'slow' && items.size > 0) await new Promise<void>((resolve) => (held = resolve))
+        items.set(key, value)
+      },
+      removeItem: async (key) => void items.delete(key),
+    })
+    const { clock, start, one, two } = tabs(handle('quick'), handle('slow'), 'twice')
+    await one.signIn(start)
+    await two.ready()
+    clock.advance(3_600_000)
+    const late = two.getAccessToken()
+    while (!held) await turn()
+    await one.getAccessToken()
+    held()
+    const kept = await late
+    clock.advance(2_000)
+    expect(await one.getAccessToken()).toBe(kept)
+  })
+})

@@ -1,0 +1,55 @@
+// @module-tag slow
+
+import { createAuthConfig, createSession } from 'agent-auth'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { nextWord, startChild } from '../support/children.ts'
+import { freshDatabase } from '../support/fresh-database.ts'
+import { freshFile } from '../support/fresh-file.ts'
+import type { FreshDatabase } from '../support/postgres-server.ts'
+import { serverUrl } from '../support/servers-client.ts'
+import { connectTo, type StoreKind } from '../support/shared-stores.ts'
+import { peopleSignedIn } from '../support/storm.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.drop())
+
+async function urlOf(kind: StoreKind): Promise<string> {
+  if (kind === 'file') return freshFile(onTestFinished)
+  return kind === 'redis' ? serverUrl('redis') : database.url
+}
+
+for (const kind of ['redis', 'postgres', 'file'] as const)
+  test(`C-072 C-080 F-25 ${kind}: a process killed after its refresh was served and before it was saved costs nobody the session`, {
+    tags: kind === 'file' ? [] : [kind],
+  }, async () => {
+    const url = await urlOf(kind)
+    const { service, task } = await peopleSignedIn(onTestFinished, { kind, url, sessions: 1, requests: 1 })
+    const child = await startChild(onTestFinished, 'refresher.ts', [JSON.stringify(task)])
+    expect(await nextWord(child)).toBe('ready')
+    // The service takes its time: the answer finds nobody.
+    service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 3_000 }, times: 1 })
+    child.send('go')
+    expect(await nextWord(child)).toBe('sends')
+    await expect.poll(() => service.dev.faults()).toEqual([])
+    child.kill('SIGKILL')
+
+    const { storage, close } = connectTo(kind, url, task.prefix)
+    onTestFinished(close)
+    const ended: string[] = []
+    const config = createAuthConfig({ ...task.config, onEvent: ({ type }) => ended.push(type) })
+    const session = createSession(config, { storage, key: 'person-0' })
+    const before = (await session.ready()).expiresAtMs ?? 0
+    await session.getAccessToken({ forceRefresh: true })
+    expect(session.state.status).toBe('signed-in')
+    expect(session.state.expiresAtMs).toBeGreaterThan(before)
+    expect(ended).not.toContain('session_ended')
+    expect(refreshes()).toBe(2)
+
+    function refreshes(): number {
+      return service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token')
+        .length
+    }
+  })

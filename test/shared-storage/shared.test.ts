@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { postgresStorage } from 'agent-auth/postgres'
+import { redisStorage, type SharedStorage } from 'agent-auth/redis'
+import type { StorageUnderTest } from 'agent-auth/testing'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { storageSuite } from '../storage/storage-suite.ts'
+import { freshDatabase } from '../support/fresh-database.ts'
+import type { FreshDatabase } from '../support/postgres-server.ts'
+import { serverUrl } from '../support/servers-client.ts'
+import { type Connected, onIoRedis, onNodeRedis, onPostgres } from '../support/shared-stores.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.drop())
+
+/** Every handle has a connection of its own, as if it were another machine. */
+function onConnections(connect: () => Promise<Connected<unknown>> | Connected<unknown>): StorageUnderTest {
+  const connections: Connected<unknown>[] = []
+  return {
+    async handle() {
+      const connected = await connect()
+      connections.push(connected)
+      return connected.storage
+    },
+    async close() {
+      await Promise.all(connections.map((each) => each.close()))
+    },
+  }
+}
+
+describe('a Redis that both clients share', { tags: ['redis'] }, () => {
+  let redis: string
+  beforeAll(async () => {
+    redis = await serverUrl('redis')
+  })
+
+  storageSuite('redisStorage with ioredis', () => {
+    const prefix = randomUUID()
+    return onConnections(() => onIoRedis(redis, prefix))
+  })
+
+  storageSuite('redisStorage with node-redis', () => {
+    const prefix = randomUUID()
+    return onConnections(() => onNodeRedis(redis, prefix))
+  })
+})
+
+storageSuite('postgresStorage with pools of one connection', async () => {
+  const cleaning = onPostgres(database.url)
+  await cleaning.storage.ready()
+  await cleaning.client.query('truncate agent_auth_records')
+  await cleaning.close()
+  return onConnections(() => onPostgres(database.url, { max: 1 }))
+})
+
+/** Two storages over the same records; what the first sends arrives when the way is open. */
+const pairs: Record<string, (arrive: () => Promise<void>) => Promise<[delayed: SharedStorage, direct: SharedStorage]>> =
+  {
+    async ioredis(arrive) {
+      const prefix = randomUUID()
+      const { client, storage, close } = onIoRedis(await serverUrl('redis'), prefix)
+      onTestFinished(close)
+      const delayed = {
+        get: (key: string) => arrive().then(() => client.get(key)),
+        eval: (script: string, count: number, ...args: string[]) =>
+          arrive().then(() => client.eval(script, count, ...args)),
+      }
+      return [redisStorage(delayed, { prefix }), storage]
+    },
+    async 'node-redis'(arrive) {
+      const prefix = randomUUID()
+      const { client, storage, close } = await onNodeRedis(await serverUrl('redis'), prefix)
+      onTestFinished(close)
+      const delayed = {
+        isOpen: true,
+        get: (key: string) => arrive().then(() => client.get(key)),
+        eval: (script: string, options: { keys: string[]; arguments: string[] }) =>
+          arrive().then(() => client.eval(script, options)),
+      }
+      return [redisStorage(delayed, { prefix }), storage]
+    },
+    async postgres(arrive) {
+      const { client, storage, close } = onPostgres(database.url)
+      onTestFinished(close)
+      return [postgresStorage({ query: (text, values) => arrive().then(() => client.query(text, values)) }), storage]
+    },
+  }
+
+describe.each(Object.keys(pairs))('records shared through %s', { tags: ['redis'] }, (kind) => {
+  // A connection that hangs keeps what was sent, and delivers it when it is back.
+  test.each([0, 1])(
+    'C-079 a removal that was given up at its step %i removes nothing that was written since',
+    async (stepsBefore) => {
+      const name = randomUUID()
+      let stepsLeft = Number.POSITIVE_INFINITY
+      const waiting: (() => void)[] = []
+      const pair = pairs[kind] as (typeof pairs)[string]
+      const [delayed, direct] = await pair(() =>
+        stepsLeft-- > 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+      )
+      await delayed.setItem(name, 'old')
+      stepsLeft = stepsBefore
+      await expect(delayed.removeItem(name)).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+      await direct.setItem(name, 'new')
+      stepsLeft = Number.POSITIVE_INFINITY
+      expect(waiting).toHaveLength(1)
+      waiting[0]?.()
+      // Later than whatever still follows on the same connection.
+      for (let read = 0; read < 10; read++) expect(await delayed.getItem(name)).toBe('new')
+      await delayed.removeItem(name)
+      expect(await direct.getItem(name)).toBeNull()
+    },
+  )
+
+  test('C-079 a removal that is still waited for takes also what was written meanwhile', async () => {
+    const name = randomUUID()
+    let meanwhile: (() => Promise<void>) | undefined
+    let steps = 0
+    const pair = pairs[kind] as (typeof pairs)[string]
+    const [delayed, direct] = await pair(async () => {
+      if (++steps === 2) await meanwhile?.()
+    })
+    await direct.setItem(name, 'old')
+    meanwhile = () => direct.setItem(name, 'new')
+    await delayed.removeItem(name)
+    expect(await direct.getItem(name)).toBeNull()
+  })
+
+  test('keys and values with lone surrogates stay apart and come back as they were', async () => {
+    const pair = pairs[kind] as (typeof pairs)[string]
+    const [storage] = await pair(() => Promise.resolve())
+    const name = randomUUID()
+    const texts = ['\ud800', '\udfff', '\ufffd', 'x\ud800', 'x\ufffd', '\ud83d\ude00', '\0json:"\\ud800"', '\0json:']
+    for (const text of texts) await storage.setItem(name + text, text)
+    for (const text of texts) expect(await storage.getItem(name + text)).toBe(text)
+    for (const text of texts) await storage.withLock(name + text, async () => storage.removeItem(name + text))
+    for (const text of texts) expect(await storage.getItem(name + text)).toBeNull()
+  })
+})

@@ -1,0 +1,25 @@
+// @module-tag slow
+
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { freshDatabase } from '../support/fresh-database.ts'
+import type { FreshDatabase } from '../support/postgres-server.ts'
+import { serverUrl } from '../support/servers-client.ts'
+import { storm } from '../support/storm.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.drop())
+
+// The full size, 100 requests, is `npm run bench -- storms`, and 200 rounds of it `npm run soak -- storms-redis`.
+for (const kind of ['redis', 'postgres'] as const)
+  test(`P-04 C-069 C-071 ${kind}: 4 processes, 20 sessions, all expired at once: one refresh each, no failure`, {
+    tags: [kind],
+  }, async () => {
+    const url = kind === 'redis' ? await serverUrl('redis') : database.url
+    const rounds = await storm(onTestFinished, { kind, url, processes: 4, sessions: 20, requests: 5, rounds: 2 })
+    for (const { tookMs: _, ...seen } of rounds)
+      expect(seen).toEqual({ ok: 400, failures: {}, ended: 0, refreshes: 20, reused: 0 })
+    expect(rounds).toHaveLength(2)
+  })

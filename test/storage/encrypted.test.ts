@@ -1,0 +1,296 @@
+import { randomBytes } from 'node:crypto'
+import { type EncryptionKey, encryptedStorage, memoryStorage, type TokenStorage } from 'agent-auth'
+import { base64url, CompactEncrypt } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { registerSecret, secret } from '../support/canary.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { flush } from '../support/virtual-time.ts'
+import { storageSuite } from './storage-suite.ts'
+
+const name = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
+
+function newKey(id: string): EncryptionKey {
+  const key = new Uint8Array(randomBytes(32))
+  registerSecret(`key ${id}`, base64url.encode(key))
+  return { id, key }
+}
+
+storageSuite('encryptedStorage', () => {
+  const inner = memoryStorage()
+  const keys = [newKey('a')]
+  return { handle: () => encryptedStorage(inner, { keys }) }
+})
+
+async function sealed(value = secret('record')) {
+  const inner = memoryStorage()
+  const key = newKey('a')
+  const storage = encryptedStorage(inner, { keys: [key] })
+  await storage.setItem(name, value)
+  const text = (await inner.getItem(name)) ?? ''
+  return { inner, key, storage, value, text, parts: text.split('.') }
+}
+
+describe('what is stored', () => {
+  test('C-061 is a JWE of AES-256-GCM whose header names key and place, without a trace of the value', async () => {
+    const { text, value, parts } = await sealed()
+    expect(JSON.parse(new TextDecoder().decode(base64url.decode(parts[0] ?? '')))).toEqual({
+      alg: 'dir',
+      enc: 'A256GCM',
+      kid: 'a',
+      ctx: name,
+    })
+    expect(parts.map((part) => base64url.decode(part).length).slice(1)).toEqual([0, 12, value.length, 16])
+    for (let at = 0; at + 8 <= value.length; at++) expect(text).not.toContain(value.slice(at, at + 8))
+  })
+
+  test('C-061 has a fresh nonce at each write: 1,000 writes, 1,000 nonces', async () => {
+    const { inner, storage, value } = await sealed()
+    const nonces = new Set<string>()
+    const texts = new Set<string>()
+    for (let write = 0; write < 1_000; write++) {
+      await storage.setItem(name, value)
+      const text = (await inner.getItem(name)) ?? ''
+      nonces.add(text.split('.')[2] ?? '')
+      texts.add(text.split('.')[3] ?? '')
+    }
+    expect([nonces.size, texts.size]).toEqual([1_000, 1_000])
+  })
+
+  test('C-061 is refused after any change of any byte, and left alone', async () => {
+    const { inner, storage, parts } = await sealed()
+    let changes = 0
+    for (const [index, part] of parts.entries()) {
+      const bytes = base64url.decode(part)
+      for (let at = 0; at < bytes.length; at++) {
+        const altered = Uint8Array.from(bytes)
+        altered[at] = (altered[at] ?? 0) ^ (1 << (at % 8))
+        const text = parts.with(index, base64url.encode(altered)).join('.')
+        await inner.setItem(name, text)
+        expect(await codeOf(Promise.resolve(storage.getItem(name)))).toBe('storage_failed')
+        expect(await inner.getItem(name)).toBe(text)
+        changes += 1
+      }
+    }
+    expect(changes).toBeGreaterThan(150)
+  })
+
+  test('C-061 is refused under another name: records of two clients cannot be swapped', async () => {
+    const { inner, storage, text } = await sealed()
+    const other = name.replace(':app:', ':other:')
+    await inner.setItem(other, text)
+    expect(await codeOf(Promise.resolve(storage.getItem(other)))).toBe('storage_failed')
+    expect(await inner.getItem(other)).toBe(text)
+  })
+
+  const encoder = new TextEncoder()
+  const forgeries: readonly (readonly [string, (key: Uint8Array) => Promise<string>])[] = [
+    [
+      'without a place',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'a' })
+          .encrypt(key),
+    ],
+    [
+      'with another cipher',
+      () =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A128GCM', kid: 'a', ctx: name })
+          .encrypt(new Uint8Array(16)),
+    ],
+    [
+      'with a cipher of the same key length',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A128CBC-HS256', kid: 'a', ctx: name })
+          .encrypt(key),
+    ],
+    [
+      'with a wrapped key',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid: 'a', ctx: name })
+          .encrypt(key),
+    ],
+    [
+      'of an unknown key id',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'b', ctx: name })
+          .encrypt(key),
+    ],
+    [
+      'without a key id',
+      (key) =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ctx: name })
+          .encrypt(key),
+    ],
+    [
+      'of another key of the same id',
+      () =>
+        new CompactEncrypt(encoder.encode('x'))
+          .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: 'a', ctx: name })
+          .encrypt(new Uint8Array(32)),
+    ],
+    ['that is plain text', async () => '{"v":1}'],
+    ['that is empty', async () => ''],
+    ['with too few parts', async () => 'a.b.c'],
+  ]
+
+  test.each(forgeries)('C-061 one %s is refused', async (_, forge) => {
+    const { inner, key, storage } = await sealed()
+    await inner.setItem(name, await forge(key.key as Uint8Array))
+    expect(await codeOf(Promise.resolve(storage.getItem(name)))).toBe('storage_failed')
+  })
+
+  test('C-061 nothing stored stays nothing', async () => {
+    const { storage } = await sealed()
+    expect((await storage.getItem('other')) ?? null).toBeNull()
+  })
+})
+
+describe('keys', () => {
+  const short = new Uint8Array(31)
+  const good = new Uint8Array(32)
+  const unfit: readonly (readonly [string, EncryptionKey[]])[] = [
+    ['none', []],
+    ['31 bytes', [{ id: 'a', key: short }]],
+    ['33 bytes', [{ id: 'a', key: new Uint8Array(33) }]],
+    ['text of 31 bytes', [{ id: 'a', key: base64url.encode(short) }]],
+    ['text that is not base64url', [{ id: 'a', key: '***' }]],
+    ['empty text', [{ id: 'a', key: '' }]],
+    [
+      'two of one id',
+      [
+        { id: 'a', key: good },
+        { id: 'a', key: good },
+      ],
+    ],
+    [
+      'an unfit second one',
+      [
+        { id: 'a', key: good },
+        { id: 'b', key: short },
+      ],
+    ],
+  ]
+
+  test.each(unfit)('C-061 config_invalid at once: %s', async (_, keys) => {
+    const made = (async () => encryptedStorage(memoryStorage(), { keys }))()
+    expect(await codeOf(made)).toBe('config_invalid')
+  })
+
+  test('C-061 bytes, their base64url text and their base64 text are the same key', async () => {
+    // All six bits set, or all but the last: the two signs in which the alphabets differ.
+    const key = new Uint8Array(32).fill(0xfb).fill(0xff, 16)
+    const base64 = Buffer.from(key).toString('base64')
+    expect(base64).toMatch(/\+.*\/.*=$/)
+    const inner = memoryStorage()
+    await encryptedStorage(inner, { keys: [{ id: 'a', key }] }).setItem(name, 'x')
+    for (const text of [base64url.encode(key), base64])
+      expect(await encryptedStorage(inner, { keys: [{ id: 'a', key: text }] }).getItem(name)).toBe('x')
+  })
+
+  test('C-061 the caller’s bytes may be wiped afterwards', async () => {
+    const inner = memoryStorage()
+    const { id, key } = newKey('a')
+    const storage = encryptedStorage(inner, { keys: [{ id, key }] })
+    const kept = Uint8Array.from(key as Uint8Array)
+    ;(key as Uint8Array).fill(0)
+    await storage.setItem(name, 'value')
+    expect(await encryptedStorage(inner, { keys: [{ id, key: kept }] }).getItem(name)).toBe('value')
+  })
+
+  test('C-061 F-24 an old key opens, and the next write seals with the newest', async () => {
+    const { inner, key, value } = await sealed()
+    const next = newKey('b')
+    const rotated = encryptedStorage(inner, { keys: [next, key] })
+    expect(await rotated.getItem(name)).toBe(value)
+    await rotated.setItem(name, value)
+    expect(await encryptedStorage(inner, { keys: [next] }).getItem(name)).toBe(value)
+    expect(await codeOf(Promise.resolve(encryptedStorage(inner, { keys: [key] }).getItem(name)))).toBe('storage_failed')
+  })
+})
+
+describe('under a session', () => {
+  const signedIn = async (keys: EncryptionKey[]) => {
+    const rig = sessionRig()
+    const records = sharedRecords()
+    const storage = (by: EncryptionKey[]): TokenStorage => encryptedStorage(records.handle(), { keys: by })
+    const tokens = rig.service.issue()
+    await rig.realm({ storage: storage(keys) }).session.signIn(tokens)
+    const stored = (): string => [...records.items.values()][0] ?? ''
+    return { ...rig, records, storage, tokens, stored }
+  }
+
+  test('F-24 C-061 a rotated key: the session lives, and a refresh seals anew', async () => {
+    const [old, next] = [newKey('old'), newKey('next')]
+    const { clock, service, realm, storage, tokens } = await signedIn([old])
+    const { session } = realm({ storage: storage([next, old]) })
+    expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    clock.advance(3_600_000)
+    const token = await session.getAccessToken()
+    expect(await realm({ storage: storage([next]) }).session.getAccessToken()).toBe(token)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('F-24 C-061 a wrong key: typed, never signed out, and the record is untouched', async () => {
+    const { realm, storage, stored, tokens, service } = await signedIn([newKey('a')])
+    const before = stored()
+    for (const id of ['a', 'b']) {
+      const { session, events } = realm({ storage: storage([newKey(id)]) })
+      expect(await codeOf(session.getAccessToken())).toBe('storage_failed')
+      expect(await codeOf(session.ready())).toBe('storage_failed')
+      await flush()
+      expect(session.state).toEqual({ status: 'loading' })
+      expect(events).toEqual([])
+      expect(stored()).toBe(before)
+    }
+    expect(service.sent).toHaveLength(0)
+    expect(tokens.accessToken).toBeDefined()
+  })
+
+  test('F-24 C-061 C-079 C-118 sealed by another process with a key not known here: its session is not refreshed over', async () => {
+    const [old, next] = [newKey('old'), newKey('next')]
+    const { clock, service, realm, storage, stored } = await signedIn([old])
+    const [here, there] = [realm({ storage: storage([old]) }), realm({ storage: storage([next, old]) })]
+    await Promise.all([here.session.ready(), there.session.ready()])
+    clock.advance(3_600_000)
+    const token = await there.session.getAccessToken()
+    const before = stored()
+    expect(await codeOf(here.session.getAccessToken())).toBe('storage_failed')
+    expect(here.session.state.status).toBe('signed-in')
+    expect(service.sent).toHaveLength(1)
+    expect(service.isAlive(1)).toBe(true)
+    expect(stored()).toBe(before)
+    expect(await there.session.getAccessToken()).toBe(token)
+  })
+
+  test('F-24 an explicit sign-in replaces what no key opens, an explicit sign-out removes it', async () => {
+    const { records, realm, storage, service } = await signedIn([newKey('a')])
+    const keys = [newKey('b')]
+    const { session } = realm({ storage: storage(keys) })
+    const next = service.issue()
+    await session.signIn(next)
+    expect(await realm({ storage: storage(keys) }).session.getAccessToken()).toBe(next.accessToken)
+    await realm({ storage: storage([newKey('c')]) }).session.signOut()
+    expect(records.items.size).toBe(0)
+  })
+
+  test('C-061 C-070 the inner storage’s lock is kept: one refresh over two handles', async () => {
+    const keys = [newKey('a')]
+    const { clock, service, realm, storage } = await signedIn(keys)
+    const [one, two] = [realm({ storage: storage(keys) }), realm({ storage: storage(keys) })]
+    clock.advance(3_600_000)
+    const [first, second] = await Promise.all([one.session.getAccessToken(), two.session.getAccessToken()])
+    expect(second).toBe(first)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('C-061 an inner storage without a lock stays one without', () => {
+    const inner = sharedRecords().handle({ lock: false })
+    expect(encryptedStorage(inner, { keys: [newKey('a')] })).not.toHaveProperty('withLock')
+  })
+})

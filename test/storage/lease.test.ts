@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest'
+import { keepLease, type Lease, type LeaseTable, takeLease } from '../../src/storage/shared/lease.ts'
+import { leasedStorage } from '../../src/storage/shared/leased-storage.ts'
+import { codeOf } from '../support/session-rig.ts'
+import { flush, type VirtualTime, virtualTime } from '../support/virtual-time.ts'
+
+const lease: Lease = { name: 'name', owner: 'one' }
+
+/** One lease on the virtual clock, and what was asked of it. */
+function leaseTable(
+  time: VirtualTime,
+): LeaseTable & { owner: string; endsMs: number; asked: string[]; broken: boolean } {
+  const table = {
+    owner: '',
+    endsMs: 0,
+    asked: [] as string[],
+    broken: false,
+    async acquire({ owner }: Lease, leaseMs: number) {
+      await table.answer('acquire')
+      if (table.owner && table.endsMs > time.nowMs()) return false
+      Object.assign(table, { owner, endsMs: time.nowMs() + leaseMs })
+      return true
+    },
+    async renew({ owner }: Lease, leaseMs: number) {
+      await table.answer('renew')
+      if (table.owner !== owner) return false
+      table.endsMs = time.nowMs() + leaseMs
+      return true
+    },
+    async release({ owner }: Lease) {
+      await table.answer('release')
+      if (table.owner === owner) table.owner = ''
+    },
+    async answer(what: string) {
+      table.asked.push(what)
+      if (table.broken) await new Promise(() => {})
+    },
+  }
+  return table
+}
+
+describe('taking a lease', () => {
+  test('C-072 waits until it is free, asking at least every 375 ms and not all the time', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    Object.assign(table, { owner: 'another', endsMs: 8_000 })
+    await time.until(takeLease(table, lease, undefined))
+    expect(table.owner).toBe('one')
+    expect(time.nowMs()).toBeLessThanOrEqual(8_375)
+    expect(table.asked.length).toBeGreaterThan(20)
+    expect(table.asked.length).toBeLessThan(100)
+  })
+
+  test('C-072 ends as aborted when the signal fires, and asks no more', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    Object.assign(table, { owner: 'another', endsMs: 8_000 })
+    const stop = new AbortController()
+    const waiting = codeOf(takeLease(table, lease, stop.signal))
+    await time.pass(1_000)
+    stop.abort()
+    expect(await waiting).toBe('aborted')
+    const asked = table.asked.length
+    await time.pass(10_000)
+    expect(table.asked).toHaveLength(asked)
+    expect(time.pendingTimers).toBe(0)
+  })
+
+  test('F-33 a database that does not answer is given up after 2.75 s, and a lease it grants late is given back', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    let answer = (_had: boolean): void => {}
+    const silent = {
+      ...table,
+      acquire: () =>
+        new Promise<boolean>((resolve) => {
+          answer = resolve
+        }),
+    }
+    const startMs = time.nowMs()
+    expect(await time.until(codeOf(takeLease(silent, lease, undefined)))).toBe('timeout')
+    expect(time.nowMs() - startMs).toBe(2_750)
+    expect(table.asked).toEqual([])
+    answer(true)
+    await flush()
+    expect(table.asked).toEqual(['release'])
+  })
+})
+
+describe('keeping a lease', () => {
+  test('C-073 renews it every 2 s for as long as the turn lasts, and no longer', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    await takeLease(table, lease, undefined)
+    const stop = keepLease(table, lease)
+    for (let second = 1; second <= 30; second++) {
+      await time.pass(1_000)
+      expect(table.endsMs - time.nowMs()).toBeGreaterThanOrEqual(6_000)
+    }
+    expect(table.asked).toHaveLength(16)
+    stop()
+    await time.pass(10_000)
+    expect(table.asked).toHaveLength(16)
+    expect(time.pendingTimers).toBe(0)
+  })
+
+  test('C-073 a turn that hangs does not keep the process alive', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
+    const table = { acquire: async () => true, renew: async () => true, release: async () => true }
+    const stop = keepLease(table, lease)
+    expect(timers()).toBe(before)
+    stop()
+  })
+
+  test('C-073 stops when it was lost, without taking it back', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    await takeLease(table, lease, undefined)
+    keepLease(table, lease)
+    await time.pass(3_000)
+    table.owner = 'another'
+    await time.pass(60_000)
+    expect(table.owner).toBe('another')
+    expect(table.asked).toEqual(['acquire', 'renew', 'renew'])
+  })
+
+  test('F-33 goes on when the database did not answer for a while', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    await takeLease(table, lease, undefined)
+    const stop = keepLease(table, lease)
+    table.broken = true
+    await time.pass(4_000)
+    table.broken = false
+    await time.pass(8_000)
+    expect(table.endsMs).toBeGreaterThan(time.nowMs())
+    stop()
+  })
+
+  test('C-072 a turn that never ends keeps its lease for 98 s at most', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    await takeLease(table, lease, undefined)
+    keepLease(table, lease)
+    await time.pass(200_000)
+    expect(table.endsMs).toBe(98_000)
+    expect(time.pendingTimers).toBe(0)
+  })
+
+  test('C-072 a turn that is over is not kept, also when it could not be given back', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    const storage = leasedStorage({
+      ...table,
+      release: () => Promise.reject(new Error('ECONNREFUSED')),
+      read: async () => null,
+      write: async () => true,
+      remove: async () => true,
+      removeIf: async () => true,
+      reasonOf: () => undefined,
+    })
+    expect(await time.until(storage.withLock('name', async () => 'ran'))).toBe('ran')
+    await time.pass(10_000)
+    expect(table.asked).toEqual(['acquire'])
+  })
+
+  test('F-45 stopping while a renewal is on its way starts no further one', async () => {
+    const time = virtualTime()
+    const table = leaseTable(time)
+    await takeLease(table, lease, undefined)
+    let answer = (): void => {}
+    const slow = {
+      ...table,
+      renew: (): Promise<boolean> =>
+        new Promise((resolve) => {
+          answer = () => resolve(true)
+        }),
+    }
+    const stop = keepLease(slow, lease)
+    await time.pass(2_000)
+    stop()
+    answer()
+    await flush()
+    expect(time.pendingTimers).toBe(0)
+  })
+})

@@ -1,0 +1,403 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { HttpResponse, http, passthrough } from 'msw'
+import { setupServer } from 'msw/node'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { AuthEvent } from '../../src/events.ts'
+import { exchangeCode } from '../../src/exchange.ts'
+import { refreshTokens } from '../../src/refresh.ts'
+import { assertNoLeak, secret } from '../support/canary.ts'
+import { testClock } from '../support/clock.ts'
+import { configWith, failure, grantFor, tokensWith, tokenUrl } from '../support/token-flow.ts'
+
+const server = setupServer()
+beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+afterEach(() => server.resetHandlers())
+afterAll(() => server.close())
+
+/** Null sends no Content-Type. */
+type Answer = [status: number, type: string | null, body: unknown]
+
+function answerWith([status, type, body]: Answer, headers: Record<string, string> = {}): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const empty = status === 204 || status === 205 || status === 304
+  server.use(
+    http.post(tokenUrl, () => {
+      const response = new HttpResponse(empty ? null : new TextEncoder().encode(text), { status, headers })
+      if (type === null) response.headers.delete('content-type')
+      else response.headers.set('content-type', type)
+      return response
+    }),
+  )
+}
+
+type Verdict = readonly [outcome: string, code: string, retryable: boolean]
+interface Verdicts {
+  readonly exchange: Verdict
+  readonly refresh: Verdict
+}
+
+/** A code is spent once it was sent, so only a refresh is ever worth repeating. */
+const busy: Verdicts = {
+  exchange: ['busy', 'exchange_interrupted', false],
+  refresh: ['busy', 'temporarily_unavailable', true],
+}
+const broken: Verdicts = {
+  exchange: ['ambiguous', 'exchange_interrupted', false],
+  refresh: ['ambiguous', 'temporarily_unavailable', true],
+}
+const unusable: Verdicts = {
+  exchange: ['ambiguous', 'exchange_interrupted', false],
+  refresh: ['ambiguous', 'response_invalid', true],
+}
+const foreign: Verdicts = {
+  exchange: ['foreign', 'exchange_interrupted', false],
+  refresh: ['foreign', 'temporarily_unavailable', true],
+}
+const terminal: Verdicts = {
+  exchange: ['terminal', 'grant_rejected', false],
+  refresh: ['terminal', 'grant_rejected', false],
+}
+const client: Verdicts = {
+  exchange: ['config', 'client_rejected', false],
+  refresh: ['config', 'client_rejected', false],
+}
+const address: Verdicts = {
+  exchange: ['config', 'config_invalid', false],
+  refresh: ['config', 'config_invalid', false],
+}
+
+const json = 'application/json'
+const html = 'text/html; charset=utf-8'
+const page = '<html><h1>Sign in to the network</h1></html>'
+const detail = { detail: [{ loc: ['body', 'refresh_token'], msg: 'invalid_grant: Field required', type: 'missing' }] }
+const envelope = { success: false, data: {}, error_type: 'invalid_grant', error_message: 'The token has expired' }
+
+const outcomes: [...Answer, Verdicts][] = [
+  // The token and the code are refused.
+  [400, json, { error: 'invalid_grant' }, terminal],
+  [400, json, { error: 'invalid_grant', error_description: 'server_error, please retry' }, terminal],
+  [401, json, { error: 'invalid_grant' }, terminal],
+  [403, json, { error: 'invalid_grant' }, terminal],
+  [400, 'application/json;charset=UTF-8', { error: 'invalid_grant' }, terminal],
+  [400, null, { error: 'invalid_grant' }, terminal],
+  [200, json, { error: 'invalid_grant' }, terminal],
+  [400, json, {}, terminal],
+  [401, json, {}, terminal],
+  [400, json, { error: null }, terminal],
+  [400, json, { error: '' }, terminal],
+  [400, json, { error: 7 }, terminal],
+  [400, json, { error: { code: 'server_error' } }, terminal],
+  [400, json, { error: 'Unknown refresh token' }, terminal],
+  [400, json, { message: 'server_error' }, terminal],
+  [400, json, detail, terminal],
+  [401, json, envelope, terminal],
+  [401, json, { message: 'invalid authentication credentials' }, terminal],
+  [400, json, { error: 'invalid_request' }, { exchange: client.exchange, refresh: terminal.refresh }],
+  // The client, or what it asks for, is refused.
+  [401, json, { error: 'invalid_client' }, client],
+  [400, json, { error: 'invalid_client' }, client],
+  [200, json, { error: 'invalid_client' }, client],
+  [401, json, { error: 'invalid_request' }, client],
+  [400, json, { error: 'unauthorized_client' }, client],
+  [400, json, { error: 'unsupported_grant_type' }, client],
+  [400, json, { error: 'invalid_scope' }, client],
+  [403, json, { error: 'access_denied' }, client],
+  [403, json, { message: 'OAuth client is not approved for this API' }, client],
+  [403, json, {}, client],
+  [403, json, envelope, client],
+  [403, null, '', client],
+  // The address is wrong, or what is sent there.
+  [404, json, {}, address],
+  [404, json, { detail: 'Not Found' }, address],
+  [404, null, '', address],
+  [405, json, {}, address],
+  [415, json, {}, address],
+  [422, json, detail, address],
+  [422, null, '', address],
+  [304, null, '', address],
+  [399, json, { access_token: 'x' }, address],
+  // Too much to do.
+  [429, json, {}, busy],
+  [429, html, page, busy],
+  [429, json, { error: 'invalid_grant' }, busy],
+  [503, json, { error: 'invalid_grant' }, busy],
+  [503, html, page, busy],
+  [503, null, '', busy],
+  [408, null, '', busy],
+  [400, json, { error: 'temporarily_unavailable' }, busy],
+  [400, json, { error: 'server_error' }, busy],
+  // Nobody knows what became of it.
+  [500, json, {}, broken],
+  [500, json, { error: 'invalid_grant' }, broken],
+  [500, json, { error: 'invalid_client' }, broken],
+  [500, html, page, broken],
+  [500, null, '', broken],
+  [501, json, {}, broken],
+  [502, html, page, broken],
+  [504, html, page, broken],
+  [520, 'text/plain', 'error code: 520', broken],
+  [599, json, { access_token: 'x' }, broken],
+  [200, json, {}, unusable],
+  [200, json, '', unusable],
+  [200, null, '', unusable],
+  [200, json, '{"access_token":"x"', unusable],
+  [200, json, '[{"access_token":"x"}]', unusable],
+  [200, json, '"access_token"', unusable],
+  [200, json, 'null', unusable],
+  [200, json, page, unusable],
+  [200, json, envelope, unusable],
+  [200, json, { error: { message: 'x' }, access_token: 'x' }, unusable],
+  [202, json, { access_token: 'x' }, unusable],
+  [204, null, '', unusable],
+  // It is not the service that answers.
+  [200, html, page, foreign],
+  [200, 'text/plain', 'OK', foreign],
+  [200, 'text/html', { access_token: 'x' }, foreign],
+  [201, html, page, foreign],
+  [400, html, page, foreign],
+  [401, html, page, foreign],
+  [403, html, page, foreign],
+  [404, html, page, foreign],
+  [405, 'text/plain', 'Method Not Allowed', foreign],
+  [451, html, page, foreign],
+  [400, 'text/html', { error: 'invalid_grant' }, foreign],
+  [400, 'text/plain', 'invalid_grant', foreign],
+  [400, json, page, foreign],
+  [400, json, '[]', foreign],
+  [401, json, '"invalid_grant"', foreign],
+  [401, json, '', foreign],
+]
+
+const cases = outcomes.map(([status, type, body, verdicts]) => {
+  const shown = typeof body === 'string' ? body : JSON.stringify(body)
+  const answer: Answer = [status, type, body]
+  const title = `${status} ${type ?? 'no type'} ${shown.slice(0, 60)}`
+  return [title, { answer, verdicts }] as const
+})
+
+describe('the outcome table', () => {
+  const observed = () => {
+    const events: AuthEvent[] = []
+    return { events, config: configWith({ timeoutMs: 1_000, onEvent: (event) => events.push(event) }) }
+  }
+  const usable = /^[a-z_]+$/
+
+  it.each(cases)('C-052 C-046 C-047 %s', async (_, { answer, verdicts }) => {
+    answerWith(answer)
+    const [status, , body] = answer
+    const sent = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
+    for (const grant of ['exchange', 'refresh'] as const) {
+      const { events, config } = observed()
+      const call =
+        grant === 'exchange' ? exchangeCode(config, await grantFor(config)) : refreshTokens(config, tokensWith())
+      const error = await failure(call)
+      const [outcome, code, retryable] = verdicts[grant]
+      expect(error, grant).toMatchObject({ code, retryable, details: { outcome } })
+      expect(error.status).toBe(status)
+      expect(error.message.length).toBeLessThanOrEqual(160)
+      expect(error.cause).toBeUndefined()
+      expect(events).toMatchObject([{ type: 'token_request', outcome, status, origin: 'https://auth.example.com' }])
+      const named = error.details?.error
+      if (named !== undefined) expect(named).toBe(sent)
+      else if (outcome === 'terminal' || outcome === 'config') expect(String(sent ?? '')).not.toMatch(usable)
+    }
+  })
+
+  it('C-052 has at least sixty rows, of every class', () => {
+    expect(cases.length).toBeGreaterThanOrEqual(60)
+    const classes = new Set(cases.map(([, { verdicts }]) => verdicts.refresh[0]))
+    expect([...classes].sort()).toEqual(['ambiguous', 'busy', 'config', 'foreign', 'terminal'])
+  })
+
+  it.each([
+    [200, { access_token: 'x' }],
+    [201, { access_token: 'x' }],
+    [200, { access_token: 'x', error: null, error_description: null }],
+    [200, { access_token: 'x', error: '' }],
+  ])('C-046 C-041 %d %j is a success', async (status, body) => {
+    answerWith([status, json, body])
+    const { events, config } = observed()
+    expect(await exchangeCode(config, await grantFor(config))).toMatchObject({ accessToken: 'x' })
+    expect(await refreshTokens(config, tokensWith())).toMatchObject({ accessToken: 'x' })
+    expect(events).toMatchObject([
+      { grant: 'authorization_code', outcome: 'ok', status },
+      { grant: 'refresh_token', outcome: 'ok', status },
+    ])
+  })
+
+  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])(
+    'C-046 %d is no success, whatever it holds',
+    async (status) => {
+      answerWith([status, json, { access_token: 'x' }])
+      const { config } = observed()
+      expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
+      expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
+        code: 'exchange_interrupted',
+        status,
+      })
+    },
+  )
+
+  it.each([
+    { error: 'x', access_token: 'y' },
+    { error: 'invalid_grant', access_token: 'y', refresh_token: 'z' },
+    { error: 'x' },
+    { error: true, access_token: 'y' },
+    { error: ['x'], access_token: 'y' },
+    { error: 'Something Else', access_token: 'y' },
+  ])('C-047 200 %j is an error', async (body) => {
+    answerWith([200, json, body])
+    const { events, config } = observed()
+    await failure(refreshTokens(config, tokensWith()))
+    await failure(exchangeCode(config, await grantFor(config)))
+    expect(events.map((event) => event.type === 'token_request' && event.outcome)).not.toContain('ok')
+  })
+
+  it('C-052 C-051 an error code that is text of another kind is not repeated, since it may be an echo', async () => {
+    const echo = secret('echoed token')
+    const codes = [echo, 'UPPER', 'rate-limit', 'too_many_requests_429']
+    for (const error of [...codes, `invalid token ${echo}`, 'a'.repeat(65), '<b>']) {
+      answerWith([400, json, { error, error_description: echo, error_uri: echo, [echo]: echo }])
+      const { config } = observed()
+      const thrown = await failure(refreshTokens(config, tokensWith()))
+      const known = codes.includes(error)
+      expect(thrown.code).toBe(known ? 'client_rejected' : 'grant_rejected')
+      expect(thrown.details).toEqual({ outcome: known ? 'config' : 'terminal' })
+      assertNoLeak(thrown)
+    }
+  })
+
+  it('C-024 C-052 a 1 MB error_description is more than is read', async () => {
+    answerWith([400, json, { error: 'invalid_grant', error_description: 'a'.repeat(1_000_000) }])
+    const { config } = observed()
+    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({
+      code: 'response_too_large',
+      retryable: true,
+    })
+  })
+
+  it('C-024 an error_description within bounds is not part of the error', async () => {
+    answerWith([400, json, { error: 'invalid_grant', error_description: `${'a'.repeat(200_000)}` }])
+    const { config } = observed()
+    const error = await failure(refreshTokens(config, tokensWith()))
+    expect(error).toMatchObject({ code: 'grant_rejected', details: { error: 'invalid_grant' } })
+    expect(JSON.stringify(error) + error.message).not.toContain('aaa')
+  })
+})
+
+describe('Retry-After', () => {
+  const clock = testClock(Date.UTC(2026, 0, 1))
+  it.each<[string | undefined, number | undefined]>([
+    ['0', 0],
+    ['7', 7_000],
+    ['300', 300_000],
+    ['301', 300_000],
+    ['99999999999999999999', 300_000],
+    ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
+    ['Wed, 31 Dec 2025 23:59:30 GMT', 0],
+    ['Fri, 01 Jan 2027 00:00:00 GMT', 300_000],
+    ['soon', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['1e3', undefined],
+    ['xx GMT', undefined],
+    ['2026-01-01', undefined],
+    [undefined, undefined],
+  ])('F042 C-052 %j: %s ms', async (value, expected) => {
+    answerWith([503, json, {}], value === undefined ? {} : { 'retry-after': value })
+    const error = await failure(refreshTokens(configWith({ clock }), tokensWith()))
+    expect(error.details).toEqual({ outcome: 'busy', ...(expected !== undefined && { retryAfterMs: expected }) })
+  })
+})
+
+/** Each code that is registered for the token endpoint and refuses the client: who has to do what. */
+const remedies: [error: string, remedy: string][] = [
+  ['invalid_client', 'Developer: check clientId (does the service still know it?), clientSecret and basicEncoding.'],
+  ['unauthorized_client', 'Developer: check clientId. User: use an account of a tenant that has approved this app.'],
+  ['unsupported_grant_type', 'Developer: check tokenEndpoint and dialect.'],
+  ['invalid_scope', 'Developer: set scope to one that this client may have.'],
+  ['invalid_target', 'Developer: check params.'],
+]
+
+describe('the message of a refusal', () => {
+  it.each(remedies)('C-046 names %s and says who has to do what', async (error, remedy) => {
+    answerWith([400, json, { error }])
+    const config = configWith()
+    for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
+      expect(await failure(call)).toMatchObject({
+        code: 'client_rejected',
+        message: `The token endpoint responded with 400 ${error}. ${remedy}`,
+      })
+  })
+
+  it('C-046 names invalid_grant, which only the user can do something about', async () => {
+    answerWith([400, json, { error: 'invalid_grant' }])
+    const config = configWith()
+    for (const call of [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())])
+      expect(await failure(call)).toMatchObject({
+        code: 'grant_rejected',
+        message: 'The token endpoint responded with 400 invalid_grant. The user must sign in again.',
+      })
+  })
+
+  it.each(['something_new', 'constructor', 'a_text_that_could_be_a_token'])(
+    'C-024 does not quote %s, which is not registered',
+    async (error) => {
+      answerWith([400, json, { error }])
+      const refused = await failure(refreshTokens(configWith(), tokensWith()))
+      expect(refused.message).toBe(
+        'The token endpoint responded with 400. Developer: check clientId, clientSecret and the registration.',
+      )
+      expect(refused.details?.error).toBe(error)
+    },
+  )
+})
+
+describe('the message of a request that did not reach a token endpoint', () => {
+  const checked = 'Developer: check authUrl and tokenEndpoint.'
+  const messages = async (options: Parameters<typeof configWith>[0] = {}): Promise<string[]> => {
+    const config = configWith(options)
+    const calls = [exchangeCode(config, await grantFor(config)), refreshTokens(config, tokensWith())]
+    return Promise.all(calls.map(async (call) => (await failure(call)).message))
+  }
+
+  it.each<Answer>([
+    [404, html, page],
+    [200, html, page],
+    [405, 'text/plain', 'Method Not Allowed'],
+  ])('C-052 %d %s names the origin and the options to check', async (...answer) => {
+    answerWith(answer)
+    const seen = `https://auth.example.com responded with ${answer[0]} and no JSON. ${checked} This network may require a sign-in.`
+    expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
+
+  it('C-052 a JSON 404 names the origin and the options to check', async () => {
+    answerWith([404, json, { detail: 'Not Found' }])
+    expect(await messages()).toEqual(Array(2).fill(`https://auth.example.com responded with 404. ${checked}`))
+  })
+
+  it('C-052 a 200 without a token says so', async () => {
+    answerWith([200, json, {}])
+    const seen = 'The token endpoint responded with 200 and no usable token.'
+    expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
+
+  it('F-13 a port on which nothing listens is named, with the options to check', async () => {
+    const closed = createServer()
+    const port = await new Promise<number>((resolve) =>
+      closed.listen(0, '127.0.0.1', () => resolve((closed.address() as AddressInfo).port)),
+    )
+    await new Promise((resolve) => closed.close(resolve))
+    const authUrl = `http://127.0.0.1:${port}`
+    server.use(http.post(`${authUrl}/auth/v1/token`, () => passthrough()))
+    const { message, details } = await failure(refreshTokens(configWith({ authUrl }), tokensWith()))
+    expect(message).toBe(`${authUrl} was not reached. ${checked} Try again.`)
+    expect(details).toEqual({ outcome: 'not_sent' })
+  })
+
+  it('F-13 a connection that breaks off, or a response that CORS hides, names the origin and the options to check', async () => {
+    server.use(http.post(tokenUrl, () => HttpResponse.error()))
+    const seen = `https://auth.example.com did not respond, or its CORS headers do not allow this page. ${checked}`
+    expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
+  })
+})
