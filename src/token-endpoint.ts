@@ -71,19 +71,19 @@ function isReduced(granted: string | undefined, asked: string): boolean {
 
 /** Builds the request. In the service's dialect `grant_type` is only in the query, and a refresh has a JSON body. */
 function wireRequest(
-  { authorization: credentials, clientId, dialect, tokenEndpoint }: AuthConfig,
+  { authorization: authorizationHeader, clientId, dialect, tokenEndpoint }: AuthConfig,
   { grant, parameters }: TokenRequest,
 ): [url: string, init: RequestInit] {
-  const authorization = credentials()
-  const inService = dialect === 'service'
-  const json = inService && grant === 'refresh_token'
+  const authorization = authorizationHeader()
+  const usesServiceDialect = dialect === 'service'
+  const json = usesServiceDialect && grant === 'refresh_token'
   const members = {
     ...parameters,
-    ...(!inService && { grant_type: grant }),
+    ...(!usesServiceDialect && { grant_type: grant }),
     ...(!authorization && { client_id: clientId }),
   }
   return [
-    inService ? `${tokenEndpoint}?grant_type=${grant}` : tokenEndpoint,
+    usesServiceDialect ? `${tokenEndpoint}?grant_type=${grant}` : tokenEndpoint,
     {
       method: 'POST',
       body: json ? JSON.stringify(members) : `${new URLSearchParams(members)}`,

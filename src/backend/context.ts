@@ -15,11 +15,11 @@ import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
 import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
 import { unheardEvents } from './unheard-events.ts'
 
-/** The checked options and the state of one backend. Nothing of it comes from a request. */
+/** The checked options and the state of one backend. No option of it comes from a request. */
 export interface BackendContext {
   readonly config: AuthConfig
   /** Sends the requests to the API. Default: the platform's `fetch`. */
-  readonly apiFetch: typeof fetch | undefined
+  readonly injectedFetch: typeof fetch | undefined
   readonly sessions: LockedStorage
   readonly live: LiveSessions
   /** The keys of the latest session ids. */
@@ -53,7 +53,7 @@ export function backendContext(options: BackendOptions): BackendContext {
   const watched = watchedStorage(sessions, emit)
   return Object.freeze<BackendContext>({
     config,
-    apiFetch: options.fetch,
+    injectedFetch: options.fetch,
     sessions: watched,
     live: liveSessions(config, watched),
     sessionKeys: new Map(),

@@ -35,9 +35,9 @@ export function tokenEndpointCause(error: AgentAuthError): ErrorCause | undefine
   return hasNoTokenResponse(error) ? causeOf(error) : undefined
 }
 
-/** Returns whether a token request was made, or begun, and got no response. */
-export function hasNoTokenResponse({ status, details }: AgentAuthError): boolean {
-  return details?.outcome !== undefined && status === undefined
+/** Returns whether a token request was made, or begun, and got no response. One that is too large has no status either. */
+export function hasNoTokenResponse({ code, status, details }: AgentAuthError): boolean {
+  return details?.outcome !== undefined && status === undefined && code !== 'response_too_large'
 }
 
 function described(error: unknown, depth: number): ErrorCause {

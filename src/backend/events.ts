@@ -11,7 +11,7 @@ export type BackendEvent =
   | LoginFailedEvent
   | LoggedOutEvent
   | ProxiedEvent
-  /** A request was not sent to the API. */
+  /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
   /** The API ended a response before its end, or sent nothing for 30 s. Once for each response. */
   | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
@@ -32,7 +32,10 @@ export interface LoggedOutEvent {
   readonly cause?: ErrorCause
 }
 
-/** A request was sent to the API. */
+/**
+ * A request passed the checks of the proxy. It was sent to the API, unless it failed before that, for example because no
+ * access token could be had.
+ */
 export interface ProxiedEvent {
   readonly type: 'proxied'
   /** The route as configured in `proxy`. */
@@ -41,7 +44,10 @@ export interface ProxiedEvent {
   readonly status: number
   /** How long it took until the response began, in milliseconds. */
   readonly durationMs: number
-  /** Why the response is not the API's. */
+  /**
+   * Why the response is not the API's. Missing if the browser left, and for an error of the session, unless the token endpoint
+   * did not respond.
+   */
   readonly cause?: ErrorCause
 }
 
@@ -57,8 +63,8 @@ export interface LoginFailedEvent {
 }
 
 /**
- * Whether the refresh token was revoked at logout. `failed`: not, or none could be read, or a refresh in progress may have
- * replaced it. `off`: there is no `revocationEndpoint`.
+ * Whether the refresh token was revoked at logout. `failed`: not, or the service gave none, or none could be read, or a
+ * refresh in progress may have replaced it. `off`: there is no `revocationEndpoint`.
  */
 export type Revocation = 'done' | 'failed' | 'off'
 

@@ -8,7 +8,7 @@ export type GrantType = 'authorization_code' | 'refresh_token'
 /** The class of a failed token request. `AgentAuthErrorDetails` has one line for each. */
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
 
-/** There is no response: the request was provably not sent, its fate is unknown, or this library gave up. */
+/** No response was read: the request was provably not sent, its fate is unknown, or this library gave up. */
 export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
   readonly status?: undefined
@@ -67,7 +67,7 @@ export function tokenError(
   return new AgentAuthError(interrupted, `${message} Start the login again.`, { status, details })
 }
 
-/** Returns the code and the first sentences of the message for a request without a response. */
+/** Returns the code and the first sentences of the message for a request whose response was not read. */
 function verdictOnLost({ lost }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
   if (isAgentAuthError(lost)) return [lost.code, lost.message]
   const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or its CORS headers do not allow this page'

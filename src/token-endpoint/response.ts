@@ -7,7 +7,7 @@ import { readTextAtMost } from '../internal/read-at-most.ts'
 /** `Date.parse` reads a date into nearly any text. RFC 9110 section 5.6.7. */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
-/** The status of every redirect, because a browser hides the real one. A redirect counts as wrong configuration. */
+/** Stands for a redirect whose status is hidden or was followed. A redirect counts as wrong configuration. */
 const movedStatus = 302
 
 /** A response of the token endpoint. `body` is set if the response was one JSON object. */

@@ -188,6 +188,24 @@ describe('errors that are not expected', () => {
     })
   })
 
+  test('C-062 an authorization server whose response is too large did respond, and no page says otherwise', async () => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(`"${'x'.repeat(300_000)}"`)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const rig = await rigOf()
+    const browser = rig.browser(rig.another({ authUrl: `http://127.0.0.1:${port}`, fetch: undefined }))
+    const started = await browser.send('/auth/login')
+    const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')
+    const answered = await browser.send(`/auth/callback?code=c&state=${state}`)
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    expect(answered.status).toBe(502)
+    expect(await answered.text()).toContain('The token endpoint sent more than 256 KiB. Start the login again.')
+    expect(lastOf(rig, 'login_failed')).toEqual({ type: 'login_failed', code: 'response_too_large' })
+  })
+
   test('C-062 an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not', async () => {
     const port = await freePort()
     const clock = testClock(Date.now())

@@ -10,9 +10,9 @@ export type Unexpected =
   | { kind: 'unexpected'; status: 500; headers: Record<string, never>; id: string }
 
 /**
- * Returns 503 if the database is locked, full, read-only or away: its transaction was rolled back, nothing is consumed, and
- * the same request may come again. Returns 499 for the journal if the client has disconnected. Any other error is 500 with an id
- * (S-088, A-41).
+ * Returns 503 if the database is locked, full, read-only or away: unless a commit was in progress, nothing has changed, and
+ * the same request may come again. Returns 499 for the journal if the client has disconnected. Any other error is 500 with
+ * an id (S-088, A-41).
  */
 export function unexpected(error: unknown): Unexpected {
   if (error instanceof BrokenOffError) return { kind: 'broken-off', status: 499, headers: {} }

@@ -16,10 +16,11 @@ interface Purged {
  * their authorization has expired, so that a late replay is still found (S-032, S-052).
  */
 export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
-  let left = storeLimits.purgeStatements
+  let statementsLeft = storeLimits.purgeStatements
   for (const purged of purgedAt(nowMs)) {
+    // A full batch may have left rows of its kind, so that another one follows.
     let removed: number = storeLimits.purgedRows
-    for (; left > 0 && removed === storeLimits.purgedRows; left -= 1)
+    for (; statementsLeft > 0 && removed === storeLimits.purgedRows; statementsLeft -= 1)
       removed = await removeSome(rawDatabase(db), purged)
     if (removed === storeLimits.purgedRows) return 'more'
   }

@@ -23,7 +23,10 @@ export interface TenantStore {
   readonly contextGroups: ContextGroups
   readonly clients: ClientRegistry
   readonly registryChanges: RegistryChanges
-  /** Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. */
+  /**
+   * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must have no effect outside of its
+   * transaction.
+   */
   transact<Value>(task: (tenant: TenantStore) => Promise<Value>): Promise<Value>
 }
 

@@ -11,12 +11,12 @@ import type { TokenFields } from './request.ts'
 
 const secondMs = 1_000
 
-const publicId = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
-const confidentialId =
+const publicIdText = 'this client id is public: send no secret, or use the id of a confidential client in a backend'
+const confidentialIdText =
   'this client id is confidential: a backend sends its secret by HTTP Basic, a page or app uses the id of a public client'
-const unknownId =
+const unknownIdText =
   'this service does not know the client_id: was it restarted without --data, or with other data? copy its new ids'
-const wrongSecret =
+const wrongSecretText =
   'wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret'
 
 /** Authenticates a confidential client by HTTP Basic. A public client only sends its client_id (spec 5.2, S-043). */
@@ -37,9 +37,9 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
   const clientId = fields('client_id')
   if (clientId === undefined) throw authenticationFailed(c, undefined)
   const client = await findClient(c.get('service').store.db, clientId)
-  if (client === undefined) throw authenticationFailed(c, undefined, unknownId)
-  if (client.kind === 'confidential') throw authenticationFailed(c, client, confidentialId)
-  if (fields('client_secret') !== undefined) throw authenticationFailed(c, client, publicId)
+  if (client === undefined) throw authenticationFailed(c, undefined, unknownIdText)
+  if (client.kind === 'confidential') throw authenticationFailed(c, client, confidentialIdText)
+  if (fields('client_secret') !== undefined) throw authenticationFailed(c, client, publicIdText)
   return client
 }
 
@@ -65,13 +65,13 @@ async function authenticateBySecret(
   if (waitMs > 0) throw tooManyFailures(waitMs)
   throttles.client.settle(clientKey, 'failure')
   if (address !== undefined) throttles.clientAddress.settle(address, 'failure')
-  throw authenticationFailed(c, client, client?.kind === 'public' ? publicId : refusedSecretText(c, client))
+  throw authenticationFailed(c, client, client?.kind === 'public' ? publicIdText : refusedSecretText(c, client))
 }
 
 /** Returns one text for an unknown id and a wrong secret, unless the service is a developer's (S-044). */
 function refusedSecretText(c: Context<HttpEnvironment>, client: ClientRecord | undefined): string | undefined {
   if (c.get('service').config.dev === 'off') return undefined
-  return client === undefined ? unknownId : wrongSecret
+  return client === undefined ? unknownIdText : wrongSecretText
 }
 
 /** Runs the same queries and comparisons whether the client exists or not, against timing attacks (S-044). */

@@ -68,7 +68,7 @@ async function checkAndIssue(
   const { token, authorization } = live
   const { personId, tenantId } = authorization
   // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now.
-  if (token.usedMs !== null && !(await isInGracePeriod(service, tx, token))) {
+  if (token.usedMs !== null && !(await mayRepeatSuccessor(service, tx, token))) {
     await revokeAuthorization(tx, authorization.id, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
@@ -76,6 +76,7 @@ async function checkAndIssue(
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }
+  // In the grace period the successor's idle life counts, not that of the used token.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
   const { permissions } = eligibility
   return { kind: 'issued', tokens: await issue(service, { ...live, tx, client, presented, permissions }) }
@@ -90,7 +91,7 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
  * Returns whether a used token gets its successor again, because the client may have lost the response. It does for a
  * short time, while the successor is unused (S-048). Any other use means that two parties have the token (S-050).
  */
-async function isInGracePeriod({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
+async function mayRepeatSuccessor({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
   if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
   // The successor is not revoked, because a revocation revokes the whole family and the old token is not revoked.
   if (token.successorHash === null || token.successorEncrypted === null) return false

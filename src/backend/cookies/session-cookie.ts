@@ -8,12 +8,12 @@ import { cookieLine, readCookies } from './cookies.ts'
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 
 /** The session that a request's cookie names. */
-export interface FoundSession {
+export interface NamedSession {
   /** Names the record. No cookie can be made from it. Undefined if the cookie is missing, invalid or too old. */
   readonly key: string | undefined
   /**
-   * The `Set-Cookie` line that removes an invalid cookie, if one came. A cookie that may have named a session is not removed,
-   * because this response may arrive after that of a new login.
+   * The `Set-Cookie` line that removes an invalid cookie, if one came. The cookie of a session that ended or is too old stays,
+   * because this response may arrive after that of a new login, and the clock of this machine may be wrong.
    */
   readonly removal: readonly string[]
   /** The latest end of the session in epoch milliseconds: `sessionLifeMs` after the sign-in, however often the user comes. */
@@ -42,10 +42,10 @@ export async function sessionKey({ config, sessionKeys }: BackendContext, id: st
 }
 
 /** Returns the session that a request's cookie names, without reading the storage. */
-export async function findSession(
+export async function readSessionCookie(
   context: BackendContext,
   request: { readonly headers: Headers },
-): Promise<FoundSession> {
+): Promise<NamedSession> {
   const { sessionCookie, sessionLifeMs, config } = context
   const id = readCookies(request).get(sessionCookie.name)
   if (id === undefined) return { key: undefined, removal: [], endsAtMs: 0 }
@@ -54,6 +54,5 @@ export async function findSession(
   const key = await sessionKey(context, id)
   // The time is part of the hashed id, so an id with another time names another session.
   const endsAtMs = Number.parseInt(began, 36) * 1_000 + sessionLifeMs
-  // The cookie of an old session stays, because the clock of this machine may be wrong.
   return { key: config.clock.wallMs() < endsAtMs ? key : undefined, removal: [], endsAtMs }
 }

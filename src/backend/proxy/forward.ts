@@ -27,9 +27,9 @@ export interface ProxyCall {
 /** What the browser gets, and what the event says about it. */
 export interface Forwarded {
   readonly response: Response
-  /** Set if the request was not sent. */
+  /** Set if the request was refused. The beginning of a streamed body may have been sent. */
   readonly refusal?: ProxyRefusal
-  /** Set if the response is not the API's. */
+  /** As in the event. */
   readonly cause?: ErrorCause | undefined
 }
 
@@ -111,7 +111,7 @@ function passOn(context: BackendContext, response: Response, onEnd: OnResponseEn
   return { response: withPrivateHeaders(new Response(body && relayBody(body, onEnd), { status, headers })) }
 }
 
-/** Returns the response to a request whose body cannot be sent to the API. */
+/** Returns the response to a request whose body cannot be sent to the API as a whole. */
 function unusableBodyResponse(problem: BodyProblem): Forwarded {
   if (problem === 'too_large') {
     const message = `The request body is larger than ${maxProxiedBodyBytes / 1_048_576} MiB. Send a smaller one.`

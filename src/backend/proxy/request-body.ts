@@ -48,7 +48,10 @@ async function wholeBody(request: Request, declared: number, signal: AbortSignal
   return bytes
 }
 
-/** Returns the least that arrives of a body that no other code has read: HTTP/1.1 clients send an empty one without chunks. */
+/**
+ * Returns the fewest bytes that arrive if no other code has read the body: the declared length, or one byte of a body in
+ * chunks, because HTTP/1.1 clients send an empty body without chunks.
+ */
 function minBytes(headers: Headers): number {
   const declared = headers.get('content-length')
   return declared === null ? Number(headers.has('transfer-encoding')) : Number(declared)

@@ -11,7 +11,7 @@ import { sessionStore } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
 import { cookieLine } from '../cookies/cookies.ts'
 import { type PendingLoginCookie, pendingLoginRemoval, readPendingLogin } from '../cookies/pending-login-cookie.ts'
-import { findSession, sessionKey } from '../cookies/session-cookie.ts'
+import { readSessionCookie, sessionKey } from '../cookies/session-cookie.ts'
 import { tokenEndpointCause } from '../error-cause.ts'
 import type { LoginFailedEvent } from '../events.ts'
 import { isPrefetch } from '../navigation.ts'
@@ -78,7 +78,7 @@ async function endReplaced(
   request: Request,
   { id, replaces }: PendingLoginCookie,
 ): Promise<void> {
-  const { key: current } = await findSession(context, request)
+  const { key: current } = await readSessionCookie(context, request)
   const started = await sessionKey(context, id)
   for (const key of new Set([replaces, current]))
     if (key !== undefined && key !== started)
@@ -87,7 +87,7 @@ async function endReplaced(
 
 /** Continues if the callback is loaded again after it started a session. Rejects with `flow_not_found` without a session. */
 async function withoutPendingLogin(context: BackendContext, request: Request): Promise<Response> {
-  const { key } = await findSession(context, request)
+  const { key } = await readSessionCookie(context, request)
   const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
   if (state?.status === 'signed-in') return continuePage('/', {})
   throw new AgentAuthError(

@@ -3,7 +3,7 @@ import { attempt } from '../../internal/attempt.ts'
 import { maxReturnUrlLength } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { oldestLoginRemovals, pendingLoginLine } from '../cookies/pending-login-cookie.ts'
-import { findSession, newSessionId } from '../cookies/session-cookie.ts'
+import { newSessionId, readSessionCookie } from '../cookies/session-cookie.ts'
 import { isNavigation, isOwnNavigation, isPrefetch } from '../navigation.ts'
 import { createResponse, errorResponse } from '../responses.ts'
 
@@ -16,7 +16,7 @@ export async function login(context: BackendContext, request: Request): Promise<
       message: 'Login must be a page navigation, not fetch or a frame. Link to this URL.',
     })
   const { url, pending } = await startLogin(context.config, { returnTo: returnUrl(context, request) })
-  const { key: replaces } = await findSession(context, request)
+  const { key: replaces } = await readSessionCookie(context, request)
   const line = await pendingLoginLine(context, { pending, id: newSessionId(context), replaces })
   context.emit({ type: 'login_started' })
   return createResponse(null, {
@@ -41,7 +41,10 @@ function returnUrl(context: BackendContext, request: Request): string {
   return sessionCookie.sameSite === 'Lax' || isOwnNavigation(request, origin) ? requestedUrl(context, request) : '/'
 }
 
-/** Measures the path as it is stored: without dots, and with several characters for each letter outside ASCII. */
+/**
+ * Measures the path as it is stored: without dots, and with several characters for each letter outside ASCII. `startLogin`
+ * checks the origin (return-url.ts).
+ */
 function requestedUrl({ basePath, origin }: BackendContext, request: Request): string {
   const target = new URL(request.url).searchParams.get('return_to') ?? '/'
   const { pathname, search, hash } = attempt(() => new URL(target, origin)) ?? new URL(origin)

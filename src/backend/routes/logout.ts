@@ -1,7 +1,7 @@
 import { isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
 import { cookieLine } from '../cookies/cookies.ts'
-import { findSession } from '../cookies/session-cookie.ts'
+import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import { unreachedCause } from '../error-cause.ts'
 import type { LoggedOutEvent } from '../events.ts'
@@ -15,7 +15,7 @@ import type { LiveSession } from '../sessions/live-sessions.ts'
  */
 export async function logout(context: BackendContext, request: Request): Promise<Response> {
   if (!passesCsrfChecks(request, context.origin)) return errorResponse(403, crossSite)
-  const { key } = await findSession(context, request)
+  const { key } = await readSessionCookie(context, request)
   const cookies = [cookieLine(context.sessionCookie)]
   try {
     if (key !== undefined) await context.live.use(key, (live) => end(context, live, key))

@@ -1,7 +1,7 @@
 import { maxProxiedHeaderBytes, maxProxiedRequests } from '../../internal/limits.ts'
 import { present } from '../../internal/present.ts'
 import type { BackendContext } from '../context.ts'
-import { findSession } from '../cookies/session-cookie.ts'
+import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
 import { once } from '../once.ts'
@@ -47,7 +47,7 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
   if (path === undefined) return { status: 400, reason: 'path', error: invalidPath }
   const headers = requestHeaders(request.headers, context.passedHeaders)
   if (!headers) return { status: 431, reason: 'headers', error: largeHeaders }
-  const { key, removal } = await findSession(context, request)
+  const { key, removal } = await readSessionCookie(context, request)
   if (key === undefined) {
     const message = `No user is signed in. Start a login at ${context.basePath}/login.`
     return { status: 401, reason: 'signed_out', error: { code: 'login_required', message }, cookies: removal }

@@ -1,5 +1,5 @@
 import type { BackendContext } from '../context.ts'
-import { findSession } from '../cookies/session-cookie.ts'
+import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'
 
 /** The body of the response to `GET {basePath}/session`. */
@@ -19,7 +19,7 @@ export async function session(context: BackendContext, request: Request): Promis
       code: 'origin_forbidden',
       message: "Cross-site request rejected. Only pages of this app's origin may read the session.",
     })
-  const { key, removal, endsAtMs } = await findSession(context, request)
+  const { key, removal, endsAtMs } = await readSessionCookie(context, request)
   const state = key === undefined ? undefined : await context.live.use(key, (live) => live.session.ready())
   const body: SessionAnswer =
     state?.status === 'signed-in' ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }

@@ -17,9 +17,9 @@ export interface EndingSession {
 }
 
 /**
- * Signs the session out behind the refresh that is in progress in any process, because that refresh replaces the token to
- * revoke. Sends no revocation: `logout` does. Resolves when the removal of the record has ended, even if it failed: then
- * `signedOut` rejects.
+ * Waits a second at most for a refresh in any process, because that refresh replaces the token to revoke, then begins the
+ * sign-out. With the lock, the record it read has been removed, or that was tried, before the lock is free. Sends no
+ * revocation: `logout` does.
  */
 export async function endSession(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
   const { config, sessions } = context

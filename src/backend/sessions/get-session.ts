@@ -2,7 +2,7 @@ import { createBearerFetch } from '../../bearer.ts'
 import { invalid } from '../../config/invalid.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
-import { findSession } from '../cookies/session-cookie.ts'
+import { readSessionCookie } from '../cookies/session-cookie.ts'
 
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
@@ -21,7 +21,7 @@ export interface SignedInSession extends AccessTokenSource {
   readonly fetch: typeof fetch
   /** Returns a valid access token. Rejects as `getAccessToken` of a session does. */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
-  /** Ends the session in all processes. Rejects with `storage_failed`. */
+  /** Ends the session in all processes. Sends no revocation and emits no `logged_out`. Rejects with `storage_failed`. */
   signOut(): Promise<void>
 }
 
@@ -34,21 +34,21 @@ export async function getSession(context: BackendContext, source: SessionSource)
     const problem = requestProblem('getSession', source)
     if (problem) invalid(problem)
   }
-  const key = hasKey(source) ? source.key : (await findSession(context, source)).key
+  const key = hasKey(source) ? source.key : (await readSessionCookie(context, source)).key
   const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
   if (key === undefined || state?.status !== 'signed-in') return { status: 'signed-out' }
   const { expiresAtMs = Number.POSITIVE_INFINITY } = state
-  const tokens = tokensOf(context, key)
+  const tokenSource = tokenSourceOf(context, key)
   let send: typeof fetch | undefined
   return {
     status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
     // Created at the first call, because most callers only read the status.
     fetch(input, init) {
-      send ??= apiFetch(context, tokens)
+      send ??= apiFetch(context, tokenSource)
       return send(input, init)
     },
-    ...tokens,
+    ...tokenSource,
     signOut: () => context.live.use(key, ({ session }) => session.signOut()),
   }
 }
@@ -70,11 +70,11 @@ function isObject(value: unknown): value is object {
 }
 
 /** Returns a source of tokens that has the session in memory only during a call. */
-function tokensOf({ live }: BackendContext, key: string): AccessTokenSource {
+function tokenSourceOf({ live }: BackendContext, key: string): AccessTokenSource {
   return { getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)) }
 }
 
 /** Returns a `fetch` that calls the API and no other origin. */
-export function apiFetch({ config, apiFetch }: BackendContext, source: AccessTokenSource): typeof fetch {
-  return createBearerFetch(source, { baseUrl: config.baseUrl, fetch: apiFetch, elsewhere: 'reject' })
+export function apiFetch({ config, injectedFetch }: BackendContext, source: AccessTokenSource): typeof fetch {
+  return createBearerFetch(source, { baseUrl: config.baseUrl, fetch: injectedFetch, elsewhere: 'reject' })
 }

@@ -1,6 +1,7 @@
 /**
- * The reason why a query failed. `conflict`: two transactions conflicted and one was rolled back. `unavailable`: the
- * database is locked, full, read-only, stopping or away. Neither has changed anything.
+ * The reason why a query failed. `conflict`: two transactions conflicted and one was rolled back, so that it
+ * changed nothing. `unavailable`: the database is locked, full, read-only, stopping or away; a commit in progress may have
+ * taken effect.
  */
 export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
 

@@ -4,8 +4,9 @@ import { opaqueDatabase, rawDatabase } from '../database.ts'
 import { databaseFailureOf, isLockTimeout } from './failures.ts'
 
 /**
- * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must only query. A transaction
- * that locks rows of every request also runs again `after-lock-timeout`, which gives its other locks back in between.
+ * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must have no
+ * effect outside of its transaction. A transaction that locks rows of every request also runs again `after-lock-timeout`,
+ * which gives its other locks back in between.
  */
 export async function transact<Value>(
   db: Db,

@@ -33,6 +33,7 @@ export async function saveAuthorization(db: Db, authorization: Authorization, no
   await insertAuthorization.run(db, { ...authorization, nowMs })
 }
 
+/** `touched_ms` is only written, never read: the update locks the row on both engines. */
 const lock = prepare((db, { refreshTokenHash, nowMs }: Slots<{ refreshTokenHash: string; nowMs: number }>) =>
   db
     .updateTable('grants')

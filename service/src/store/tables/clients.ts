@@ -21,7 +21,7 @@ const client = prepare((db, { id }: Slots<{ id: string }>) =>
   db.selectFrom('clients').select(['id', 'tenant_id', 'name', 'kind', 'active']).where('id', '=', id),
 )
 
-/** Finds a client with one query, whether it exists or not, so that response times do not reveal ids (S-044). */
+/** Finds a client with one query, whether it exists or not, because attempts with a secret must take as long for both (S-044). */
 export async function findClient(db: Db, clientId: string): Promise<ClientRecord | undefined> {
   const row = await client.first(db, { id: lookupText(clientId) })
   if (row === undefined) return undefined

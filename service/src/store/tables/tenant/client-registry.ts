@@ -73,6 +73,7 @@ export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
         .execute()
     },
     async lock(clientId) {
+      // An update locks the row on both engines, also if it changes nothing.
       await ownClient(clientId).set({ tenant_id: tenantId }).execute()
     },
     ...clientSecretsOf(db, tenantId),
