@@ -9,6 +9,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -16,6 +17,7 @@ import { dirname } from 'node:path'
 import { refreshTokens } from 'agent-auth'
 import { fileStorage } from 'agent-auth/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { replaceFile } from '../../src/node/replace-file.ts'
 import { storageSuite } from '../storage/storage-suite.ts'
 import { freshFile } from '../support/fresh-file.ts'
 import { sessionRig } from '../support/session-rig.ts'
@@ -272,6 +274,22 @@ describe('a process that was killed', () => {
       expect(readdirSync(dirname(path))).toEqual(['sessions.json'])
     },
   )
+
+  test('F-26 a step whose lock file was taken over replaces nothing, and runs again', async () => {
+    const { path } = await written()
+    const lockFile = `${path}.lock`
+    let runs = 0
+    await replaceFile(lockFile, () => {
+      runs += 1
+      if (runs === 1) {
+        unlinkSync(lockFile)
+        writeFileSync(lockFile, 'by the next process')
+        setTimeout(() => unlinkSync(lockFile), 20)
+      }
+      return { path, text: `run ${runs}`, lasts: 'always' }
+    })
+    expect([runs, readFileSync(path, 'utf8')]).toEqual([2, 'run 2'])
+  })
 
   test('F-26 a lock owner writes nothing after its lease was taken over', async () => {
     const { path, storage } = await written()
