@@ -132,6 +132,18 @@ describe('a session', () => {
     expect((await user.run('token')).out).toBe(one.out)
   })
 
+  test('C-137 ends when its profile signs in to another service, so that a logout leaves no token', async () => {
+    const user = await signedIn()
+    const { refreshToken } = tokensIn(user.file)
+    const other = service.authUrl.replace('127.0.0.1', 'localhost')
+    expect(other).not.toBe(service.authUrl)
+    expect((await user.run('login', ...settings({ 'auth-url': other }))).code).toBe(0)
+    expect((await user.run('token')).code).toBe(0)
+    expect(readFileSync(user.file, 'utf8')).not.toContain(refreshToken)
+    expect((await user.run('logout')).code).toBe(0)
+    expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
+  })
+
   test('P-03 is refreshed once by eight terminals', async () => {
     const user = await signedIn()
     service.dev.advance(0)

@@ -1,7 +1,7 @@
 import { signInWithLoopback } from '../node/loopback/sign-in.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { openBrowser } from './open-browser.ts'
-import { chooseSettings, openStorage, profileOf, saveSettings } from './profile.ts'
+import { chooseSettings, openStorage, profileOf, replacedProfile, saveSettings } from './profile.ts'
 import type { Result } from './session.ts'
 
 /** Signs the user in and keeps the session. Ctrl-C ends the login. */
@@ -19,8 +19,11 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
     timeoutMs: timeoutIn(flags.timeout),
     signal: stop.signal,
   })
+  const replaced = await replacedProfile(storage, profile, config)
   await session.signIn(tokens)
   await saveSettings(storage, profile, settings)
+  // From now on no logout of this profile would find its record.
+  await replaced?.session.signOut()
   const { status, expiresAtMs } = session.state
   return { exitCode: 0, text: `${profile}: signed in`, json: { profile, status, expiresAtMs } }
 }

@@ -4,6 +4,7 @@ import { type AuthConfig, createAuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { fileStorage } from '../node/file-storage.ts'
+import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { Flags } from './command-line.ts'
@@ -53,6 +54,18 @@ export async function openProfile(storage: TokenStorage, name: string): Promise<
   const settings = await readSettings(storage, name)
   if (!settings) throw new AgentAuthError('login_required', 'This profile has no session. Run agent-auth login.')
   return profileOf(storage, name, settings)
+}
+
+/** Returns the profile of an earlier login at another service or client, whose record a login with this config leaves in place. */
+export async function replacedProfile(
+  storage: TokenStorage,
+  name: string,
+  config: AuthConfig,
+): Promise<Profile | undefined> {
+  const settings = await readSettings(storage, name)
+  // Settings that this version does not accept must not keep the user from a login.
+  const earlier = settings && attempt(() => profileOf(storage, name, settings))
+  return earlier && sessionName(earlier.config, name) !== sessionName(config, name) ? earlier : undefined
 }
 
 /** Returns a profile with these settings. Throws `config_invalid`. */
