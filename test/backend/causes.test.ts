@@ -28,7 +28,7 @@ describe('the cause of an event', () => {
     const inner = Object.assign(new Error(`connect ${token}`), { code: 'ECONNREFUSED', address: token })
     const cause = causeOf(new TypeError(`fetch ${token} failed`, { cause: inner }))
     expect(cause).toMatchObject({ name: 'TypeError', cause: { name: 'Error', code: 'ECONNREFUSED' } })
-    expect(cause.stack?.[0]).toMatch(/^at .*backend\.causes\.test\.ts:\d+:\d+\)?$/)
+    expect(cause.stack?.[0]).toMatch(/^at .*backend\/causes\.test\.ts:\d+:\d+\)?$/)
     expect(cause.stack?.length).toBeLessThanOrEqual(5)
     assertNoLeak(cause)
   })
