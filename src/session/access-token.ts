@@ -3,7 +3,7 @@ import { isAgentAuthError } from '../errors.ts'
 import { abortable, aborted } from '../internal/timeouts.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
 import { decide, freshness, type Wanted } from './decide.ts'
-import { endedOrChanged, loginRequired, sessionChanged } from './errors.ts'
+import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { pendingSave } from './save.ts'
 import type { RefreshSchedule, Urgency } from './schedule.ts'
@@ -35,11 +35,11 @@ export function tokenGetter(
   const savePending = pendingSave(parts)
   return async (options = {}) => {
     checkNames('getAccessToken', options, optionNames)
-    const caller = current.record?.id
+    const signInAtCall = current.record?.id
     const read = sync.revalidate()
     if (isPromise(read)) await abortable(read, options.signal)
     // A call that was made for one user must not be sent with the token of another.
-    if (caller && current.record && current.record.id !== caller) throw sessionChanged()
+    if (signInAtCall && current.record && current.record.id !== signInAtCall) throw sessionChanged()
     const { record } = current
     try {
       return await accessToken(parts, schedule, options)
@@ -86,7 +86,7 @@ async function refreshedToken(
     if (urgency === 'proactive' && isUsable && isOfRefresh) return record.tokens.accessToken
     throw error
   }
-  if (current.record?.id !== record.id) throw endedOrChanged(current.record)
+  if (current.record?.id !== record.id) throw loginRequiredOrChanged(current.record)
   return current.record.tokens.accessToken
 }
 

@@ -32,13 +32,13 @@ export interface CurrentSession {
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
   /** Sets the record that the storage should show from now on. */
   expect(expected: ExpectedRecord): void
-  /** Ends the session, and never uses the record of its sign-in, or of the given one, again. */
+  /** Ends the session, and marks its sign-in, or the given one, as ended. */
   end(reason: SessionEndReason, id?: string): void
   /** Sets the state to `signed-out` if the storage had no session at its first read. */
   finishLoading(): void
-  /** Never uses the record of this sign-in from now on. */
+  /** Marks this sign-in as ended here: its record is not used again. */
   markEnded(id: string): void
-  /** Returns whether this sign-in ended here, by sign-out, refusal or another sign-in. */
+  /** Returns whether this sign-in ended here, by sign-out, refusal or another sign-in, or was replaced elsewhere. */
   hasEnded(id: string): boolean
   /** Returns whether this access token came from a sign-in that is not the current one. */
   isFromAnotherSignIn(accessToken: string): boolean
@@ -62,6 +62,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
     set(record, expected, maxAgeMs) {
       const { id, tokens } = record
       const previous = current.record?.id ?? id
+      // A saved record is a sign-in elsewhere, which replaced the previous one. Any other is a new sign-in here.
       if (previous !== id) (expected.kind === 'saved' ? recent.markReplaced : recent.markEnded)(previous)
       current.record = withAge(clock, record, maxAgeMs)
       current.expect(expected)

@@ -30,12 +30,12 @@ export function decide(record: CurrentRecord | undefined, now: Now, wanted: Want
   const { rejected, minValidMs, forceRefresh } = wanted
   if (!record) return 'login_required'
   if (rejected === 'another_sign_in') return 'session_changed'
-  const left = freshness(record, now.monotonicMs, minValidMs)
-  if (rejected === 'current' && left !== 'expired' && isJustRefreshed(record, now)) return 'use'
-  const isRequired = left === 'expired' || rejected === 'current' || forceRefresh
-  if (left === 'fresh' && !isRequired) return 'use'
+  const life = freshness(record, now.monotonicMs, minValidMs)
+  if (rejected === 'current' && life !== 'expired' && isJustRefreshed(record, now)) return 'use'
+  const isRequired = life === 'expired' || rejected === 'current' || forceRefresh
+  if (life === 'fresh' && !isRequired) return 'use'
   if (!record.tokens.refreshToken) {
-    if (left === 'expired') return 'expire'
+    if (life === 'expired') return 'expire'
     return isRequired ? 'login_required' : 'use'
   }
   return isRequired ? 'refresh_required' : 'refresh_proactively'

@@ -13,7 +13,7 @@ export function sessionChanged(): AgentAuthError {
 }
 
 /** Makes the error of a call whose session ended, or was replaced by that of another sign-in, while it waited. */
-export function endedOrChanged(record: object | undefined): AgentAuthError {
+export function loginRequiredOrChanged(record: object | undefined): AgentAuthError {
   return record ? sessionChanged() : loginRequired()
 }
 

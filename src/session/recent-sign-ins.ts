@@ -7,8 +7,8 @@ export interface RecentSignIns {
   /** Notes that another page or process replaced this sign-in. It counts as ended until its record is written over here. */
   markReplaced(id: string): void
   /**
-   * Notes that a record which came back is written over here. A late write brings it back once. If a replaced sign-in comes
-   * back again, another page uses it, and both pages would write over each other without end.
+   * Notes that a record which came back is written over here. This removes the mark of a replaced sign-in. First return: a late
+   * write, written over. Second return: another page uses it, so it is taken, or both would write over each other without end.
    */
   markWrittenOver(id: string): void
   hasEnded(id: string): boolean

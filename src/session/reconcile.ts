@@ -4,7 +4,10 @@ import { isRecord, type SessionRecord, type Stored, signInMs } from './record.ts
 export type ExpectedRecord =
   /** The current tokens: a write succeeded, or a read showed them. */
   | { readonly kind: 'saved' }
-  /** Any record: the first save of a new sign-in is in progress, and it replaces the record it finds. */
+  /**
+   * Any record: the first save of a new sign-in is in progress, and it replaces the record it finds, unless that is of a newer
+   * version or another owner.
+   */
   | { readonly kind: 'replacing' }
   /** The record, or the absence, that the pending write replaces. */
   | { readonly kind: 'unsaved'; readonly over: SessionRecord | 'absent' }

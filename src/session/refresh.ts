@@ -5,7 +5,7 @@ import { refreshTokens } from '../refresh.ts'
 import { storageFailed } from '../storage/bounded.ts'
 import type { CurrentRecord } from './current.ts'
 import { freshness } from './decide.ts'
-import { endedOrChanged, sessionEnded } from './errors.ts'
+import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { type ExpectedRecord, expectSaved } from './reconcile.ts'
 import type { SessionRecord } from './record.ts'
@@ -30,10 +30,12 @@ export async function refreshOnce(
 ): Promise<Refreshed> {
   const { config, current } = parts
   const problem = await readAndApply(parts)
-  // If no key here decrypts the record, another process may have saved it and used the refresh token in memory.
-  if (problem?.retryable === false) throw problem
+  // A record that cannot be read here, for example because no key decrypts it, may be one that another process saved after it
+  // used the refresh token in memory.
+  const isUnreadableHere = problem?.retryable === false
+  if (isUnreadableHere) throw problem
   const { record } = current
-  if (record?.id !== from.id || signal.aborted) throw endedOrChanged(record)
+  if (record?.id !== from.id || signal.aborted) throw loginRequiredOrChanged(record)
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'done'
   try {
@@ -66,7 +68,7 @@ async function commit(
 ): Promise<Refreshed> {
   const { store, current, problems } = parts
   const checkCurrent = (): void => {
-    if (signal.aborted || current.record?.id !== next.id) throw endedOrChanged(current.record)
+    if (signal.aborted || current.record?.id !== next.id) throw loginRequiredOrChanged(current.record)
   }
   const problem = await readAndApply(parts)
   checkCurrent()
@@ -79,6 +81,7 @@ async function commit(
   // The age counts from before the request, which took at most a minute.
   current.set(next, isWritten ? expectSaved : expectedAfterFailedWrite(record, current.expected), maxTimeoutMs)
   if (isWritten || isLeftAlone) return 'done'
+  // Reported also for a write that was not tried, because the tokens are not saved either way.
   problems.report('write_failed')
   return isUnread ? 'done' : 'write_failed'
 }
@@ -87,11 +90,15 @@ async function commit(
 function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
   // The first save did not get the lock in time, so nothing is known of the record that it was to replace.
+  // The first read right after the write is trusted; only a later absence is a sign-out.
   if (expected.kind === 'replacing') return { kind: 'unknown', over: 'unread', absence: 'removed' }
   return expected
 }
 
-/** Returns whether another page or process, the winner of a race, has stored newer tokens, so that a refusal does not count. */
+/**
+ * Returns whether another page or process, the winner of a race, has stored newer tokens, so that a refusal does not count. If
+ * the record was removed elsewhere, the refusal does count.
+ */
 async function wasReplaced(
   parts: SessionParts,
   record: CurrentRecord,

@@ -17,6 +17,7 @@ export function retryDelay({ clock, emit }: AuthConfig): RetryDelay {
     failure: undefined as AgentAuthError | undefined,
     untilMs: 0,
     recordFailure(error: AgentAuthError) {
+      // Zero counts as absent, so that no refresh is repeated without a pause.
       const waitMs = error.details?.retryAfterMs || backoffMs(++failures)
       delay.failure = error
       delay.untilMs = clock.monotonicMs() + waitMs

@@ -18,8 +18,8 @@ interface FailedSave {
 const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'unsaved' }
 
 /**
- * Saves a new sign-in, which replaces the record that it finds, even one that no key decrypts. Until this has ended, no record
- * that is read changes the session.
+ * Saves a new sign-in, which replaces the record that it finds, even one that no key decrypts, unless it is of a newer version
+ * or another owner. Until this has ended, no record that is read changes the session.
  */
 export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts
@@ -89,6 +89,7 @@ async function confirm(
     problems.report('read_failed')
     current.expect(write === 'sent' ? perhapsWritten(expected) : expected)
   } else {
+    // The first read right after the write is trusted; only a later absence is a sign-out.
     current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }
@@ -107,7 +108,10 @@ function expectedFromFirstRead(stored: Stored): ExpectedRecord {
   return isRecord(stored) ? { kind: 'unsaved', over: stored } : expectAbsent
 }
 
-/** Writes over the record that it finds. Returns what is left to confirm, or undefined if nothing is. */
+/**
+ * Writes over the record that it finds, unless it is of a newer version or another owner. Returns what is left to confirm, or
+ * undefined if nothing is.
+ */
 async function replace(
   { store, current, problems, sync }: SessionParts,
   record: CurrentRecord,

@@ -2,7 +2,7 @@ import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '
 import { maxBusyResponses, maxLostResponses } from '../internal/limits.ts'
 import { abortable, sleep } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
-import { endedOrChanged } from './errors.ts'
+import { loginRequiredOrChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { type LockReach, refreshOnce } from './refresh.ts'
 import { retryDelay } from './retry-delay.ts'
@@ -61,7 +61,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
     } catch (error) {
       // An error of the program is never reported as the end of a session.
       if (!isAgentAuthError(error)) throw error
-      if (signal.aborted) throw endedOrChanged(current.record)
+      if (signal.aborted) throw loginRequiredOrChanged(current.record)
       // The lock owner may have refreshed the token during the wait.
       if (error.code === 'lock_timeout') await sync.revalidate()
       if (error.code === 'lock_timeout' && current.record !== from) return

@@ -17,11 +17,12 @@ export function signOut(parts: SessionParts): SignOut {
   const { store, current, sync } = parts
   current.end('signed_out')
   current.notify()
-  const endAny = (stored: Stored | undefined): boolean => {
+  const endStored = async (): Promise<void> => {
+    const stored = await tryRead(store)
     if (isRecord(stored)) current.end('signed_out', stored.id)
-    return true
+    if (isRemovable(stored)) await store.remove()
   }
-  const removed = attempted(() => removeIf(store, endAny))
+  const removed = attempted(endStored)
   sync.ignoreUntil(removed)
   return { removed, done: removeAgain(parts, removed) }
 }
@@ -44,14 +45,15 @@ async function removeAgain(parts: SessionParts, removed: Promise<boolean>): Prom
   const { store, current, problems, sync } = parts
   const isRemoved = await removed
   const remove = async (): Promise<void> => {
-    // A record that cannot be read now may be that of a later sign-in, unless the first removal failed.
+    // A record that cannot be read stays, because it may be a later sign-in's. If the first removal failed it goes, because the
+    // user must not stay signed in.
     const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !isRemoved))
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
   // Under the lock, because a refresh elsewhere may have been between its last read and its write.
   const isRemovedAgain = await attempted(() => store.locked(remove))
-  // That write may have taken effect even if the lock was not released.
+  // If the lock could not be had, remove without it.
   if (isRemoved && !isRemovedAgain) await attempted(remove)
   current.notify()
   if (isRemoved || isRemovedAgain) return
@@ -68,6 +70,10 @@ async function removeIf(
   mayRemove: (stored: Stored | undefined) => boolean,
 ): Promise<Stored | undefined> {
   const stored = await tryRead(store)
-  if (stored !== 'absent' && stored !== 'newer' && stored !== 'foreign' && mayRemove(stored)) await store.remove()
+  if (isRemovable(stored) && mayRemove(stored)) await store.remove()
   return stored
+}
+
+function isRemovable(stored: Stored | undefined): boolean {
+  return stored !== 'absent' && stored !== 'newer' && stored !== 'foreign'
 }

@@ -5,7 +5,10 @@ import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { lockTimeout } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 
-/** The one record of a session in its storage. Every operation has a time-out and rejects with `storage_failed` only. */
+/**
+ * The one record of a session in its storage. Reads and changes fail with `storage_failed` only; asynchronous ones have a
+ * time-out.
+ */
 export interface SessionStore {
   /** Returns the record at once if the storage does. */
   read(): MaybePromise<Stored>

@@ -9,9 +9,9 @@ import { isPromise } from './store.ts'
 /** Keeps the current session in sync with the storage. */
 export interface StorageSync extends Pick<RecordApplier, 'applyStored' | 'ignoreUntil'> {
   /**
-   * Reads the storage if the last read is too old (`due`), or always (`now`), and applies the record. Rejects with
-   * `storage_failed` if the read fails and there are no tokens. `now` does not share a read in progress, because that read may
-   * have begun before the change.
+   * Reads the storage always (`now`), or unless an asynchronous or failed read ended a short time ago (`due`), and applies the
+   * record. Rejects with `storage_failed` if the read fails and there are no tokens. `now` does not share a read in progress,
+   * because that read may have begun before the change.
    */
   revalidate(when?: 'due' | 'now'): MaybePromise<void>
 }
@@ -22,7 +22,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   /** The record applied last, and the version after that: applying it again would change nothing. */
   let applied: { readonly stored: Stored; readonly version: number } | undefined
   let reading: Promise<void> | undefined
-  // NaN means "never", because every comparison with NaN is false.
+  // Set by asynchronous and failed reads only. NaN means "never", because every comparison with NaN is false.
   let readAtMs = Number.NaN
   const nowMs = (): number => config.clock.monotonicMs()
 

@@ -17,6 +17,11 @@ export interface Lost {
 
 export type TokenResult = TokenResponse | Lost
 
+/** The text of an `error` that counts as a code, also one that no specification names. */
+const anyCode = /^[\w.:-]{1,64}$/
+/** The form of the codes that a message may quote. */
+const quotableCode = /^[a-z_]{1,64}$/
+
 /** Sorts the result of a token request by the table of docs/sessions.md. Only `terminal` may end a session. */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
@@ -27,9 +32,10 @@ export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure 
   if (media === 'foreign') return 'foreign'
   const error = body?.error
   // Text that is no code says nothing about the grant. RFC 6749 section 5.2.
-  if (typeof error === 'string' && /^[\w.:-]{1,64}$/.test(error)) return classifyError(grant, status, error)
+  if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
   if (status > 401) return 'config'
+  // The service's specification shows no error bodies, so that a JSON 400 or 401 without a code counts as a refused grant.
   return body ? 'terminal' : 'foreign'
 }
 
@@ -107,5 +113,5 @@ function verdictOnResponse(
 
 /** Returns the `error` of a response. Text of another form could be an echo of what was sent. */
 function readableCode(body: Record<string, unknown> | undefined): string | undefined {
-  return typeof body?.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : undefined
+  return typeof body?.error === 'string' && quotableCode.test(body.error) ? body.error : undefined
 }

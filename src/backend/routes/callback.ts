@@ -51,18 +51,18 @@ export async function callback(context: BackendContext, shared: SharedCallbacks,
  * callback finds the session.
  */
 async function startSession(context: BackendContext, { id }: PendingLoginCookie, grant: Grant): Promise<void> {
-  const { config, sessions, live } = context
+  const { config, live } = context
   const key = await sessionKey(context, id)
   const name = sessionName(config, key)
-  // The sign-in below takes the lock of the record itself.
-  await sessionStore(sessions, `${name}:login`).locked(() =>
+  await underLoginLock(context, name, () =>
     live.use(key, async ({ session, observed }) => {
       // If the storage does not respond, this rejects before the code is used.
       const { status, reason } = await session.ready()
       if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
       await session.signIn(tokens)
-      // A write that was reported as failed may have succeeded. The session must know, or it would undo a logout elsewhere.
+      // Reads again, because a write that was reported as failed may have succeeded. A session that does not know would save its
+      // record again after a logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await attempted(() => session.signOut())
@@ -70,6 +70,11 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
     }),
   )
+}
+
+/** Runs the task under a lock of its own, because a sign-in in the task takes the lock of the record itself. */
+function underLoginLock({ sessions }: BackendContext, name: string, task: () => Promise<void>): Promise<void> {
+  return sessionStore(sessions, `${name}:login`).locked(task)
 }
 
 /** Ends the sessions that the browser had when the login began and has now. */
