@@ -1,4 +1,5 @@
 import type { PendingLogin } from './authorize.ts'
+import { invalid } from './config/invalid.ts'
 import { checkAwaited, checkOptions, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
@@ -22,7 +23,7 @@ const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
 /**
  * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A relative
  * URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
- * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for a promise. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
+ * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for another argument. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
  */
 export function readCallback(
   pending: PendingLogin | null | undefined,
@@ -32,8 +33,18 @@ export function readCallback(
   checkOptions('readCallback', options, optionKinds)
   const { nowMs = systemClock.wallMs() } = options
   checkAwaited('pending', pending)
+  // An absent or damaged record is a login that is not found, and a value that no storage returns is a mistake in the call.
+  if (pending != null && (typeof pending !== 'object' || pending instanceof URL || 'pending' in pending))
+    invalid('pending, the first argument, must be the pending of await startLogin(config)')
   if (!isPendingLogin(pending)) throw loginNotFound()
+  // The location of a page has an href as well.
+  if (typeof url !== 'string' && !Object(url).href) invalid('url, the second argument, must be a string or URL')
   const parameters = protocolParameters(pending, url)
+  if (!parameters.state && !parameters.code && !parameters.error)
+    throw new AgentAuthError(
+      'callback_malformed',
+      'This URL has no code and no state, so it is no callback. Pass the whole URL with its query.',
+    )
   if (parameters.state !== pending.state)
     throw new AgentAuthError('state_mismatch', 'This callback belongs to another login. Ignore it.')
   checkIssuer(pending, parameters.iss)
@@ -68,8 +79,10 @@ export function isPendingLogin(value: PendingLogin | null | undefined): value is
 function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): Parameters {
   const expected = new URL(redirectUri)
   const actual = attempt(() => new URL(url, expected))
+  if (/^https?:/.test(actual?.protocol as string) && actual?.origin !== expected.origin)
+    malformed(`is at ${actual?.origin.slice(0, 60)}, but redirectUri is on ${expected.origin}`, 'Open the app there.')
   if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
-    malformed('is not at the redirect URI')
+    malformed(`is not at the redirect URI, whose path is ${expected.pathname}`)
   if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('has its parameters in the fragment')
   const parameters: Parameters = {}
   for (const name of protocolNames) {
@@ -112,6 +125,6 @@ function printable(text: string, maxLength: number): string {
   return text.slice(0, maxLength).replace(/[^ !#-[\]-~]/g, '')
 }
 
-function malformed(what: string): never {
-  throw new AgentAuthError('callback_malformed', `The callback ${what}. Start the login again.`)
+function malformed(what: string, remedy = 'Start the login again.'): never {
+  throw new AgentAuthError('callback_malformed', `The callback ${what}. ${remedy}`)
 }

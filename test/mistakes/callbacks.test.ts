@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
-import { startLogin } from '../../src/authorize.ts'
+import { type PendingLogin, startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
+import { secret } from '../support/canary.ts'
 import { rigOf } from '../support/rig-of.ts'
-import { callbackUrl, configWith, failure } from '../support/token-flow.ts'
+import { callbackUrl, configWith, failure, redirectUri } from '../support/token-flow.ts'
 
 // Callbacks that cannot be finished. Each message says why, and what to do.
 
@@ -36,6 +37,70 @@ it('a callback that is used or old says so, and what to do', async () => {
     message:
       'No login of this callback was found: it was finished before, is too old, or began elsewhere. Sign in again.',
   })
+})
+
+it.each(['', '/callback', redirectUri, `${redirectUri}?tab=1`])(
+  'a URL without code, error and state (%j) is no callback, and not one of another login',
+  async (url) => {
+    const { pending } = await startLogin(config)
+    expect(await failure(() => readCallback(pending, url))).toMatchObject({
+      code: 'callback_malformed',
+      message: 'This URL has no code and no state, so it is no callback. Pass the whole URL with its query.',
+    })
+  },
+)
+
+it.each<[string, (login: Awaited<ReturnType<typeof startLogin>>) => unknown]>([
+  ['the login with its URL', (login) => login],
+  ['the URL', () => redirectUri],
+  ['the URL as an object', () => new URL(redirectUri)],
+  ['the state', ({ pending }) => pending.state],
+  ['JSON text', ({ pending }) => JSON.stringify(pending)],
+])('readCallback of %s instead of pending says what its first argument is', async (_, wrong) => {
+  const login = await startLogin(config)
+  const url = callbackUrl(login.pending, { code: 'c' })
+  expect(await failure(() => readCallback(wrong(login) as PendingLogin, url))).toMatchObject({
+    code: 'config_invalid',
+    message: 'Configuration: pending, the first argument, must be the pending of await startLogin(config).',
+  })
+})
+
+it.each<[string, string]>([
+  [
+    'http://localhost:3000',
+    'is at http://localhost:3000, but redirectUri is on https://app.example.com. Open the app there.',
+  ],
+  [
+    `https://${'a'.repeat(200)}.com`,
+    `is at https://${'a'.repeat(52)}, but redirectUri is on https://app.example.com. Open the app there.`,
+  ],
+  ['https://app.example.com/other', 'is not at the redirect URI, whose path is /callback. Start the login again.'],
+  ['https://[', 'is not at the redirect URI, whose path is /callback. Start the login again.'],
+])('C-028 a callback at %s: the message names what differs, without the query', async (place, what) => {
+  const { pending } = await startLogin(config)
+  const url = `${place}?code=${secret('code')}&state=${pending.state}`
+  expect(await failure(() => readCallback(pending, url))).toMatchObject({
+    code: 'callback_malformed',
+    message: `The callback ${what}`,
+  })
+})
+
+it.each([undefined, null, 7, {}, new Request('https://app.example.com/callback?code=c')])(
+  'readCallback(pending, %s) says what its second argument is',
+  async (url) => {
+    const { pending } = await startLogin(config)
+    expect(await failure(() => readCallback(pending, url as string))).toMatchObject({
+      code: 'config_invalid',
+      message: 'Configuration: url, the second argument, must be a string or URL.',
+    })
+  },
+)
+
+it('readCallback takes the location of a page, which is like a URL', async () => {
+  const { pending } = await startLogin(config)
+  const href = callbackUrl(pending, { code: 'c' })
+  const location = { href, toString: () => href } as unknown as URL
+  expect(readCallback(pending, location, { nowMs: config.clock.wallMs() })).toBeDefined()
 })
 
 it('a used callback link of a backend says so on its page', async () => {
