@@ -41,7 +41,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
       origin,
     }),
   )
-  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs })
+  const client = config.authorization() ? 'confidential' : 'public'
+  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs, client })
   const tokens = tokensFromResponse(result.body ?? {}, obtainedAtMs, request.previous)
   if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
   return tokens

@@ -72,7 +72,7 @@ async function once(
     response = await send(signal)
   } catch (reason) {
     if (isAgentAuthError(reason)) throw reason
-    return unsent(reason, call.effect)
+    return unsent(config, call.effect, reason)
   }
   onResponse?.(response)
   const waitMs = retryAfterMs(response.headers.get('retry-after'), clock.wallMs())
@@ -82,10 +82,11 @@ async function once(
 }
 
 /** Returns the error if no byte has left, and throws it otherwise. The reason goes no further: it may quote the request. */
-function unsent(reason: unknown, effect: Effect): AgentApiError {
+function unsent({ baseUrl }: CallConfig, effect: Effect, reason: unknown): AgentApiError {
   const { cause, code = cause?.code } = Object(reason)
   const isUnclear = !unconnected.test(code)
-  const what = `No response from the API${isUnclear ? '' : ` (${code})`}.`
+  const { origin } = new URL(baseUrl)
+  const what = `${origin} gave no response${isUnclear ? '' : ` (${code})`}. Check baseUrl, and that the API runs.`
   const error = failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear })
   if (isUnclear) throw error
   return error

@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkArgument, checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
+import { checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
@@ -63,9 +63,13 @@ const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind,
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
 export function createApiConfig(options: AgentApiOptions): ApiConfig {
+  if ('getAccessToken' in Object(options))
+    invalid(
+      'createAgentApi needs options, not a session. Pass { baseUrl, fetch: createBearerFetch(session, { baseUrl }) }',
+    )
   checkOptions('createAgentApi', options, apiKinds)
   const { baseUrl, fetch } = options
-  checkArgument('fetch', fetch, 'function')
+  if (!fetch) invalid('fetch is missing. Pass createBearerFetch(session, { baseUrl }) or auth.fetch')
   const url = new URL(checkServiceUrl('baseUrl', baseUrl))
   checkApiUrl(baseUrl)
   return checked({

@@ -27,7 +27,7 @@ export function causeOf(error: unknown): ErrorCause {
 
 /** Returns the cause of a request that got no response. Its message names the origin and the option to check. */
 export function unreachedCause(error: unknown, url: string, option: string): ErrorCause {
-  return { ...causeOf(error), message: `${new URL(url).origin} gave no response. Check ${option}.` }
+  return { ...causeOf(error), message: `${new URL(url).origin} gave no response. Check that it runs, and ${option}.` }
 }
 
 /** Returns the cause of an error if the token endpoint did not respond. Its message names the origin. */

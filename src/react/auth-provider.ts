@@ -32,7 +32,7 @@ export interface AuthProviderProps {
 }
 
 const propKinds: OptionKinds<Omit<AuthProviderProps, 'children'>> = {
-  auth: { methods: ['ready', 'signIn', 'session'] },
+  auth: { methods: ['ready', 'signIn', 'session'], example: 'createBrowserAuth(options)' },
 }
 
 const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | undefined>(undefined)

@@ -48,17 +48,29 @@ function classifyError(grant: GrantType, status: number, error: string): Failure
 
 const checkAddress = 'Developer: check authUrl and tokenEndpoint.'
 
+const aboutSecret = {
+  public: 'If it is a confidential client, set clientSecret.',
+  confidential: 'Check clientSecret, or remove it for a public client.',
+}
+
+/** What the message of a failed request depends on. */
+interface RequestContext {
+  readonly origin: string
+  readonly nowMs: number
+  readonly client: 'public' | 'confidential'
+}
+
 /** Returns the error for a token request that failed, which says what the caller can do. `origin` is that of the token endpoint. */
 export function tokenError(
   grant: GrantType,
   result: TokenResult,
   outcome: Failure,
-  { origin, nowMs }: { origin: string; nowMs: number },
+  { origin, nowMs, client }: RequestContext,
 ): AgentAuthError {
   if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
   const error = readableCode(result.body)
   const [code, message] =
-    'lost' in result ? verdictOnLost(result, origin) : verdictOnResponse(outcome, result, origin, error)
+    'lost' in result ? verdictOnLost(result, origin) : verdictOnResponse(outcome, result, error, { origin, client })
   const details = present<AgentAuthErrorDetails>({
     outcome,
     error,
@@ -84,10 +96,10 @@ function verdictOnLost({ lost }: Lost, origin: string): [AgentAuthErrorCode, mes
 function verdictOnResponse(
   outcome: Failure,
   { status }: TokenResponse,
-  origin: string,
   error: string | undefined,
+  { origin, client }: Pick<RequestContext, 'origin' | 'client'>,
 ): [AgentAuthErrorCode, message: string] {
-  const remedy = remedyFor(error)
+  const remedy = error === 'invalid_client' ? `${remedyFor(error)} ${aboutSecret[client]}` : remedyFor(error)
   const reply = `responded with ${status}`
   const what = `The token endpoint ${reply}${remedy ? ` ${error}` : ''}.`
   switch (outcome) {

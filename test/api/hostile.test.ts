@@ -230,7 +230,10 @@ describe('what an error shows', () => {
     const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch: scriptedFetch(reason).fetch })
     const error = await apiFailure(search(api))
     assertNoLeak(error)
-    expect([error.message, error.cause]).toEqual(['No response from the API. Try again later.', undefined])
+    expect([error.message, error.cause]).toEqual([
+      'https://api.example.com gave no response. Check baseUrl, and that the API runs. Try again later.',
+      undefined,
+    ])
   })
 
   it('is known by its marker, and messages are short', async () => {

@@ -138,7 +138,7 @@ describe('errors that are not expected', () => {
       status: 502,
       cause: {
         name: 'TypeError',
-        message: `http://127.0.0.1:${port} gave no response. Check baseUrl.`,
+        message: `http://127.0.0.1:${port} gave no response. Check that it runs, and baseUrl.`,
         cause: { code: 'ECONNREFUSED' },
       },
     })
@@ -317,7 +317,7 @@ describe('errors that are not expected', () => {
     expect(lastOf(rig, 'logged_out')).toMatchObject({
       revocation: 'failed',
       cause: {
-        message: 'https://auth.example.com gave no response. Check revocationEndpoint.',
+        message: 'https://auth.example.com gave no response. Check that it runs, and revocationEndpoint.',
         cause: { code: 'ENOTFOUND' },
       },
     })

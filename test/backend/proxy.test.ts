@@ -347,7 +347,7 @@ describe('bodies and limits', () => {
     expect(await codeOf(await call)).toEqual([504, 'timeout'])
     expect(rig.events.at(-1)).toMatchObject({
       status: 504,
-      cause: { code: 'timeout', message: `${rig.service.baseUrl} gave no response. Check baseUrl.` },
+      cause: { code: 'timeout', message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
     })
     expect(rig.seen[0]?.signal.aborted).toBe(true)
   })

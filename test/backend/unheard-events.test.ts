@@ -27,7 +27,7 @@ test('on loopback without onEvent, the first failure is one line that names the 
   const { rig, lines } = await linesOf({ redirectUri: loopback, onEvent: undefined })
   expect(lines).toEqual([
     [
-      `agent-auth: proxied: ${rig.service.baseUrl} gave no response. Check baseUrl. Set onEvent to receive every event.`,
+      `agent-auth: proxied: ${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl. Set onEvent to receive every event.`,
     ],
   ])
 })

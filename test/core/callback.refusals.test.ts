@@ -37,7 +37,7 @@ const registered: [error: string, remedy: RegExp][] = [
   ['invalid_target', /Developer: check params\./],
   ['invalid_authorization_details', /Developer: check params\./],
   ['unmet_authentication_requirements', /Developer: check params\./],
-  ['invalid_client', /Developer: check clientId .*, clientSecret/],
+  ['invalid_client', /Developer: check clientId /],
 ]
 
 describe('refusals', () => {

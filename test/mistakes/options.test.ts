@@ -1,5 +1,6 @@
 import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth } from 'agent-auth/browser'
+import { AuthProvider } from 'agent-auth/react'
 import { describe, expect, it } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
@@ -77,6 +78,29 @@ describe('arguments', () => {
   ])('createBearerFetch(%o, …) says what its first argument is', async (source, options) => {
     expect(await failure(() => createBearerFetch(untyped(source), untyped(options)))).toMatchObject(
       invalid('source, the first argument, must be an object with getAccessToken, such as createSession(config)'),
+    )
+  })
+
+  it.each([{ baseUrl: config.baseUrl }, { baseUrl: config.baseUrl, fetch: undefined }])(
+    'createAgentApi without fetch says what to pass: %o',
+    async (options) => {
+      expect(await failure(() => createAgentApi(untyped(options)))).toMatchObject(
+        invalid('fetch is missing. Pass createBearerFetch(session, { baseUrl }) or auth.fetch'),
+      )
+    },
+  )
+
+  it('createAgentApi says that it got a session instead of its options', async () => {
+    expect(await failure(() => createAgentApi(untyped(createSession(config))))).toMatchObject(
+      invalid(
+        'createAgentApi needs options, not a session. Pass { baseUrl, fetch: createBearerFetch(session, { baseUrl }) }',
+      ),
+    )
+  })
+
+  it('AuthProvider says where its auth comes from', async () => {
+    expect(await failure(() => AuthProvider({ auth: untyped({}) }))).toMatchObject(
+      invalid('auth must be an object with ready, signIn and session, such as createBrowserAuth(options)'),
     )
   })
 

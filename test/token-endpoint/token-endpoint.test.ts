@@ -312,7 +312,6 @@ describe('Retry-After', () => {
 
 /** Each code that is registered for the token endpoint and refuses the client: who has to do what. */
 const remedies: [error: string, remedy: string][] = [
-  ['invalid_client', 'Developer: check clientId (does the service still know it?), clientSecret and basicEncoding.'],
   ['unauthorized_client', 'Developer: check clientId. User: use an account of a tenant that has approved this app.'],
   ['unsupported_grant_type', 'Developer: check tokenEndpoint and dialect.'],
   ['invalid_scope', 'Developer: set scope to one that this client may have.'],
@@ -328,6 +327,20 @@ describe('the message of a refusal', () => {
         code: 'client_rejected',
         message: `The token endpoint responded with 400 ${error}. ${remedy}`,
       })
+  })
+
+  it.each<[string, string | undefined, string]>([
+    ['without a secret', undefined, 'If it is a confidential client, set clientSecret.'],
+    ['with a secret', 'secret', 'Check clientSecret, or remove it for a public client.'],
+  ])('C-046 names invalid_client %s and what else to check', async (_, clientSecret, more) => {
+    answerWith([401, json, { error: 'invalid_client' }])
+    const known = 'Developer: check clientId (is it still known?).'
+    const error = await failure(refreshTokens(configWith({ clientSecret }), tokensWith()))
+    expect(error).toMatchObject({
+      code: 'client_rejected',
+      message: `The token endpoint responded with 401 invalid_client. ${known} ${more}`,
+    })
+    expect(error.message.length).toBeLessThanOrEqual(160)
   })
 
   it('C-046 names invalid_grant, which only the user can do something about', async () => {
