@@ -76,6 +76,9 @@ export const storeLimits = {
   idleTransactionMs: 10_000,
   /** A transaction that lost to another runs again. The fourth loss in a row is reported. */
   transactionAttempts: 4,
+  /** How long a process waits for another one that migrates the same data, and after how long it looks again. */
+  migrationMs: 5_000,
+  migrationPauseMs: 100,
   /** Prepared statements of SQLite. Each shape of a filter is a statement of its own. */
   preparedStatements: 200,
   /** Symbolic links that Linux follows in one path. */

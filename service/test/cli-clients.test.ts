@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -186,4 +186,11 @@ test.each(actions)('issue: clients %s --help says what it takes and its exit cod
   expect(read).toMatchObject({ kind: 'help', text: expect.stringContaining(`agent-service clients ${action} `) })
   expect(read).toMatchObject({ text: expect.stringContaining('Exit codes: 0') })
   expect(readClientsCommand(['--help'])).toMatchObject({ text: expect.stringContaining(`  ${action} `) })
+})
+
+test('several processes that open a data file without tables at once bring it up to date one after another', async () => {
+  const fresh = join(folder, 'fresh.db')
+  await writeFile(fresh, '')
+  const ends = await Promise.all(Array.from({ length: 6 }, () => spawned(['list', '--json', '--data', fresh])))
+  expect(ends.map(({ code, stderr }) => ({ code, stderr }))).toEqual(ends.map(() => ({ code: 0, stderr: '' })))
 })

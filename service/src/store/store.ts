@@ -1,7 +1,10 @@
-import { DEFAULT_MIGRATION_TABLE, Kysely, Migrator, sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DEFAULT_MIGRATION_TABLE, Kysely, type Migration, Migrator, sql } from 'kysely'
+import { storeLimits } from '../limits.ts'
 import type { Db, RawDatabase } from './database.ts'
 import { opaqueDatabase, rawDatabase } from './database.ts'
 import type { StoreEngine } from './engine/engine.ts'
+import { databaseFailureOf } from './engine/failures.ts'
 import type { StoreLocation } from './engine/open-engine.ts'
 import { openEngine } from './engine/open-engine.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -28,14 +31,10 @@ export async function openStore(location: StoreLocation): Promise<Store> {
   const engine = await openEngine(location)
   const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   const db = opaqueDatabase(raw)
-  const known = migrations(engine)
-  if (!(await isUpToDate(raw, Object.keys(known)))) {
-    const migrator = new Migrator({ db: raw, provider: { getMigrations: async () => known } })
-    const { error } = await migrator.migrateToLatest()
-    if (error !== undefined) {
-      await raw.destroy()
-      throw new Error('the database could not be brought up to date', { cause: error })
-    }
+  const error = await migrate(raw, migrations(engine))
+  if (error !== undefined) {
+    await raw.destroy()
+    throw new Error('the database could not be brought up to date', { cause: error })
   }
   return {
     db,
@@ -62,6 +61,23 @@ async function lockParentRows(tx: RawDatabase, { lockRows }: StoreEngine): Promi
 }
 
 /** Replaces the migrator's own check, which takes several queries. If this one fails, the migrator reports the reason. */
+/** Resolves to the error that is left. If another process migrates at the same time, it begins again. */
+async function migrate(db: RawDatabase, known: Record<string, Migration>): Promise<unknown> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => known } })
+  const giveUpAtMs = performance.now() + storeLimits.migrationMs
+  for (;;) {
+    if (await isUpToDate(db, Object.keys(known))) return undefined
+    const { error } = await migrator.migrateToLatest()
+    if (!isMigratedElsewhere(error) || performance.now() > giveUpAtMs) return error
+    await sleep(storeLimits.migrationPauseMs)
+  }
+}
+
+/** SQLite says `SQLITE_BUSY` for a lock that it waited for, and also for a file that another process opens first. */
+function isMigratedElsewhere(error: unknown): boolean {
+  return databaseFailureOf(error) === 'conflict' || (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
+}
+
 async function isUpToDate(db: RawDatabase, names: readonly string[]): Promise<boolean> {
   const done = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db).then(
     ({ rows }) => rows,

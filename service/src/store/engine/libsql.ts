@@ -1,5 +1,5 @@
 import type { Kysely, SqliteDatabase } from 'kysely'
-import { SqliteDialect, sql } from 'kysely'
+import { SqliteAdapter, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
@@ -9,7 +9,7 @@ import { cachingStatements } from './statement-cache.ts'
 
 export function libsqlEngine(dataFile: string | undefined): StoreEngine {
   return {
-    kyselyDialect: keepingFirstFailure(new SqliteDialect({ database: async () => openLibsql(dataFile) }), 'instr'),
+    kyselyDialect: keepingFirstFailure(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), 'instr'),
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),
@@ -17,6 +17,19 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
     lockRows: async () => undefined,
     lockTable: async () => undefined,
     describeIndexes,
+  }
+}
+
+/** Migrates in one transaction, so that a migration that fails, or meets that of another process, leaves nothing. */
+class LibsqlAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+class LibsqlDialect extends SqliteDialect {
+  override createAdapter(): LibsqlAdapter {
+    return new LibsqlAdapter()
   }
 }
 
@@ -40,8 +53,8 @@ function openFile(dataFile: string): Database.Database {
 }
 
 /**
- * Opens the database again once a statement has failed with SQLITE_BUSY and its transaction has ended. libsql leaves such
- * a statement unfinished, and every later commit of that connection fails ("SQL statements in progress").
+ * Opens the database again once a statement has failed with SQLITE_BUSY or one of its kinds and its transaction has ended.
+ * libsql leaves such a statement unfinished, and every later commit of that connection fails ("SQL statements in progress").
  */
 function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
   let database = open()
@@ -51,7 +64,7 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
     try {
       return run()
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'SQLITE_BUSY') state = 'unusable'
+      if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) state = 'unusable'
       throw error
     }
   }
