@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
+import { openEngine } from '../src/store/engine/open-engine.ts'
 import { openStore } from '../src/store/store.ts'
 import { llmModelsOf } from '../src/store/tables/tenant/llm-models.ts'
 import type { NewParentAgent } from '../src/store/tables/tenant/parent-agents.ts'
@@ -76,6 +77,16 @@ test('issue: empty data gets every table, and data that has them is left as it i
   await opened((db) => sql`drop table registry_events`.execute(db))
   // Nobody looks at the tables of data that says it is up to date.
   await expect(opened((db) => sql`select * from registry_events`.execute(db))).rejects.toThrow(/registry_events/)
+  expect(await done()).toEqual(names)
+})
+
+test('S-089 a start that fails between two tables leaves no table behind, so that the next one succeeds', async () => {
+  const engine = await openEngine(location)
+  const inTheWay = new Kysely<unknown>({ dialect: engine.kyselyDialect })
+  await inTheWay.schema.createTable('session_tokens').addColumn('id', 'text').execute()
+  await expect(openStore(location)).rejects.toThrow('the database could not be brought up to date')
+  await inTheWay.schema.dropTable('session_tokens').execute()
+  await inTheWay.destroy()
   expect(await done()).toEqual(names)
 })
 
