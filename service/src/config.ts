@@ -3,6 +3,7 @@ import { readAccessChange } from './access.ts'
 import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback } from './loopback.ts'
 import { nearName } from './near-name.ts'
+import { isRecord } from './shape.ts'
 
 /** The options of `createService` and `startService`. Each has a default. */
 export interface ServiceOptions {
@@ -82,6 +83,11 @@ const known: Record<keyof ServiceOptions, true> = {
   allowedOrigins: true,
   access: true,
   trustedProxies: true,
+}
+
+/** Throws a TypeError if the options are another value, as plain JavaScript can pass. */
+export function checkIsObject(caller: string, options: unknown): void {
+  if (!isRecord(options)) throw new TypeError(`${caller} needs an object of options`)
 }
 
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {

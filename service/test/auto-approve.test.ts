@@ -68,6 +68,11 @@ test('issue: autoApprove ends with undefined and with a reset, and knows only pe
   expect(() => service.dev.autoApprove('nobody@demo.example')).toThrow(new Error(unknown))
 })
 
+test.each([{ email: 'ada@demo.example' }, 5])('autoApprove(%o) says what it needs', (email) => {
+  const problem = 'autoApprove needs an email address as text, or undefined'
+  expect(() => service.dev.autoApprove(email as never)).toThrow(new TypeError(problem))
+})
+
 test('issue: POST /_dev/auto-approve does the same', async () => {
   expect((await post('ada@demo.example')).status).toBe(200)
   expect((await ask()).answer.status).toBe(302)

@@ -137,6 +137,7 @@ const headers = 'effect.headers must be an object of header names and ASCII stri
 const delay = 'effect.delayMs must be a whole number from 0 to 60000'
 const shape = 'send {"match": {…}, "effect": …, "times": n}'
 
+const path = 'match.path must be a string that begins with /, with * only at its end'
 const mistakes: [unknown, string][] = [
   [{}, effects],
   [{ effect: 'explode' }, effects],
@@ -155,8 +156,10 @@ const mistakes: [unknown, string][] = [
   [{ effect: 'reset', times: 0 }, 'times must be a whole number from 1'],
   [{ effect: 'reset', match: [] }, 'match must be an object with method, path or origin'],
   [{ effect: 'reset', match: { method: 1 } }, 'match.method must be a string such as POST'],
-  [{ effect: 'reset', match: { path: 'elsewhere' } }, 'match.path must be a string that begins with /'],
-  [{ effect: 'reset', match: { path: 1 } }, 'match.path must be a string that begins with /'],
+  [{ effect: 'reset', match: { path: 'elsewhere' } }, path],
+  [{ effect: 'reset', match: { path: 1 } }, path],
+  [{ effect: 'reset', match: { path: '/api/*/search' } }, path],
+  [{ effect: 'reset', match: { path: '/api/**' } }, path],
   [{ effect: 'reset', match: { origin: 'elsewhere' } }, 'match.origin must be auth or base'],
   [{ effect: 'reset', match: { url: '/' } }, 'match.url is unknown; use method, path, origin'],
   [{ effect: 'reset', math: {} }, 'math is unknown; did you mean match?'],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
+import * as services from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
 import { createService, startService } from './start.ts'
 
@@ -121,6 +122,28 @@ test('closing frees the ports, also when asked twice', async () => {
   await expect(fetch(authUrl)).rejects.toThrow()
 })
 
+test('after close, requests in process reject and say why', async () => {
+  const inProcess = await createService()
+  for (const one of [inProcess, service]) {
+    await one.close()
+    for (const url of [one.authUrl, `${one.baseUrl}${agentSearch}`])
+      await expect(one.fetch(url)).rejects.toThrow(new TypeError('fetch failed: the service is closed'))
+  }
+})
+
+test.each([null, 'memory', []])(
+  'createService and startService say that %j is no object of options',
+  async (options) => {
+    for (const [caller, start] of Object.entries({
+      createService: services.createService,
+      startService: services.startService,
+    }))
+      await expect(async () => start(options as never)).rejects.toThrow(
+        new TypeError(`${caller} needs an object of options`),
+      )
+  },
+)
+
 test('a port that is taken is reported and leaves nothing listening', async () => {
   const basePort = Number(new URL(service.baseUrl).port)
   for (const option of ['authPort', 'basePort']) {
@@ -205,6 +228,17 @@ test.each(['session-token', 'auto-approve'])('dev: POST %s says of an address th
     422,
     { error: expect.stringMatching(/^no account has this email address; there are ada@demo.example, /) },
   ])
+})
+
+test.each([
+  ['GET', 'reset', 405, 'use POST /_dev/reset', 'POST'],
+  ['POST', 'state', 405, 'use GET /_dev/state', 'GET'],
+  ['PUT', 'faults', 405, 'use POST or DELETE /_dev/faults', 'POST, DELETE'],
+  ['POST', 'rest', 404, 'there is no control /_dev/rest; did you mean reset?', null],
+  ['GET', 'a/b', 404, expect.stringMatching(/^there is no control here; use state, journal, reset, /), null],
+])('dev: %s /_dev/%s is %i and says what to use', async (method, name, status, error, allow) => {
+  const answer = await service.fetch(`${service.authUrl}/_dev/${name}`, { method })
+  expect([answer.status, answer.headers.get('allow'), await answer.json()]).toEqual([status, allow, { error }])
 })
 
 test('dev: pages of other origins may not steer, and without dev nothing is there', async () => {

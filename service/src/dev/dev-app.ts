@@ -5,6 +5,7 @@ import { hasMediaType, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'
 import { toolLimits } from '../limits.ts'
+import { nearName } from '../near-name.ts'
 import type { DevControls } from '../service.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
 import type { FaultRule } from '../state/faults.ts'
@@ -26,6 +27,8 @@ interface ClockChange {
 }
 
 const mediaType = 'application/json'
+/** The dev page and its forms, which are for a browser. */
+const pagePaths = ['/', '/do']
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'
 
 /** Serves /_dev/*, with which a test controls a service in another process. */
@@ -37,6 +40,7 @@ export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
   servePeople(app, options)
   serveAccess(app, options)
   serveFaults(app, options)
+  app.all('/*', (c) => refuseControl(c, app))
   return app
 }
 
@@ -44,6 +48,20 @@ export function createDevApp(options: DevAppOptions): Hono<HttpEnvironment> {
 export function refuseDevControls(c: Context<HttpEnvironment>): Response {
   const error = "the dev controls are off; start agent-service with --dev, or startService with dev: 'on'"
   return c.json({ error }, 404, { 'Cache-Control': 'no-store' })
+}
+
+/** Responds to a control that does not exist, or not with this method. */
+function refuseControl(c: Context<HttpEnvironment>, app: Hono<HttpEnvironment>): Response {
+  const controls = app.routes.filter(({ method, path }) => method !== 'ALL' && !pagePaths.includes(path))
+  const name = c.req.path.replace('/_dev/', '')
+  const allowed = controls.filter(({ path }) => path === `/${name}`).map(({ method }) => method)
+  if (allowed.length > 0)
+    return c.json({ error: `use ${allowed.join(' or ')} ${c.req.path}` }, 405, { Allow: allowed.join(', ') })
+  const names = [...new Set(controls.map(({ path }) => path.slice(1)))]
+  const meant = nearName(name, names)
+  const shown = /^[\w-]{1,24}$/.test(name) ? `/_dev/${name}` : 'here'
+  const advice = meant === undefined ? `use ${names.join(', ')}` : `did you mean ${meant}?`
+  return c.json({ error: `there is no control ${shown}; ${advice}` }, 404)
 }
 
 function serveState(app: Hono<HttpEnvironment>, { dev, roster }: DevAppOptions): void {

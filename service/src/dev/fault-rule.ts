@@ -17,7 +17,7 @@ const rule: Members = {
 }
 const match: Members = {
   method: [optional(isText), 'a string such as POST'],
-  path: [optional((path) => isText(path) && path.startsWith('/')), 'a string that begins with /'],
+  path: [optional(isPathOrBeginning), 'a string that begins with /, with * only at its end'],
   origin: [optional(oneOf('auth', 'base')), 'auth or base'],
 }
 const response: Members = {
@@ -50,6 +50,10 @@ function memberProblem(value: unknown, members: Members, place: string): string 
   if (unknown !== undefined) return `${place}${unknownNameText(unknown, Object.keys(members))}`
   const wrong = Object.entries(members).find(([name, [check]]) => !check(object[name]))
   return wrong && `${place}${wrong[0]} must be ${wrong[1][1]}`
+}
+
+function isPathOrBeginning(path: unknown): boolean {
+  return isText(path) && /^\/[^*]*\*?$/.test(path)
 }
 
 function isHeaders(value: unknown): boolean {

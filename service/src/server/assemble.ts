@@ -1,5 +1,5 @@
 import type { ServiceConfig, ServiceOptions } from '../config.ts'
-import { createServiceConfig } from '../config.ts'
+import { checkIsObject, createServiceConfig } from '../config.ts'
 import type { ServiceContext } from '../context.ts'
 import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
@@ -11,6 +11,7 @@ import { readRoster } from '../dev/roster.ts'
 import { isSeeded, seed } from '../dev/seed.ts'
 import { setAccess } from '../dev/set-access.ts'
 import type { DevControls, Service } from '../service.ts'
+import { isText } from '../shape.ts'
 import { createAutoApproval } from '../state/auto-approval.ts'
 import { createClock } from '../state/clock.ts'
 import { createEndpointBilling } from '../state/endpoint-billing.ts'
@@ -32,6 +33,7 @@ export interface Assembly {
 
 /** Creates the service in this process, without a port. */
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
+  checkIsObject('createService', options)
   return (await assemble(options)).service
 }
 
@@ -68,6 +70,8 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
       roster = await readRoster(store.db, world)
     },
     autoApprove(email: string | undefined) {
+      if (email !== undefined && !isText(email))
+        throw new TypeError('autoApprove needs an email address as text, or undefined')
       const wanted = email?.toLowerCase()
       const emails = roster.people.map((person) => person.email)
       if (wanted !== undefined && !emails.includes(wanted)) throw new Error(unknownAccountText(emails))
@@ -80,6 +84,7 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
   else authApp.all('/_dev', refuseDevControls).all('/_dev/*', refuseDevControls)
   // Its schemas are a tenth of a start, and a login needs none of them.
   const apiApp = onFirstRequest(async () => (await import('./api-origin.ts')).createApiApp(context))
+  let isClosed = false
   const service: Service = {
     authUrl,
     baseUrl,
@@ -89,9 +94,10 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
     get clients() {
       return roster.clients
     },
-    fetch: createInProcessFetch({ [authUrl]: authApp, [baseUrl]: apiApp }),
+    fetch: createInProcessFetch({ [authUrl]: authApp, [baseUrl]: apiApp }, () => isClosed),
     dev,
     close() {
+      isClosed = true
       context.passwords.refuseWaiting()
       return store.close()
     },

@@ -3,10 +3,11 @@ import { loseInProcess } from '../http/lost-response.ts'
 import type { ServedApp } from './served-app.ts'
 
 /** Returns a fetch without sockets. The origin chooses the app; an unknown one rejects as an unreachable host does. */
-export function createInProcessFetch(apps: Record<string, ServedApp>): typeof fetch {
+export function createInProcessFetch(apps: Record<string, ServedApp>, isClosed: () => boolean): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const app = apps[new URL(request.url).origin]
+    if (isClosed()) throw new TypeError('fetch failed: the service is closed')
     if (app === undefined) throw new TypeError('fetch failed: the service has no such origin')
     request.signal.throwIfAborted()
     const env: HttpEnvironment['Bindings'] = {}

@@ -1,4 +1,5 @@
 import type { ServiceOptions } from '../config.ts'
+import { checkIsObject } from '../config.ts'
 import type { Service } from '../service.ts'
 import type { Assembly } from './assemble.ts'
 import { assemble } from './assemble.ts'
@@ -17,6 +18,7 @@ export function startAlone(options: ServiceOptions): Promise<Service> {
 }
 
 async function start(options: ServiceOptions, process: ProcessUse): Promise<Service> {
+  checkIsObject('startService', options)
   const { authPort = 0, basePort = 0 } = options
   if (authPort !== 0 && authPort === basePort)
     throw new RangeError(`authPort and basePort are both ${authPort}; they must differ`)
