@@ -15,7 +15,7 @@ export const limits = {
   tenantCallsAtOnce: 4,
   /** Calls of one tenant that wait for these, and how long each may wait. */
   tenantCallsWaiting: 1_000,
-  tenantWaitMs: 5_000,
+  tenantWaitMs: 15_000,
   /** 32 MiB: bytes of responses that the clients of one tenant have not received yet. */
   tenantUnsentBytes: 33_554_432,
   /** 8 MiB: a page of 250 rows of ordinary text is smaller. */
@@ -76,7 +76,7 @@ export const storeLimits = {
   idleTransactionMs: 10_000,
   /** A transaction that lost to another runs again. The fourth loss in a row is reported. */
   transactionAttempts: 4,
-  /** How long a process waits for another one that migrates the same data, and after how long it looks again. */
+  /** How long a process waits for another one that migrates the same data, and when it looks again. */
   migrationMs: 5_000,
   migrationPauseMs: 100,
   /** Prepared statements of SQLite. Each shape of a filter is a statement of its own. */

@@ -60,8 +60,7 @@ async function lockParentRows(tx: RawDatabase, { lockRows }: StoreEngine): Promi
   for (const table of lockedTables) await lockRows(tx, table)
 }
 
-/** Replaces the migrator's own check, which takes several queries. If this one fails, the migrator reports the reason. */
-/** Resolves to the error that is left. If another process migrates at the same time, it begins again. */
+/** Resolves to the error that is left. If another process migrates at the same time, it begins again (A-42). */
 async function migrate(db: RawDatabase, known: Record<string, Migration>): Promise<unknown> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => known } })
   const giveUpAtMs = performance.now() + storeLimits.migrationMs
@@ -78,6 +77,7 @@ function isMigratedElsewhere(error: unknown): boolean {
   return databaseFailureOf(error) === 'conflict' || (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
 }
 
+/** Replaces the migrator's own check, which takes several queries. If this one fails, the migrator reports the reason. */
 async function isUpToDate(db: RawDatabase, names: readonly string[]): Promise<boolean> {
   const done = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db).then(
     ({ rows }) => rows,
