@@ -8,7 +8,7 @@ test('an expired token is renewed, and nobody notices', async () => {
   const clientId = service.clients.find(({ kind }) => kind === 'public')?.clientId ?? ''
   const redirectUri = 'https://app.demo.example/callback'
   const { authUrl, baseUrl, fetch } = service
-  const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri, fetch })
+  const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri, fetch }) // without fetch, requests leave this process
 
   const { url, pending } = await startLogin(config)
   const redirect = await fetch(url, { redirect: 'manual' })
@@ -16,7 +16,8 @@ test('an expired token is renewed, and nobody notices', async () => {
   const session = createSession(config)
   await session.signIn(await exchangeCode(config, grant))
 
-  service.dev.advance(3_600_000) // an hour later, for the service alone
+  // An hour later, for the service alone. To do this twice within 30 s, give createAuthConfig a `clock` that you advance too.
+  service.dev.advance(3_600_000)
   const api = createBearerFetch(session, { baseUrl, fetch })
   const headers = { 'content-type': 'application/json' }
   expect((await api('/api/llm_models/search', { method: 'POST', headers, body: '{}' })).status).toBe(200)
