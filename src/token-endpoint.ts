@@ -41,7 +41,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
       origin,
     }),
   )
-  const client = config.authorization() ? 'confidential' : 'public'
+  // Without a response the secret may be one that cannot be encoded, and the message says nothing about the client.
+  const client = !('lost' in result) && config.authorization() ? 'confidential' : 'public'
   if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs, client })
   const tokens = tokensFromResponse(result.body ?? {}, obtainedAtMs, request.previous)
   if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
