@@ -50,7 +50,7 @@ async function written() {
 }
 
 describe('the file', () => {
-  test('C-056 is readable by its owner alone, as is the folder, whatever the umask', async () => {
+  test('C-056 is readable by its owner alone, as is the folder, with any umask', async () => {
     const before = process.umask(0)
     try {
       const { path, storage } = await written()

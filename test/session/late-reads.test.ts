@@ -72,7 +72,7 @@ describe('sign-in and sign-out', () => {
     expect(seen).toEqual(['signed-out'])
   })
 
-  test('C-064 what an asynchronous listener rejects with is nobody else’s problem', async () => {
+  test('C-064 the rejection of an asynchronous listener reaches no other code', async () => {
     const { session } = setUp({ onEvent: () => Promise.reject(new Error('listener')) as unknown as undefined })
     await session.signIn(tokens())
     await session.signOut()

@@ -23,7 +23,7 @@ describe('two tabs over one record', () => {
     return { clock, start, one, two }
   }
 
-  test('C-078 C-079 a refusal that cannot be checked against the storage ends nobody', async () => {
+  test('C-078 C-079 a refusal that cannot be checked against the storage ends no session', async () => {
     const inner = memoryStorage()
     let failing = false
     const flaky: TokenStorage = {
