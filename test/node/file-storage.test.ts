@@ -195,7 +195,25 @@ describe('content that this version did not write', () => {
     expect(readFileSync(path, 'utf8')).toBe(newer)
   })
 
-  test.each(['', '{"v":1,"records":{"key":"val', 'null', '[]', '"text"', '{"v":1}', '{"v":1,"records":[]}'])(
+  test.each(['null', '[]', '"text"', '{"name":"an app"}', '{"v":"1"}', '-----BEGIN PRIVATE KEY-----\n', '{'])(
+    'C-056 %j of another program is neither read nor replaced',
+    async (text) => {
+      const { path, storage } = await written()
+      writeFileSync(path, text)
+      const { realm, service } = sessionRig()
+      const { session } = realm({ storage })
+      await session.ready().catch(() => undefined)
+      await session.signIn(service.issue()).catch(() => undefined)
+      await expect(storage.getItem('key')).rejects.toMatchObject({
+        ...failed,
+        message: expect.stringContaining('no file of agent-auth'),
+      })
+      await expect(storage.setItem('key', 'x')).rejects.toMatchObject(failed)
+      expect(readFileSync(path, 'utf8')).toBe(text)
+    },
+  )
+
+  test.each(['', '\0\0\0', '{"v":1,"records":{"key":"val', '{"v":1}', '{"v":1,"records":[]}'])(
     'C-056 %j counts as unreadable, is reported, and is replaced by a sign-in',
     async (text) => {
       const path = freshFile(onTestFinished)
