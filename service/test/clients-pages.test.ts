@@ -157,20 +157,20 @@ test('S-059 ids are ours, random, and unlike those of people; a chosen one is ig
   for (const id of ids) expect(id).toMatch(/^app_[0-9a-f]{32}$/)
 })
 
-test('A-57 a tenant has at most 200 clients: the page refuses the next one', async () => {
+test('A-57 a tenant has at most 1,000 clients: the page refuses the next one', async () => {
   const { store } = assembly.context
   const { clients } = store.forTenant('demo')
   const here = await clients.count()
   await store.forTenant('demo').transact(async (tenant) => {
-    for (let index = here; index < 199; index += 1) {
+    for (let index = here; index < 999; index += 1) {
       await tenant.clients.create({ id: `app_${index}`, name: 'One', kind: 'public', redirectUris: [redirectUri] })
     }
   })
   const { browser } = await signedIn(ada)
   expect((await register(browser)).status).toBe(200)
   const refused = await register(browser)
-  expect([refused.status, refused.html.includes('The tenant has the maximum of 200 clients.')]).toEqual([422, true])
-  expect(await clients.count()).toBe(200)
+  expect([refused.status, refused.html.includes('The tenant has the maximum of 1000 clients.')]).toEqual([422, true])
+  expect(await clients.count()).toBe(1_000)
 })
 
 test('S-060 markup in a name stays text', async () => {

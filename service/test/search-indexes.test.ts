@@ -68,7 +68,8 @@ test.each<[string, Partial<Search<ParentAgentColumn>>, string]>([
   ['agent_key', {}, keyIndex],
   ['parent_agent_type_key', {}, 'parent_agents_by_type'],
   ['llm_model', {}, 'parent_agents_by_model'],
-  ['agent_name', { filter: equals('active', 1) }, 'parent_agents_by_activity_and_name'],
+  // Few agents are inactive, so that the order by name alone costs any planner more.
+  ['agent_name', { filter: equals('active', 0) }, 'parent_agents_by_activity_and_name'],
 ])('a first page sorted by %s (%j) is read in the order of an index', async (column, search, index) => {
   const sort = [{ column: column as ParentAgentColumn, direction: 'asc' as const }]
   const [, page] = await plansOf({ ...search, sort })
