@@ -55,6 +55,8 @@ await runCommand({ name: 'example:backend', help, options }, async (values) => {
   }
   return exitCodes.ok
 })
+// Node's cluster can leave its listening socket open if a process is killed while it is given a connection.
+process.exit()
 
 function problemWith(port: number | undefined, processes: number): string | undefined {
   if (port === undefined) return '--port takes a number from 1 to 65535'
