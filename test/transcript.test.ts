@@ -1,0 +1,24 @@
+// @module-tag slow
+
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { recordTranscript, withTranscript } from '../scripts/transcript-page.ts'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+test('C-137 README.md shows what the command prints from login to logout, and no token, port or id', async () => {
+  const transcript = await recordTranscript()
+  expect(readme, 'run npm run transcript').toBe(withTranscript(readme, transcript))
+  expect(transcript.match(/^\$ npx agent-auth \w+/gm)).toEqual(
+    ['login', 'status', 'fetch', 'doctor', 'logout'].map((name) => `$ npx agent-auth ${name}`),
+  )
+  expect(transcript).not.toMatch(/[\w-]{24,}|127\.0\.0\.1|:\d{4,5}\b/)
+})
+
+test('a transcript replaces what is between its markers and nothing else', () => {
+  const page = withTranscript(readme, '$ true\n')
+  expect(page).toContain('-->\n```console\n$ true\n```\n<!--')
+  expect(page.length).toBeLessThan(readme.length)
+  expect(withTranscript(page, '$ false\n').replace('$ false', '$ true')).toBe(page)
+  expect(() => withTranscript('# Another page\n', '')).toThrow('README.md has no markers for the transcript')
+})
