@@ -52,10 +52,11 @@ export function reconcile(
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
   if (isReplaced(stored, expected)) return { change: 'none' }
-  const isOlder = stored.id === current.id ? stored.rev < current.rev : hasEnded(stored.id)
-  return isOlder || isReplacedUnread(stored, current, expected)
-    ? expect({ kind: 'unsaved', over: stored })
-    : { change: 'take', record: stored }
+  const isOlder =
+    stored.id === current.id
+      ? stored.rev < current.rev
+      : hasEnded(stored.id) || isEarlierSignIn(stored, current, expected)
+  return isOlder ? expect({ kind: 'unsaved', over: stored }) : { change: 'take', record: stored }
 }
 
 /** Returns whether both are the same revision of the same sign-in with the same access token. */
@@ -78,8 +79,10 @@ function isAbsenceExpected(expected: ExpectedRecord): boolean {
   return expected.kind === 'unsaved' && expected.over === 'absent'
 }
 
-/** Returns whether the record is of an earlier sign-in. No read at the sign-in here succeeded, so only its time can show it. */
-function isReplacedUnread(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
-  const isUnread = expected.kind === 'unknown' && expected.over === 'unread'
-  return isUnread && signInMs(stored) < signInMs(current)
+/**
+ * Returns whether the record is of an earlier sign-in than the current one, whose write is pending. Only the times can show it,
+ * because the write of the earlier sign-in may have been pending as well.
+ */
+function isEarlierSignIn(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
+  return 'over' in expected && signInMs(stored) < signInMs(current)
 }

@@ -216,3 +216,32 @@ describe('a sign-in that cannot be saved', () => {
     expect(records.record()?.accessToken).toBe(next.accessToken)
   })
 })
+
+describe('two sign-ins that could both not be saved', () => {
+  it.each(['earlier', 'later'] as const)(
+    'C-065 F023 the later one is in the store and in both pages if the %s one is written first',
+    async (first) => {
+      const { clock, service, realm } = sessionRig()
+      const records = sharedRecords()
+      let isFull = true
+      const fault = (operation: string): void => {
+        if (isFull && operation === 'setItem') throw new Error('full')
+      }
+      const earlier = realm({ storage: records.handle({ fault }) })
+      const later = realm({ storage: records.handle({ fault }) })
+      const tokens = service.issue()
+      await earlier.session.signIn(service.issue())
+      clock.advance(60_000)
+      await later.session.signIn(tokens)
+      isFull = false
+      const pages = first === 'earlier' ? [earlier, later] : [later, earlier]
+      for (const { session } of [...pages, ...pages]) {
+        clock.advance(6_000)
+        await codeOf(session.getAccessToken())
+        await flush()
+      }
+      expect(records.record()?.accessToken).toBe(tokens.accessToken)
+      for (const { session } of pages) expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    },
+  )
+})
