@@ -74,7 +74,14 @@ const stages: Record<string, string[]> = {
     'session/sign-out.ts',
     'session.ts',
   ],
-  bearer: ['bearer/targets.ts', 'bearer/challenge.ts', 'bearer/replay.ts', 'bearer/settings.ts', 'bearer.ts'],
+  bearer: [
+    'bearer/platform-request.ts',
+    'bearer/targets.ts',
+    'bearer/challenge.ts',
+    'bearer/replay.ts',
+    'bearer/settings.ts',
+    'bearer.ts',
+  ],
   index: ['index.ts'],
 }
 

@@ -2,6 +2,7 @@ import { discardBody } from '../internal/discard-body.ts'
 import { maxReplayBytes } from '../internal/limits.ts'
 import { readAtMost } from '../internal/read-at-most.ts'
 import { sleep } from '../internal/timeouts.ts'
+import { cloneOf } from './platform-request.ts'
 
 interface Sending {
   readonly input: Request | string
@@ -24,7 +25,7 @@ export function replayable(input: Request | string, init: RequestInit): Replay {
     if (typeof input === 'string' || /^(GET|HEAD)$/i.test(method ?? input.method)) return twice(input, init)
     // The streams of some polyfills stop until both copies are read.
     if (input.body && !('getReader' in input.body)) return { input, init }
-    const spare = input.clone()
+    const spare = cloneOf(input)
     if (!spare.body) return { ...twice(spare, init), input }
     return { ...buffered({ input: spare, init }, spare.body), input, discard: () => discardBody(input) }
   }

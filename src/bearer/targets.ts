@@ -2,6 +2,7 @@ import { invalid } from '../config/invalid.ts'
 import { checkServiceUrl } from '../config/service-url.ts'
 import { attempt } from '../internal/attempt.ts'
 import { maxPathDecodings, maxRememberedUrlLength, maxRememberedUrls } from '../internal/limits.ts'
+import { cloneOf, urlGetter } from './platform-request.ts'
 
 /** The URLs that may receive the token: those under one base URL, or all of the listed origins. */
 export type BearerTargets =
@@ -101,24 +102,10 @@ function textOf(input: FetchInput): string | undefined {
   })
 }
 
-/**
- * Returns the getter of the platform's own class, which `fetch` uses, because a server can replace the global by a class that
- * extends it. Undefined if the URL is a property that can be set, as on React Native.
- */
-function urlGetter(): (() => unknown) | undefined {
-  let getter: (() => unknown) | undefined
-  let level: object | null = Request.prototype
-  while (level) {
-    getter = Object.getOwnPropertyDescriptor(level, 'url')?.get ?? getter
-    level = Object.getPrototypeOf(level)
-  }
-  return getter
-}
-
 /** Returns a Request whose URL cannot be changed while the call waits for the token. */
 function requestTo(request: Request, url: string | undefined): Request | undefined {
   if (urlGetter()) return request
-  const copy = Request.prototype.clone.call(request)
+  const copy = cloneOf(request)
   return copy.url === url ? copy : undefined
 }
 

@@ -51,6 +51,20 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       expect(await sent(make(api, { method: 'POST', body: 'text' }), 'reject')).toEqual(sentToTheApi)
     })
 
+    it('C-090 C-097 a Request that is sent again after a 401 goes to the same URL', async () => {
+      expect(await sentAgain(make(api))).toEqual([api, api])
+    })
+
+    it.each(['GET', 'POST'])(
+      'C-090 I6 the %s of a Request with a clone of its own is sent again as judged',
+      async (method) => {
+        const request = make(api, { method })
+        const { clone } = Object.getPrototypeOf(request)
+        Object.defineProperty(request, 'clone', { value: () => clone.call(make(elsewhere)) })
+        expect(await sentAgain(request)).toEqual([api, api])
+      },
+    )
+
     it('C-090 I6 a Request whose URL is changed while the token is waited for goes where it was judged', async () => {
       const request = make(api)
       const change = (): void => {
@@ -122,6 +136,28 @@ describe('a global Request class that extends the platform’s', () => {
     expect(request.bodyUsed).toBe(true)
   })
 
+  it('C-090 C-097 a body is sent again with its bytes, and a clone of such a class does not stand for the Request', async () => {
+    class Lying extends Request {
+      override clone(): Request {
+        return new Request(elsewhere, { method: 'POST', body: 'another' })
+      }
+    }
+    const native = Request
+    vi.stubGlobal('Request', Lying)
+    const sent: [url: string, body: string][] = []
+    const stub = apiStub(async ({ input, init }) => {
+      const request = new native(input, init)
+      sent.push([request.url, await request.text()])
+      return new Response(null, { status: sent.length === 1 ? 401 : 200 })
+    })
+    const call = createBearerFetch(newerEachTime(), { baseUrl, fetch: stub.fetch })
+    expect((await call(new Lying(api, { method: 'POST', body: 'text' }))).status).toBe(200)
+    expect(sent).toEqual([
+      [api, 'text'],
+      [api, 'text'],
+    ])
+  })
+
   it('C-090 I6 a getter of such a class does not stand for the URL that fetch goes by', async () => {
     class Lying extends Request {
       override get url(): string {
@@ -167,6 +203,23 @@ describe('what is neither text, URL nor Request', () => {
     expect(await sent(input as FetchInput, 'reject')).toBe('origin_forbidden')
   })
 })
+
+/** A source whose token is another one after each 401. */
+function newerEachTime(): { getAccessToken(): Promise<string> } {
+  let calls = 0
+  return { getAccessToken: async () => `token-${++calls}` }
+}
+
+/** Returns the URLs of both requests of a call that a 401 repeats. */
+async function sentAgain(request: Request): Promise<string[]> {
+  const stub = apiStub(({ input }) => {
+    urls.push((input as Request).url)
+    return new Response(null, { status: 401 })
+  })
+  const urls: string[] = []
+  await createBearerFetch(newerEachTime(), { baseUrl, fetch: stub.fetch })(request)
+  return urls
+}
 
 /** Shows the API's URL first, and another in turns. */
 function alternating(): () => string {
