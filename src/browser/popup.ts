@@ -52,16 +52,20 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
   let latest: AbortController | undefined
   return {
     async signIn({ config, name, redeem }, { params, signal }) {
-      // Opened before the first await, because browsers open a window only in response to a click.
-      const popup = globalThis.BroadcastChannel && window.open('', '_blank', features)
-      if (!popup || popup.closed)
-        throw new AgentAuthError(
-          'popup_blocked',
-          'The browser blocked the popup or has no BroadcastChannel. Call signIn() in a click handler, or redirect.',
-        )
-      latest?.abort()
       const login = new AbortController()
       const { signal: ended } = login
+      // The constructor is missing in old browsers, and throws if the browser blocks site data.
+      const channel = attempt(() => openChannel(name, ended))
+      // Opened before the first await, because browsers open a window only in response to a click.
+      const popup = channel && window.open('', '_blank', features)
+      if (!popup || popup.closed) {
+        login.abort()
+        throw new AgentAuthError(
+          'popup_blocked',
+          'The browser blocks the popup, or BroadcastChannel with its site data. Call signIn() in a click handler, or redirect.',
+        )
+      }
+      latest?.abort()
       latest = login
       const abort = (): void => login.abort()
       if (signal?.aborted) abort()
@@ -72,7 +76,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
         // No page in the window may navigate the page that opened it.
         popup.opener = null
         popup.location.href = url.href
-        const received = receiveCallback(openChannel(name, ended), state, config.redirectUri)
+        const received = receiveCallback(channel, state, config.redirectUri)
         const first = Promise.race([received, untilClosed(popup, ended)])
         const callback = await abortable(withTimeout(timeoutMs, first), ended)
         await redeem(readCallback(pending, callback, { nowMs: config.clock.wallMs() }), login)

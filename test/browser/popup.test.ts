@@ -79,16 +79,40 @@ it('a blocked window is told at once, and nothing is left behind: F101', async (
   const context = await rig.context()
   await context.addInitScript(() => {
     window.open = () => null
+    const channels = Object.assign(window, { closedChannels: [] as string[] }).closedChannels
+    window.BroadcastChannel = class extends BroadcastChannel {
+      override close(): void {
+        channels.push(this.name)
+        super.close()
+      }
+    }
   })
   const page = await rig.open(context, '/memory/home')
   await page.click('#popup')
   expect(await outcome(page)).toBe('popup_blocked')
+  const closedChannels = await page.evaluate(() => (window as unknown as { closedChannels: string[] }).closedChannels)
+  expect(closedChannels).toEqual([expect.stringMatching(/:popup$/)])
   expect(await page.evaluate(() => ({ ...sessionStorage, ...localStorage }))).toEqual({})
 })
 
 it('a browser without BroadcastChannel, which no window could answer by, opens none and says so at once: F101 F102', async () => {
   const context = await rig.context()
   await context.addInitScript(() => Object.assign(window, { BroadcastChannel: undefined }))
+  const page = await rig.open(context, '/memory/home')
+  await page.click('#popup')
+  expect(await outcome(page)).toBe('popup_blocked')
+  expect(context.pages()).toEqual([page])
+})
+
+it('a browser that blocks BroadcastChannel with the site data opens no window and says so at once: F101 F102', async () => {
+  const context = await rig.context()
+  await context.addInitScript(() => {
+    window.BroadcastChannel = class {
+      constructor() {
+        throw new DOMException('The operation is insecure.', 'SecurityError')
+      }
+    } as unknown as typeof BroadcastChannel
+  })
   const page = await rig.open(context, '/memory/home')
   await page.click('#popup')
   expect(await outcome(page)).toBe('popup_blocked')
