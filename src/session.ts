@@ -1,3 +1,4 @@
+import { readClaims, type TokenClaims } from './claims.ts'
 import { checkAwaited, checkNames, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
@@ -54,6 +55,11 @@ export interface Session extends AccessTokenSource {
   resume(options?: ResumeOptions): Promise<void>
   /** What is known about the signed-in user. The same object until something changes. */
   readonly state: SessionState
+  /**
+   * What the current access token says about its user, read at each access. Undefined without a token, and for a token that is no
+   * JWT. Not verified: fit for display, never for a decision about access.
+   */
+  readonly claims: TokenClaims | undefined
   /** Calls the listener after each change of `state`. Returns a function that ends the subscription. */
   subscribe(listener: () => void): () => void
 }
@@ -116,7 +122,7 @@ export function createHookedSession(
     return done
   }
 
-  const methods: Omit<Session, 'state'> = {
+  const methods: Omit<Session, 'state' | 'claims'> = {
     getAccessToken: tokenGetter(parts, schedule),
     async signIn(tokens) {
       const own = checkedTokens(tokens)
@@ -155,7 +161,7 @@ export function createHookedSession(
   return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut }
 }
 
-/** Has the one getter of all sessions, because V8 gives each object with a getter of its own a hash table. */
+/** Has the getters of all sessions, because V8 gives each object with a getter of its own a hash table. */
 class SessionStateView {
   readonly #current: CurrentSession
 
@@ -165,6 +171,11 @@ class SessionStateView {
 
   get state(): SessionState {
     return this.#current.state
+  }
+
+  get claims(): TokenClaims | undefined {
+    const { record } = this.#current
+    return record && readClaims(record.tokens)
   }
 }
 

@@ -11,6 +11,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import type { BrowserAuth } from '../browser/auth.ts'
+import type { TokenClaims } from '../claims.ts'
 import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SessionState } from '../session/state.ts'
@@ -19,6 +20,8 @@ import type { SessionState } from '../session/state.ts'
 export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {
   /** The status is `loading` until the session was read. If the storage cannot be read, it stays `loading` and `error` is set. */
   readonly state: SessionState
+  /** What the access token says about its user, for display and never for a decision about access. As `claims` of a session. */
+  readonly claims: TokenClaims | undefined
   /** The error of the login that this page finished, or of the storage. Undefined as soon as a user is signed in. */
   readonly error: unknown
 }
@@ -65,13 +68,20 @@ export function AuthProvider({ children, ...props }: AuthProviderProps): ReactEl
   const state = !start && current.status === 'signed-out' ? loading : current
   if (start?.error !== undefined && current.status === 'signed-in') setStart({})
   const value = useMemo(
-    () => ({ state, error: start?.error, signIn, signOut, fetch }),
-    [state, start, signIn, signOut, fetch],
+    () => ({
+      state,
+      claims: state.status === 'signed-in' ? session.claims : undefined,
+      error: start?.error,
+      signIn,
+      signOut,
+      fetch,
+    }),
+    [state, session, start, signIn, signOut, fetch],
   )
   return createElement(AuthContext.Provider, { value }, children)
 }
 
-/** Returns state, sign-in, sign-out and the bearer fetch of the nearest `AuthProvider`. Throws `config_invalid` outside of one. */
+/** Returns state, claims, sign-in, sign-out and the bearer fetch of the nearest `AuthProvider`. Throws `config_invalid` outside of one. */
 export function useAuth(): ReactAuth {
   const auth = useContext(AuthContext)
   if (!auth)

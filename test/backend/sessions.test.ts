@@ -41,6 +41,20 @@ describe('one refresh', () => {
     expect(answers.flatMap((answered) => answered?.headers.getSetCookie())).toEqual([])
   })
 
+  test('says who is signed in, for display, and holds no token', async () => {
+    const rig = await rigOf()
+    const browser = rig.browser()
+    await browser.logIn()
+    const session = signedIn(await rig.backend.getSession(browser.request('/page')))
+    expect(session.claims).toMatchObject({
+      subject: expect.any(String),
+      tenant: 'demo',
+      permissions: expect.arrayContaining(['api.access']),
+      claims: { scope: 'api.access' },
+    })
+    expect(JSON.stringify(session)).not.toContain((await session.getAccessToken()).slice(-20))
+  })
+
   test('F081 C-129 a reader and a handler of one request share one refresh and one token', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })

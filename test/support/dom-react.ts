@@ -37,8 +37,9 @@ function Fallback({ status, error }: SessionFallbackProps): ReactElement {
 }
 
 function Protected(): ReactElement {
-  const { signOut } = useAuth()
-  return createElement('button', { type: 'button', onClick: () => void signOut() }, 'protected')
+  const { claims, signOut } = useAuth()
+  const text = claims?.subject === undefined ? 'protected' : `protected for ${claims.subject}`
+  return createElement('button', { type: 'button', onClick: () => void signOut() }, text)
 }
 
 /** Renders a protected page in StrictMode; returns the element that shows it. */
@@ -82,6 +83,17 @@ export function reactInDom(): void {
     await shows(element, 'signed-out')
   })
 
+  it('shows the subject of an access token that is a JWT, and the one of the next sign-in', async () => {
+    const auth = authWith()
+    await auth.session.signIn(tokens(jwtOf('ada')))
+    const element = await render(auth)
+    await shows(element, 'protected for ada')
+    await act(async () => auth.session.signIn(tokens(jwtOf('ben'))))
+    await shows(element, 'protected for ben')
+    await act(async () => auth.session.signIn(tokens('opaque')))
+    await shows(element, 'protected')
+  })
+
   it('C-109 starts one login for a signed-out user, and finishes it at the callback', async () => {
     history.replaceState(null, '', '/agents?page=2')
     await shows(await render(authWith()), 'loading')
@@ -116,6 +128,10 @@ export function reactInDom(): void {
     await shows(await render(auth), 'protected')
     expect(events).toEqual(['storage_degraded'])
   })
+}
+
+function jwtOf(sub: string): string {
+  return [{ alg: 'none' }, { sub }, {}].map((part) => btoa(JSON.stringify(part)).replaceAll('=', '')).join('.')
 }
 
 function pendingStates(): string[] {

@@ -7,8 +7,9 @@ import { reactView } from '../browser/react-view.ts'
 // Rendering on a server, bundled for each React by react-versions.ts.
 
 function Status(): ReactElement {
-  const { state, error } = useAuth()
-  return createElement('p', null, state.status, state.expiresAtMs ?? '', error === undefined ? '' : 'failed')
+  const { state, claims, error } = useAuth()
+  const shown = [state.status, state.expiresAtMs ?? '', claims?.subject ?? '', error === undefined ? '' : 'failed']
+  return createElement('p', null, ...shown)
 }
 
 export const reactVersion: string = version

@@ -1,6 +1,7 @@
 import { createBearerFetch } from '../../bearer.ts'
+import type { TokenClaims } from '../../claims.ts'
 import { invalid } from '../../config/invalid.ts'
-import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
+import type { AccessTokenSource, GetAccessTokenOptions, Session } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 
@@ -17,6 +18,11 @@ export interface SignedInSession extends AccessTokenSource {
   readonly status: 'signed-in' | 'needs_refresh'
   /** Names the session for later work without a request. No cookie can be made from it. */
   readonly key: string
+  /**
+   * What the access token said about its user at this call. Undefined for a token that is no JWT. Not verified: fit for display,
+   * never for a decision about access.
+   */
+  readonly claims: TokenClaims | undefined
   /** Calls the API under `baseUrl` as this user. Rejects with `origin_forbidden` for any other URL. */
   readonly fetch: typeof fetch
   /** Returns a valid access token. Rejects as `getAccessToken` of a session does. */
@@ -35,14 +41,15 @@ export async function getSession(context: BackendContext, source: SessionSource)
     if (problem) invalid(problem)
   }
   const key = hasKey(source) ? source.key : (await readSessionCookie(context, source)).key
-  const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())
-  if (key === undefined || state?.status !== 'signed-in') return { status: 'signed-out' }
-  const { expiresAtMs = Number.POSITIVE_INFINITY } = state
+  const read = key === undefined ? undefined : await context.live.use(key, ({ session }) => readSession(session))
+  if (key === undefined || read?.state.status !== 'signed-in') return { status: 'signed-out' }
+  const { expiresAtMs = Number.POSITIVE_INFINITY } = read.state
   const tokenSource = tokenSourceOf(context, key)
   let send: typeof fetch | undefined
   return {
     status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
+    claims: read.claims,
     // Created at the first call, because most callers only read the status.
     fetch(input, init) {
       send ??= apiFetch(context, tokenSource)
@@ -51,6 +58,11 @@ export async function getSession(context: BackendContext, source: SessionSource)
     ...tokenSource,
     signOut: () => context.live.use(key, ({ session }) => session.signOut()),
   }
+}
+
+async function readSession(session: Session): Promise<Pick<Session, 'state' | 'claims'>> {
+  const state = await session.ready()
+  return { state, claims: session.claims }
 }
 
 /** Returns what is wrong with the request objects of Node, Express and Fastify, whose headers are a plain object. */
