@@ -1,7 +1,7 @@
 // What the benches of the backend measure, in one bundle.
 
 export { backendContext } from '../../src/backend/context.ts'
-export { cookieKeys } from '../../src/backend/cookies/cookie-keys.ts'
+export { pendingLoginKeys } from '../../src/backend/cookies/pending-login-keys.ts'
 export { newSessionId, sessionKey } from '../../src/backend/cookies/session-cookie.ts'
 export { createBackend } from '../../src/backend/index.ts'
 export type { BackendOptions } from '../../src/backend/options.ts'

@@ -12,9 +12,9 @@ const password = 'a-password-of-more-than-32-characters'
  * ratio is of the same work. A backend derives its keys once in a process, which is the second ratio.
  */
 export async function sealing(): Promise<boolean> {
-  const { encrypt, cookieKeys, decrypt } = await asShipped<typeof Measured>('bench/backend/measured.ts')
+  const { encrypt, pendingLoginKeys, decrypt } = await asShipped<typeof Measured>('bench/backend/measured.ts')
   const data = { accessToken: 'a'.repeat(1_000), refreshToken: 'r'.repeat(1_000) }
-  const derived = cookieKeys([password])
+  const derived = pendingLoginKeys([password])
   const roundTrips = async (keysOf: () => ReturnType<typeof derived>): Promise<void> => {
     for (let done = 0; done < times; done++)
       JSON.parse(
@@ -23,7 +23,7 @@ export async function sealing(): Promise<boolean> {
   }
   const { ours, iron, once } = await quietest(
     {
-      ours: () => roundTrips(() => cookieKeys([password])()),
+      ours: () => roundTrips(() => pendingLoginKeys([password])()),
       async iron() {
         for (let done = 0; done < times; done++) await unsealData(await sealData(data, { password }), { password })
       },

@@ -1,5 +1,5 @@
-import type { AccessChange } from './access.ts'
-import { readAccessChange } from './access.ts'
+import type { AccessChange } from './access-change.ts'
+import { readAccessChange } from './access-change.ts'
 import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback } from './loopback.ts'
 import { nearName } from './near-name.ts'

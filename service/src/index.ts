@@ -1,4 +1,4 @@
-export type { AccessChange, EndpointId } from './access.ts'
+export type { AccessChange, EndpointId } from './access-change.ts'
 export type { ServiceOptions } from './config.ts'
 export { createService } from './server/assemble.ts'
 export { startService } from './server/start-service.ts'

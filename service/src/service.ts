@@ -1,4 +1,4 @@
-import type { AccessChange } from './access.ts'
+import type { AccessChange } from './access-change.ts'
 import type { ClockState } from './state/clock.ts'
 import type { FaultRule } from './state/faults.ts'
 import type { JournalEntry } from './state/journal.ts'

@@ -5,8 +5,8 @@ import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
 import { sessionLifeLimitsMs } from '../internal/limits.ts'
 import type { EncryptionKeys } from '../storage/encrypt.ts'
-import { cookieKeys } from './cookies/cookie-keys.ts'
 import { type CookieKind, cookieKinds, type PendingLoginCookieKind } from './cookies/cookies.ts'
+import { pendingLoginKeys } from './cookies/pending-login-keys.ts'
 import type { BackendEvent } from './events.ts'
 import { type BackendOptions, backendOptionKinds } from './options.ts'
 import { type PassedHeaders, passedHeaders } from './proxy/headers.ts'
@@ -24,7 +24,7 @@ export interface BackendContext {
   readonly live: LiveSessions
   /** The keys of the latest session ids. */
   readonly sessionKeys: Map<string, string>
-  readonly cookieKeys: () => Promise<EncryptionKeys>
+  readonly pendingLoginKeys: () => Promise<EncryptionKeys>
   readonly basePath: string
   /** The origin of the app. Its pages and this backend are served from it. */
   readonly origin: string
@@ -57,7 +57,7 @@ export function backendContext(options: BackendOptions): BackendContext {
     sessions: watched,
     live: liveSessions(config, watched),
     sessionKeys: new Map(),
-    cookieKeys: cookieKeys(options.secrets),
+    pendingLoginKeys: pendingLoginKeys(options.secrets),
     basePath,
     origin,
     routes: proxyRoutes(proxy, basePath),

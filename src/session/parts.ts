@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import type { SyncedParts } from './apply.ts'
+import type { SyncedParts } from './apply-stored.ts'
 import { currentSession } from './current.ts'
 import { storageProblems } from './problems.ts'
 import type { SessionStore } from './store.ts'

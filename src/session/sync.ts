@@ -2,7 +2,7 @@ import { isAgentAuthError } from '../errors.ts'
 import { revalidateAfterMs } from '../internal/limits.ts'
 import { attempted } from '../internal/timeouts.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
-import { type RecordApplier, recordApplier, type SyncedParts } from './apply.ts'
+import { type RecordApplier, recordApplier, type SyncedParts } from './apply-stored.ts'
 import type { Stored } from './record.ts'
 import { isPromise } from './store.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
-import type { EndpointId } from '../access.ts'
+import type { EndpointId } from '../access-change.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { limits } from '../limits.ts'
 import type { TenantStore } from '../store/tenant-store.ts'

@@ -1,4 +1,4 @@
-import type { Permission } from '../permissions.ts'
+import type { Permission } from '../permission-names.ts'
 import type { Bearer } from '../store/tables/bearer-tokens.ts'
 import { forbidden, unbilled } from './api-error.ts'
 

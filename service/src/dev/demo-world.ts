@@ -1,5 +1,5 @@
 import { randomId, randomSecret } from '../credentials/secrets.ts'
-import { clientAdminPermission, permissionNames } from '../permissions.ts'
+import { clientAdminPermission, permissionNames } from '../permission-names.ts'
 
 /** The tenants, users and clients of a new database. Passwords, ids and secrets are random (S-084). */
 export interface DemoWorld {

@@ -1,4 +1,4 @@
-import type { AccessChange } from '../access.ts'
+import type { AccessChange } from '../access-change.ts'
 import type { DevControls } from '../service.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
 import type { FaultEffect } from '../state/faults.ts'

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { AccessChange } from '../access.ts'
+import type { AccessChange } from '../access-change.ts'
 import { hasMediaType, readAtMost } from '../http/body.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseJson } from '../http/json.ts'

@@ -1,5 +1,5 @@
-import type { AccessChange, EndpointId } from '../access.ts'
-import { readAccessChange } from '../access.ts'
+import type { AccessChange, EndpointId } from '../access-change.ts'
+import { readAccessChange } from '../access-change.ts'
 import type { ServiceContext } from '../context.ts'
 import { listOfNames } from '../near-name.ts'
 import { transact } from '../store/engine/transact.ts'

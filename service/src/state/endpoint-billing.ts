@@ -1,4 +1,4 @@
-import type { EndpointId } from '../access.ts'
+import type { EndpointId } from '../access-change.ts'
 
 /** The endpoints whose need of active billing was changed. Only access changes set it. */
 export interface EndpointBilling {

@@ -22,7 +22,7 @@ const encryption = (): Promise<typeof import('../../storage/encrypt.ts')> => imp
 /** Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie. */
 export async function pendingLoginLine(backend: BackendContext, login: PendingLoginCookie): Promise<string> {
   const { encrypt } = await encryption()
-  const encrypted = await encrypt(await backend.cookieKeys(), purpose, JSON.stringify(login))
+  const encrypted = await encrypt(await backend.pendingLoginKeys(), purpose, JSON.stringify(login))
   const line = cookieLine(kindOf(backend, login.pending.state), encrypted)
   if (line.length > maxCookieBytes)
     throw new AgentAuthError(
@@ -55,7 +55,7 @@ export async function readPendingLogin(
 ): Promise<PendingLoginCookie | undefined> {
   const encrypted = readCookies(request).get(kindOf(backend, state).name)
   if (encrypted === undefined) return undefined
-  const keys = await backend.cookieKeys()
+  const keys = await backend.pendingLoginKeys()
   const { decrypt } = await encryption()
   try {
     const login = JSON.parse(await decrypt(keys, purpose, encrypted)) as PendingLoginCookie

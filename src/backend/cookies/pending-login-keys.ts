@@ -4,7 +4,7 @@ import { minCookieSecretLength } from '../../internal/limits.ts'
 import type { EncryptionKeys } from '../../storage/encrypt.ts'
 
 /** Checks the secrets, and returns a function that derives their keys once, at its first call. Throws `config_invalid`. */
-export function cookieKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
+export function pendingLoginKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
   const areDifferent = secrets?.length > 0 && new Set(secrets).size === secrets.length
   const areLong =
     areDifferent && secrets.every((text) => typeof text === 'string' && text.length >= minCookieSecretLength)

@@ -1,6 +1,6 @@
 import { unknownNameText } from './near-name.ts'
-import type { Permission } from './permissions.ts'
-import { clientAdminPermission, permissionNames } from './permissions.ts'
+import type { Permission } from './permission-names.ts'
+import { clientAdminPermission, permissionNames } from './permission-names.ts'
 import type { Check } from './shape.ts'
 import { isRecord, isText, oneOf, optional } from './shape.ts'
 
