@@ -5,16 +5,19 @@ import { authorize, Browser, clientOf, exchange } from './login.ts'
 const parallel = 50
 
 /**
- * Redeems one code fifty times at once, `rounds` times over.
+ * Redeems one code fifty times at once, `rounds` times over. The codes are those of one `browser`.
  *
  * @returns How many of the fifty succeeded in each round, and the answers that were neither success nor invalid_grant.
  */
 export async function redeemTogether(
   service: Service,
-  { rounds, onRound }: { rounds: number; onRound?: (round: number) => void },
+  {
+    rounds,
+    browser = new Browser(service.fetch),
+    onRound,
+  }: { rounds: number; browser?: Browser; onRound?: (round: number) => void },
 ): Promise<{ successes: number[]; strange: string[] }> {
   const client: Client = clientOf(service, 'Demo public')
-  const browser = new Browser(service.fetch)
   const successes: number[] = []
   const strange: string[] = []
   for (let round = 1; round <= rounds; round += 1) {

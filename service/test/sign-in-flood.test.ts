@@ -7,24 +7,23 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { agentSearch, authorizeUrl, Browser, callApi, login, signInPath } from './login.ts'
 import type { ServiceProcess } from './processes.ts'
 import { startProcess } from './processes.ts'
 
+// One data file, because its first start hashes the passwords of its people, each for half a second of the processor.
 let folder: string
 let service: ServiceProcess
-let token: string
-beforeEach(async () => {
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agent-service-flood-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+beforeEach(async () => {
   service = await startProcess(await serverUrl('command'), { data: { dataFile: join(folder, 'data.db') } })
-  token = (await login(service)).access_token
 })
-afterEach(async () => {
-  await service.kill()
-  await rm(folder, { recursive: true })
-})
+afterEach(() => service.kill())
 
 interface Answered {
   status: number
@@ -55,8 +54,11 @@ async function flood(count: number): Promise<Promise<Answered>[]> {
 }
 
 test('S-085 200 sign-ins without an account hold up no API call, and most are told to come again', async () => {
-  const posts = await flood(200)
-  await Promise.any(posts)
+  const { access_token: token } = await login(service)
+  const answers: Answered[] = []
+  // Those that still wait at the end are not waited for: each would be hashed.
+  for (const post of await flood(200)) post.then((answer) => void answers.push(answer)).catch(() => {})
+  await expect.poll(() => answers.length).toBeGreaterThan(0)
   const took: number[] = []
   for (let count = 0; count < 50; count += 1) {
     const startMs = performance.now()
@@ -65,11 +67,11 @@ test('S-085 200 sign-ins without an account hold up no API call, and most are to
   }
   // Behind all of them they waited for half a minute; a busy machine is not the reason for that.
   expect(Math.max(...took)).toBeLessThan(10_000)
-  const answers = await Promise.all(posts)
-  const busy = answers.filter(({ status }) => status === 503)
+  const busy = (): Answered[] => answers.filter(({ status }) => status === 503)
   // 34 fit into the line, and while all of them arrive some of those are through.
-  expect(busy.length).toBeGreaterThan(100)
-  expect(new Set(busy.map(({ retryAfter }) => retryAfter))).toEqual(new Set(['5']))
+  await expect.poll(() => busy().length).toBeGreaterThan(100)
+  await expect.poll(() => answers.length - busy().length).toBeGreaterThan(0)
+  expect(new Set(busy().map(({ retryAfter }) => retryAfter))).toEqual(new Set(['5']))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403, 503]))
 })
 
