@@ -182,7 +182,7 @@ describe('connections that break', () => {
 })
 
 describe('sockets and bodies', () => {
-  it('C-098 500 401 cycles with unread bodies of 128 kB: never more than a few open sockets', async () => {
+  it('C-098 100 cycles of 401 with unread bodies of 128 kB: never more than a few open sockets', async () => {
     const seen = new Set(['Bearer token-0'])
     const large = 'x'.repeat(131_072)
     let most = 0
@@ -195,12 +195,12 @@ describe('sockets and bodies', () => {
       return isNew ? respond(200, {}, 'ok') : respond(401, {}, large)
     })
     const signed = await sender(api, { token, lifeS: undefined })
-    for (let cycle = 0; cycle < 500; cycle++) {
+    for (let cycle = 0; cycle < 100; cycle++) {
       const response = await signed.send(api.url, create())
       expect([response.status, await response.text()]).toEqual([200, 'ok'])
       signed.clock.advance(30_000)
     }
-    expect([signed.refreshes, api.requests.length]).toEqual([500, 1_000])
+    expect([signed.refreshes, api.requests.length]).toEqual([100, 200])
     expect(most).toBeLessThanOrEqual(8)
   })
 

@@ -138,7 +138,7 @@ describe('refusals', () => {
         expect(errorDescription).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]{0,512}$/)
         expect(errorUri).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]{0,512}$/)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 200 },
     )
   })
 
@@ -197,7 +197,7 @@ describe('the code', () => {
 })
 
 describe('any input', () => {
-  const urls = runs(20_000, 1_000_000)
+  const urls = runs(2_000, 1_000_000)
   it('P-12 C-018 C-063 any callback URL: a grant or a typed error, which quotes nothing', urls.options, async () => {
     const pending = await begin()
     const code = secret('code')
@@ -250,7 +250,7 @@ describe('any input', () => {
     )
   })
 
-  const kept = runs(5_000, 1_000_000)
+  const kept = runs(1_000, 1_000_000)
   it('P-12 C-012 C-063 whatever record comes out of a storage: a grant or a typed error', kept.options, async () => {
     const pending = await begin()
     const url = callbackUrl(pending, { code: 'c', iss: 'x' })

@@ -343,12 +343,12 @@ async function explore(numRuns: number, options: Parameters<typeof plans>[0]): P
   }
 }
 
-const honest = runs(600, 40_000)
+const honest = runs(200, 40_000)
 test('P-06 C-069 C-074 F-31 F-32 I1 I2 I4 I5 I8 I9 hold in random histories', honest.options, async () => {
   await explore(honest.numRuns, { answers: ['ok'], revoke: false })
 })
 
-const troubled = runs(600, 40_000)
+const troubled = runs(200, 40_000)
 test(
   'P-06 C-080 C-082 F041 I1 I2 I4 I5 I8 I9 hold in random histories with lost, late, busy and foreign answers',
   troubled.options,
@@ -363,7 +363,7 @@ test(
   },
 )
 
-const revoked = runs(300, 20_000)
+const revoked = runs(100, 20_000)
 test(
   'P-06 C-077 C-078 F-37 I1 I2 I4 I5 I8 I9 hold in random histories in which the service revokes',
   revoked.options,

@@ -7,7 +7,7 @@ import { word } from '../support/token-service.ts'
 import { flush } from '../support/virtual-time.ts'
 
 /** Four ways to a record that nobody wrote so: a million together. */
-const { numRuns, options } = runs(1_000, 250_000)
+const { numRuns, options } = runs(200, 250_000)
 const rig = sessionRig(undefined, { token: word })
 const owner = 'agent-auth:https%3A%2F%2Fauth.example.com:app:default'
 const codes = ['login_required', 'session_ended', 'temporarily_unavailable', 'client_rejected', 'config_invalid']
@@ -156,7 +156,7 @@ test('C-057 any version above 1 is left untouched, any other that is not 1 is re
       expect(events).toEqual([{ type: 'storage_degraded', reason: newer ? 'newer' : 'unreadable' }])
       expect(records.items.get(owner)).toBe(newer ? text : undefined)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
 })
 
@@ -168,6 +168,6 @@ test('C-064 F071 nothing of an unreadable record is in an event or an error', as
       expect(JSON.stringify(events)).not.toContain(mark)
       expect(JSON.stringify(session.state)).not.toContain(mark)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
 })

@@ -97,7 +97,7 @@ describe('a lost answer', () => {
     expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
   })
 
-  const losing = runs(500, 10_000)
+  const losing = runs(100, 10_000)
   test('P-10 C-080 histories of lost answers with a grace-giving endpoint: 0 logouts', losing.options, async () => {
     const time = virtualTime()
     let losses = 0
@@ -123,7 +123,7 @@ describe('a lost answer', () => {
       ),
       { numRuns: losing.numRuns },
     )
-    expect(losses).toBeGreaterThan(500)
+    expect(losses).toBeGreaterThan(losing.numRuns)
   })
 })
 
@@ -200,11 +200,11 @@ describe('the wait a busy service asks for', () => {
     expect(time.nowMs() - startMs).toBeLessThanOrEqual(500 + 1_000 + 2_000)
   })
 
-  test('C-081 the waits of 1,000 clients fill half to all of a cap that doubles from 0.5 s to 30 s', async () => {
+  test('C-081 the waits of 400 clients fill half to all of a cap that doubles from 0.5 s to 30 s', async () => {
     const waits: number[][] = Array.from({ length: 8 }, () => [])
     const { clock, service, realm } = sessionRig(undefined, { token: word })
     service.usually(busy(503))
-    for (let client = 0; client < 1_000; client++) {
+    for (let client = 0; client < 400; client++) {
       const { session, eventsOf } = realm()
       await session.signIn(service.issue())
       clock.advance(hour - 300_000)
@@ -225,8 +225,8 @@ describe('the wait a busy service asks for', () => {
         const quarter = Math.min(3, Math.floor(((waitMs - capMs / 2) / (capMs / 2)) * 4))
         quarters[quarter] = (quarters[quarter] ?? 0) + 1
       }
-      // 250 expected; the deviation of one quarter is 14.
-      for (const count of quarters) expect(Math.abs(count - 250)).toBeLessThan(100)
+      // 100 expected; the deviation of one quarter is 9.
+      for (const count of quarters) expect(Math.abs(count - 100)).toBeLessThan(60)
     }
   })
 })

@@ -94,6 +94,9 @@ export const soaks: readonly Soak[] = [
     'service/test/filters.test.ts',
     'service/test/redirect-uris.test.ts',
   ]),
+  tests('addresses', 'P-14 addresses made of URLs of the API and hostile parts', 100_000, [
+    'test/bearer/origins.test.ts',
+  ]),
   tests('outages', 'P-17 ten minutes of outage, four kinds; a browser that comes online', 20, [
     'test/session/refresh.outage.test.ts',
     'test/browser/bad-days.test.ts',

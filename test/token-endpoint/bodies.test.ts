@@ -187,7 +187,7 @@ describe('what the body must be', () => {
 
 describe('any answer', () => {
   // Half of them are errors: a million of each.
-  const bodies = runs(5_000, 2_000_000)
+  const bodies = runs(500, 2_000_000)
   it('P-12 C-050 C-051 C-052 any body: tokens of the right form, or a typed error', bodies.options, async () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
@@ -242,6 +242,6 @@ describe('any answer', () => {
       }),
       { numRuns: bodies.numRuns },
     )
-    expect(granted).toBeGreaterThan(100)
+    expect(granted).toBeGreaterThan(bodies.numRuns / 50)
   })
 })
