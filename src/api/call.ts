@@ -85,8 +85,7 @@ async function once(
 function unsent({ baseUrl }: CallConfig, effect: Effect, reason: unknown): AgentApiError {
   const { cause, code = cause?.code } = Object(reason)
   const isUnclear = !unconnected.test(code)
-  const { origin } = new URL(baseUrl)
-  const what = `${origin} gave no response${isUnclear ? '' : ` (${code})`}. Check baseUrl, and that the API runs.`
+  const what = `${baseUrl} gave no response${isUnclear ? '' : ` (${code})`}. Check that it runs, and baseUrl.`
   const error = failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear })
   if (isUnclear) throw error
   return error

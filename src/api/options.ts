@@ -63,13 +63,9 @@ const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind,
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
 export function createApiConfig(options: AgentApiOptions): ApiConfig {
-  if ('getAccessToken' in Object(options))
-    invalid(
-      'createAgentApi needs options, not a session. Pass { baseUrl, fetch: createBearerFetch(session, { baseUrl }) }',
-    )
+  if (!Object(options).fetch) invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })')
   checkOptions('createAgentApi', options, apiKinds)
   const { baseUrl, fetch } = options
-  if (!fetch) invalid('fetch is missing. Pass createBearerFetch(session, { baseUrl }) or auth.fetch')
   const url = new URL(checkServiceUrl('baseUrl', baseUrl))
   checkApiUrl(baseUrl)
   return checked({

@@ -82,13 +82,13 @@ function defect(body: string | null | undefined): Verdict {
 
 /** The body of a 403 has no specified shape, but its two texts are specified, so they are searched in the whole of it. */
 function refusal(status: number, { body = '', errorMessage }: ReceivedResponse): Verdict {
-  if (status === 401) return ['unauthenticated', '. Sign in again, or pass the fetch of createBearerFetch']
+  if (status === 401) return ['unauthenticated', '. Sign in again, or pass auth.fetch']
   if (status === 422) return ['validation_failed', '. See faults or fieldErrors()']
   if (status === 403 && /OAuth client is not approved/i.test(body))
     return ['client_not_approved', '. An admin must approve this client']
   if (status === 403 && /missing permission/i.test(body))
     return ['permission_missing', '. An admin must grant the permission']
-  if (status === 404) return ['request_failed', '. See errorMessage and check baseUrl']
+  if (status === 404) return ['request_failed', '. Check baseUrl. See errorMessage']
   if (status < 300) return ['request_failed', ' and success: false. See errorType']
   return ['request_failed', errorMessage ? '. See errorMessage' : '']
 }

@@ -231,7 +231,7 @@ describe('what an error shows', () => {
     const error = await apiFailure(search(api))
     assertNoLeak(error)
     expect([error.message, error.cause]).toEqual([
-      'https://api.example.com gave no response. Check baseUrl, and that the API runs. Try again later.',
+      'https://api.example.com gave no response. Check that it runs, and baseUrl. Try again later.',
       undefined,
     ])
   })

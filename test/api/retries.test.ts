@@ -77,7 +77,7 @@ describe('what is sent again', () => {
     const api = createAgentApi({ baseUrl: origin, fetch: createBearerFetch('token', { baseUrl: origin }) })
     const error = await apiFailure(api.parentAgents.search({}, { maxRetries: 1, timeoutMs: 20_000 }))
     expect(error.message).toBe(
-      `${origin} gave no response (ECONNREFUSED). Check baseUrl, and that the API runs. Try again later.`,
+      `${origin} gave no response (ECONNREFUSED). Check that it runs, and baseUrl. Try again later.`,
     )
     // Not one byte has left: also a create may be repeated.
     expect(await apiFailure(api.parentAgents.create(newAgent))).toMatchObject({ retryable: true })

@@ -179,12 +179,12 @@ describe('refusals of the service', () => {
     const plain = createAgentApi({ baseUrl, fetch: recorded })
     expect(await apiFailure(plain.llmModels.search())).toMatchObject({
       code: 'unauthenticated',
-      message: 'The API responded with 401. Sign in again, or pass the fetch of createBearerFetch.',
+      message: 'The API responded with 401. Sign in again, or pass auth.fetch.',
     })
     const astray = createAgentApi({ baseUrl: authUrl, fetch: recorded })
     expect(await apiFailure(astray.llmModels.search())).toMatchObject({
       code: 'request_failed',
-      message: 'The API responded with 404. See errorMessage and check baseUrl.',
+      message: 'The API responded with 404. Check baseUrl. See errorMessage.',
     })
   })
 

@@ -85,16 +85,14 @@ describe('arguments', () => {
     'createAgentApi without fetch says what to pass: %o',
     async (options) => {
       expect(await failure(() => createAgentApi(untyped(options)))).toMatchObject(
-        invalid('fetch is missing. Pass createBearerFetch(session, { baseUrl }) or auth.fetch'),
+        invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })'),
       )
     },
   )
 
-  it('createAgentApi says that it got a session instead of its options', async () => {
+  it('createAgentApi says what to pass instead of a session', async () => {
     expect(await failure(() => createAgentApi(untyped(createSession(config))))).toMatchObject(
-      invalid(
-        'createAgentApi needs options, not a session. Pass { baseUrl, fetch: createBearerFetch(session, { baseUrl }) }',
-      ),
+      invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })'),
     )
   })
 
