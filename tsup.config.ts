@@ -9,6 +9,7 @@ const entry: Record<string, string> = {
   testing: 'src/testing/index.ts',
   browser: 'src/browser/index.ts',
   backend: 'src/backend/index.ts',
+  'backend/node': 'src/backend/node/index.ts',
   react: 'src/react/index.ts',
   node: 'src/node/index.ts',
 }
@@ -21,7 +22,7 @@ const options: Options = {
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',
-  external: ['oauth4webapi', 'jose', 'react', /^node:/],
+  external: ['oauth4webapi', 'jose', 'react', '@hono/node-server', /^node:/],
   splitting: true,
   treeshake: true,
   clean: !fast,

@@ -12,7 +12,7 @@ const shared: ViteUserConfig = {
     // Tests run the sources; the packages as built are checked by the demo and by installing the tarball.
     alias: [
       { find: /^agent-auth$/, replacement: path('src/index.ts') },
-      { find: /^agent-auth\/([a-z]+)$/, replacement: path('src/$1/index.ts') },
+      { find: /^agent-auth\/([a-z/]+)$/, replacement: path('src/$1/index.ts') },
       { find: /^agent-service$/, replacement: path('service/src/index.ts') },
     ],
   },

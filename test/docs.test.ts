@@ -81,7 +81,7 @@ test('every entry that a page names is exported, or said not to be there yet', (
   const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> }
   const missing: string[] = []
   const named = pages.flatMap(({ path, text }) =>
-    [...text.matchAll(/["'`]agent-auth\/([a-z]+)["'`]/g)].map(([, entry = '']) => ({
+    [...text.matchAll(/["'`]agent-auth\/([a-z/]+)["'`]/g)].map(([, entry = '']) => ({
       entry,
       page: relative(root, path),
     })),

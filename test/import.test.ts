@@ -6,7 +6,10 @@ import tsup from '../tsup.config.ts'
 const root = fileURLToPath(new URL('../', import.meta.url))
 const entries = tsup.entry as Record<string, string>
 /** What an entry is made for has to be there first. */
-const needed: Record<string, string[]> = { react: ['react', 'react/jsx-runtime'] }
+const needed: Record<string, string[]> = {
+  react: ['react', 'react/jsx-runtime'],
+  'backend/node': ['@hono/node-server'],
+}
 
 it.each(Object.keys(entries))('F077 loading %s loads no dependency before it is used', async (name) => {
   const { metafile } = await build({

@@ -1,6 +1,7 @@
-import { serve } from '@hono/node-server'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { memoryStorage } from 'agent-auth'
 import { createBackend } from 'agent-auth/backend'
+import { toNodeHandler } from 'agent-auth/backend/node'
 
 const backend = createBackend({
   authUrl: 'https://auth.example.com',
@@ -14,10 +15,11 @@ const backend = createBackend({
   onEvent: (event) => process.stderr.write(`${JSON.stringify(event)}\n`), // what failed and why, without secrets
 })
 
-serve({ port: 3000, fetch: async (request) => (await backend.handle(request)) ?? page(request) })
+const handle = toNodeHandler(backend)
+createServer((request, response) => handle(request, response, () => page(request, response))).listen(3000)
 
-async function page(request: Request): Promise<Response> {
+async function page(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status } = await backend.getSession(request)
   const text = status === 'signed-out' ? '<a href="/auth/login?return_to=/">Sign in</a>' : 'Welcome'
-  return new Response(text, { headers: { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' } })
+  response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' }).end(text)
 }

@@ -16,10 +16,14 @@ import { type BackendSession, getSession, requestProblem, type SessionSource } f
 export interface Backend {
   /** Responds to requests for the routes of the backend, and resolves to null for all others. Never rejects. */
   handle(request: Request): Promise<Response | null>
+  /** Returns whether `handle` responds to requests with this method and path, such as `/auth/login`. */
+  serves(method: string, pathname: string): boolean
+  /** The path of the four routes. */
+  readonly basePath: string
   /**
    * Returns the session of a request, or of a `key` that you saved for a background job. Sends no request and sets no cookie,
-   * so you can call it where headers are read-only. Rejects with `storage_failed`, and with `config_invalid` for the request
-   * objects of Node, Express and Fastify.
+   * so you can call it where headers are read-only. Takes the request objects of Node, Express and Fastify as well. Rejects with
+   * `storage_failed` or `config_invalid`.
    */
   getSession(source: SessionSource): Promise<BackendSession>
 }
@@ -40,7 +44,7 @@ export function createBackend(options: BackendOptions): Backend {
   ])
   return Object.freeze<Backend>({
     async handle(request) {
-      const problem = requestProblem('handle', request)
+      const problem = requestProblem(request)
       if (problem) return errorResponse(500, { code: 'config_invalid', message: `Configuration: ${problem}.` })
       let route = request.method
       try {
@@ -55,6 +59,8 @@ export function createBackend(options: BackendOptions): Backend {
         return errorResponse(500, { code: 'request_failed', message })
       }
     },
+    serves: (method, pathname) => own.has(pathname) || matchRoute(context.routes, method, pathname) !== undefined,
+    basePath,
     getSession: (source) => getSession(context, source),
   })
 }

@@ -3,8 +3,20 @@ import { expect, test } from 'vitest'
 
 const read = (path: string): string => readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
 
-test.each(['node-backend.ts', 'telemetry.ts'])('the guide shows %s as the type checker compiles it', (snippet) => {
-  expect(read('backend.md')).toContain(`\`\`\`ts\n${read(`snippets/${snippet}`)}\`\`\``)
+test.each(['node-backend.ts', 'node-page.ts', 'telemetry.ts'])(
+  'the guide shows %s as the type checker compiles it',
+  (snippet) => {
+    expect(read('backend.md')).toContain(`\`\`\`ts\n${read(`snippets/${snippet}`)}\`\`\``)
+  },
+)
+
+test('the guide mounts the backend with the lines of the apps that tests log in to', () => {
+  const rows = [...read('backend.md').matchAll(/^\| .* \| `(.*)` \| .* \| \[.*\]\((\.\.\/.*\/adapters\/.*)\) \|$/gm)]
+  expect(rows).toHaveLength(5)
+  for (const [, line = '', app = ''] of rows) {
+    const code = read(app).replace('theBackend()', 'backend')
+    expect(code).toContain(line.replace('createServer(toNodeHandler(backend))', 'toNodeHandler(backend)'))
+  }
 })
 
 test.each(['backend.md', 'which.md'])('%s links only to pages that exist', (page) => {

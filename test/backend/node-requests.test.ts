@@ -6,31 +6,45 @@ import { failure } from '../support/token-flow.ts'
 let rig: BackendRig
 afterEach(() => rig.close())
 
-/** Requests of node:http, Express and Fastify have a path for a URL and a plain object for headers. */
-const others: readonly [string, unknown][] = [
-  ['a request of Express', { method: 'GET', url: '/auth/login', headers: { cookie: 'a=b' } }],
+/** A request of node:http, Express or Fastify has a path for a URL and a plain object for headers. */
+const ofNode = { method: 'GET', url: '/auth/login', headers: { cookie: 'a=b' } }
+
+test.each([
   ['no request', undefined],
   ['a URL', 'http://127.0.0.1:3000/auth/login'],
-]
-
-test.each(others)('C-127 getSession of %s: config_invalid names what it needs', async (_, request) => {
+  ['an object without headers', { cookie: 'a=b' }],
+])('C-127 getSession of %s: config_invalid names what it needs', async (_, request) => {
   rig = await backendRig()
-  expect(await failure(() => rig.backend.getSession(request as Request))).toMatchObject({
+  expect(await failure(() => rig.backend.getSession(request as unknown as Request))).toMatchObject({
     code: 'config_invalid',
-    message:
-      'Configuration: getSession needs a Request of the Fetch API. For node:http, Express or Fastify, see docs/backend.md.',
+    message: 'Configuration: getSession needs a request with headers, or { key }.',
   })
 })
 
-test.each(others)('C-127 handle of %s does not reject: 500 config_invalid names what it needs', async (_, request) => {
+test.each([
+  ['a request of Express', ofNode],
+  ['no request', undefined],
+  ['a URL', 'http://127.0.0.1:3000/auth/login'],
+])('C-127 handle of %s does not reject: 500 config_invalid names what it needs', async (_, request) => {
   rig = await backendRig()
-  const response = await rig.backend.handle(request as Request)
+  const response = await rig.backend.handle(request as unknown as Request)
   expect(response?.status).toBe(500)
   expect(await response?.json()).toMatchObject({
     code: 'config_invalid',
-    message: expect.stringContaining('handle needs a Request of the Fetch API'),
+    message: expect.stringMatching(/handle needs a Request of the Fetch API.* use agent-auth\/backend\/node/),
     retryable: false,
   })
+})
+
+test('C-127 getSession takes the request objects of Node, Express and Fastify', async () => {
+  rig = await backendRig()
+  const browser = rig.browser()
+  await browser.logIn()
+  const headers = { host: 'app', cookie: browser.cookieHeader() }
+  expect((await rig.backend.getSession({ ...ofNode, headers })).status).toBe('signed-in')
+  expect(await rig.backend.getSession(ofNode)).toEqual({ status: 'signed-out' })
+  expect(await rig.backend.getSession({ headers: {} })).toEqual({ status: 'signed-out' })
+  expect(await rig.backend.getSession({ headers: Object.create(headers) })).toEqual({ status: 'signed-out' })
 })
 
 test('C-127 getSession takes the Headers of a request alone', async () => {

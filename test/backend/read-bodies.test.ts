@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { getRequestListener, serve } from '@hono/node-server'
+import { serve } from '@hono/node-server'
 import type { Backend } from 'agent-auth/backend'
+import { toNodeHandler } from 'agent-auth/backend/node'
 import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
@@ -48,25 +49,20 @@ async function started(make: (backend: Backend) => Server | Promise<Server>): Pr
   return { port: (server.address() as AddressInfo).port, server, rig, person, seen }
 }
 
-const listener = (backend: Backend): RequestListener =>
-  getRequestListener(async (request) => (await backend.handle(request)) ?? new Response(null, { status: 404 }), {
-    overrideGlobalObjects: false,
-  }) as RequestListener
-
 const frameworks: Record<string, (backend: Backend) => Server | Promise<Server>> = {
   'express.json()': (backend) => {
     const app = express().use(express.json())
-    return app.all('/api/*rest', listener(backend)).listen(0, '127.0.0.1')
+    return app.all('/api/*rest', toNodeHandler(backend)).listen(0, '127.0.0.1')
   },
   'express.text()': (backend) => {
     const app = express().use(express.text({ type: '*/*' }))
-    return app.all('/api/*rest', listener(backend)).listen(0, '127.0.0.1')
+    return app.all('/api/*rest', toNodeHandler(backend)).listen(0, '127.0.0.1')
   },
   'Fastify without a scope of its own': async (backend) => {
     const app = Fastify()
     app.all('/api/*', async (request, reply) => {
       reply.hijack()
-      await listener(backend)(request.raw, reply.raw)
+      await toNodeHandler(backend)(request.raw, reply.raw)
     })
     await app.listen({ port: 0, host: '127.0.0.1' })
     closing.push(() => app.close())
@@ -93,7 +89,7 @@ const frameworks: Record<string, (backend: Backend) => Server | Promise<Server>>
   'a listener that reads the stream': (backend) =>
     createServer(async (request, response) => {
       for await (const _ of request);
-      listener(backend)(request, response)
+      toNodeHandler(backend)(request, response)
     }).listen(0, '127.0.0.1'),
 }
 
@@ -137,7 +133,7 @@ describe('express.json() before the backend', () => {
   test('C-126 changes nothing for the four routes of the backend, nor for requests without a body', async () => {
     const app = await started((backend) => {
       const server = express().use(express.json())
-      return server.use(listener(backend)).listen(0, '127.0.0.1')
+      return server.use(toNodeHandler(backend)).listen(0, '127.0.0.1')
     })
     const send = (route: string, init: RequestInit = {}): Promise<Response> => {
       const headers = { ...guard, cookie: app.person.cookieHeader(), ...(init.headers as object) }
@@ -215,7 +211,7 @@ describe('a request that other code changed', () => {
 })
 
 test('C-126 a browser that leaves in the middle of a body is not reported as a body that was read', async () => {
-  const app = await started((backend) => createServer(listener(backend)).listen(0, '127.0.0.1'))
+  const app = await started((backend) => createServer(toNodeHandler(backend)).listen(0, '127.0.0.1'))
   const { cookieHeader } = app.person
   const cookie = cookieHeader.call(app.person)
   for (const length of [1_000, 90_000]) {

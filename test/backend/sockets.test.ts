@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { createAdaptorServer } from '@hono/node-server'
+import { toNodeHandler } from 'agent-auth/backend/node'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from '../support/backend-rig.ts'
 
@@ -55,10 +55,7 @@ async function socketRig(api: (request: IncomingMessage, response: ServerRespons
   })
   const person = inner.browser(backend)
   await person.logIn()
-  const app = createAdaptorServer({
-    fetch: async (request) => (await backend.handle(request)) ?? new Response('app', { status: 404 }),
-    overrideGlobalObjects: false,
-  }) as Server
+  const app = createServer(toNodeHandler(backend))
   const port = await listening(app)
   const headers = { ...guard, cookie: person.cookieHeader() }
   return {

@@ -40,8 +40,11 @@ export function cookieKinds({ security, port, basePath, sameSite, sessionLifeMs 
   }
 }
 
+/** The headers of a request, of which only `cookie` is read. */
+export type CookieHeader = Pick<Headers, 'get'>
+
 /** Returns the values of a request's cookies by name, the first of each name. RFC 6265 section 4.2.1. */
-export function readCookies({ headers }: { readonly headers: Headers }): Map<string, string> {
+export function readCookies({ headers }: { readonly headers: CookieHeader }): Map<string, string> {
   const cookies = new Map<string, string>()
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const at = pair.indexOf('=')

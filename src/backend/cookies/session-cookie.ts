@@ -2,7 +2,7 @@ import { base64url } from '../../internal/base64url.ts'
 import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { removeOldest } from '../oldest.ts'
-import { cookieLine, readCookies } from './cookies.ts'
+import { type CookieHeader, cookieLine, readCookies } from './cookies.ts'
 
 /** The form of a session id: when the session began, in seconds to base 36, and 256 random bits. */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
@@ -44,7 +44,7 @@ export async function sessionKey({ config, sessionKeys }: BackendContext, id: st
 /** Returns the session that a request's cookie names, without reading the storage. */
 export async function readSessionCookie(
   context: BackendContext,
-  request: { readonly headers: Headers },
+  request: { readonly headers: CookieHeader },
 ): Promise<NamedSession> {
   const { sessionCookie, sessionLifeMs, config } = context
   const id = readCookies(request).get(sessionCookie.name)

@@ -3,12 +3,13 @@ import type { TokenClaims } from '../../claims.ts'
 import { invalid } from '../../config/invalid.ts'
 import type { AccessTokenSource, GetAccessTokenOptions, Session } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
+import type { CookieHeader } from '../cookies/cookies.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
-  /** `headers`: those of the request, with its cookies. */
-  | { readonly headers: Headers }
+  /** `headers`: those of the request, with its cookies. Node, Express and Fastify have them as an object. */
+  | { readonly headers: Headers | { readonly cookie?: string | undefined } }
   /** `key`: that of a session, for work without a request. */
   | { readonly key: string }
 
@@ -36,11 +37,7 @@ export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 /** Returns the session of a request or of a key, without tokens. Rejects with `storage_failed` or `config_invalid`. */
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
-  if (!hasKey(source)) {
-    const problem = requestProblem('getSession', source)
-    if (problem) invalid(problem)
-  }
-  const key = hasKey(source) ? source.key : (await readSessionCookie(context, source)).key
+  const key = hasKey(source) ? source.key : (await readSessionCookie(context, { headers: headersOf(source) })).key
   const read = key === undefined ? undefined : await context.live.use(key, ({ session }) => readSession(session))
   if (key === undefined || read?.state.status !== 'signed-in') return { status: 'signed-out' }
   const { expiresAtMs = Number.POSITIVE_INFINITY } = read.state
@@ -65,20 +62,33 @@ async function readSession(session: Session): Promise<Pick<Session, 'state' | 'c
   return { state, claims: session.claims }
 }
 
+/** Returns the headers of a request of the Fetch API or of Node. Throws `config_invalid`. */
+function headersOf(source: unknown): CookieHeader {
+  const headers = membersOf(source).headers
+  if (isFetchHeaders(headers)) return headers
+  if (typeof headers !== 'object' || headers === null) invalid('getSession needs a request with headers, or { key }')
+  // An inherited cookie does not count, for the reason that an inherited key does not.
+  const cookie = Object.hasOwn(headers, 'cookie') && membersOf(headers).cookie
+  return { get: () => (typeof cookie === 'string' ? cookie : null) }
+}
+
 /** Returns what is wrong with the request objects of Node, Express and Fastify, whose headers are a plain object. */
-export function requestProblem(name: string, source: unknown): string | undefined {
-  const headers = isObject(source) && 'headers' in source ? source.headers : undefined
-  if (isObject(headers) && 'get' in headers) return undefined
-  return `${name} needs a Request of the Fetch API. For node:http, Express or Fastify, see docs/backend.md`
+export function requestProblem(request: unknown): string | undefined {
+  if (isFetchHeaders(membersOf(request).headers)) return undefined
+  return 'handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node'
+}
+
+function isFetchHeaders(headers: unknown): headers is Headers {
+  return typeof membersOf(headers).get === 'function'
 }
 
 /** An inherited key does not count, because with a polluted prototype it would name one session for all requests. */
 function hasKey(source: SessionSource): source is { readonly key: string } {
-  return isObject(source) && Object.hasOwn(source, 'key')
+  return Object.hasOwn(membersOf(source), 'key')
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+function membersOf(value: unknown): { readonly [name: string]: unknown } {
+  return typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {}
 }
 
 /** Returns a source of tokens that has the session in memory only during a call. */

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { invalid } from '../../config/invalid.ts'
+import type { Backend } from '../backend.ts'
+import { nodeListener } from './listener.ts'
+
+/** The members of a Fastify instance that the plugin uses. */
+export interface FastifyScope {
+  /** Adds a hook that runs before Fastify reads a body. */
+  addHook(name: 'onRequest', hook: FastifyHook): unknown
+  /** Returns whether the instance, or one that contains it, has a decorator of this name. */
+  hasDecorator(name: string): boolean
+  /** Adds a decorator. */
+  decorate(name: string, value: string): unknown
+}
+
+/** A hook of Fastify. It gets the request and the response of Node. */
+export type FastifyHook = (
+  request: { readonly raw: IncomingMessage },
+  reply: { readonly raw: ServerResponse; hijack(): unknown },
+  done: () => void,
+) => void
+
+/**
+ * Returns a plugin for `app.register` of Fastify. It responds to requests for the backend before Fastify reads their bodies, and
+ * passes all others on. Throws `config_invalid`, and rejects with it if a backend with this `basePath` is mounted already.
+ */
+export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Promise<void> {
+  const listener = nodeListener('toFastifyPlugin', backend)
+  const { basePath } = backend
+  const plugin = async (scope: FastifyScope): Promise<void> => {
+    const name = `agent-auth ${basePath}`
+    if (scope.hasDecorator(name))
+      invalid(`a backend with basePath ${basePath} is mounted twice in this Fastify app. Register its plugin once`)
+    scope.decorate(name, basePath)
+    scope.addHook('onRequest', ({ raw }, reply, done) => {
+      if (!listener.serves(raw)) return done()
+      reply.hijack()
+      listener.respond(raw, reply.raw)
+    })
+  }
+  // Fastify then adds the hook to the app on which the plugin is registered. Otherwise the plugin would get a scope without routes.
+  return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { invalid } from '../../config/invalid.ts'
+import { attempt } from '../../internal/attempt.ts'
+import type { Backend } from '../backend.ts'
+import { errorResponse } from '../responses.ts'
+
+/** The requests and responses of Node for one backend. */
+export interface NodeListener {
+  /** Returns whether the backend serves the method and path of a request. */
+  serves(request: IncomingMessage): boolean
+  /** Sends the response of the backend, or 404 if it does not serve the request. */
+  respond(request: IncomingMessage, response: ServerResponse): void
+}
+
+/** Connects a backend to the requests of Node. `caller` is named in the `config_invalid` that it throws for another value. */
+export function nodeListener(caller: string, backend: Backend): NodeListener {
+  if (typeof backend?.serves !== 'function') invalid(`${caller} needs the backend that createBackend returned`)
+  const listener = getRequestListener(async (request) => (await backend.handle(request)) ?? notFound(backend), {
+    overrideGlobalObjects: false,
+  })
+  return {
+    serves: (request) => backend.serves(request.method ?? 'GET', pathOf(targetOf(request))),
+    respond(request, response) {
+      request.url = targetOf(request)
+      void listener(request, response)
+    },
+  }
+}
+
+/** Returns the target as the browser sent it, because Express and Connect remove the mount path from `url`. */
+function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
+  return typeof request.originalUrl === 'string' ? request.originalUrl : (request.url ?? '')
+}
+
+/** Returns the path of a target in origin form or absolute form, and no path for others. RFC 9112 section 3.2. */
+function pathOf(target: string): string {
+  return attempt(() => new URL(target.startsWith('/') ? `http://host${target}` : target))?.pathname ?? ''
+}
+
+function notFound({ basePath }: Backend): Response {
+  const message = `Not a route of this backend. It serves login, callback, session and logout under ${basePath}, and the routes in proxy.`
+  return errorResponse(404, { code: 'request_failed', message })
+}
