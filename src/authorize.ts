@@ -46,7 +46,7 @@ const optionKinds: OptionKinds<StartLoginOptions> = { returnTo: 'string', params
 /** Parameters that would change the protocol. Those that `startLogin` sends itself are reserved too. */
 const reserved: readonly string[] = ['response_mode', 'request', 'request_uri']
 
-/** Without `await`, the caller would send the browser to a page named `undefined`. */
+/** Without `await`, the caller would send the browser to a page named `undefined` or `[object Promise]`. */
 const unawaited: PropertyDescriptor = {
   get: () => invalid('startLogin returns a promise. Write await before startLogin'),
 }
@@ -54,7 +54,7 @@ const unawaited: PropertyDescriptor = {
 /**
  * Creates the authorize URL, with a new state and S256 challenge, and the PendingLogin to store until the callback. Rejects with
  * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`. To read `url`
- * or `pending` of the promise itself throws `config_invalid`. Specification section 5.2, RFC 7636 section 4.
+ * or `pending` of the promise itself, or to use it as text, throws `config_invalid`. Specification section 5.2, RFC 7636 section 4.
  */
 export function startLogin(
   config: AuthConfig,
@@ -62,10 +62,9 @@ export function startLogin(
 ): Promise<{ url: URL; pending: PendingLogin }> {
   const login = async (): ReturnType<typeof createLogin> => {
     checkConfig('startLogin', config)
-    checkOptions('startLogin', options, optionKinds)
-    return createLogin(config, options)
+    return createLogin(config, checkOptions('startLogin', options, optionKinds))
   }
-  return Object.defineProperties(login(), { url: unawaited, pending: unawaited })
+  return Object.defineProperties(login(), { url: unawaited, pending: unawaited, [Symbol.toPrimitive]: unawaited })
 }
 
 /** Does the work of `startLogin` for callers that have checked the options. */

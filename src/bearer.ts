@@ -34,10 +34,10 @@ const sourceKind: OptionKind = { methods: ['getAccessToken'], example: 'createSe
  */
 export function createBearerFetch(source: AccessTokenSource | string, options: BearerFetchOptions): typeof fetch {
   if (typeof source !== 'string') checkArgument('source, the first argument,', source, sourceKind)
-  checkOptions('createBearerFetch', options, optionKinds)
+  const own = checkOptions('createBearerFetch', options, optionKinds)
   const tokens = typeof source === 'string' ? fixedToken(source) : source
-  const rejectElsewhere = options.elsewhere === 'reject' ? tokenMayNotGo : undefined
-  return bearerFetch(tokens, { targetOf: allowedTargets(options), fetch: options.fetch, rejectElsewhere })
+  const rejectElsewhere = own.elsewhere === 'reject' ? tokenMayNotGo : undefined
+  return bearerFetch(tokens, { targetOf: allowedTargets(own), fetch: own.fetch, rejectElsewhere })
 }
 
 export interface Sending {
@@ -70,7 +70,7 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     let response: Response | undefined
     let token: string | undefined
     try {
-      token = await tokenFrom(tokens, { signal })
+      token = await tokenFrom(tokens, { rejected: undefined, signal })
       headers.set('authorization', `Bearer ${token}`)
       response = await send(replay.input, replay.init)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
@@ -108,7 +108,7 @@ function fixedToken(text: string): AccessTokenSource {
 
 async function tokenFrom(
   source: AccessTokenSource,
-  options: { rejected?: string; signal: AbortSignal | null | undefined },
+  options: { rejected: string | undefined; signal: AbortSignal | null | undefined },
 ): Promise<string> {
   const { rejected, signal } = options
   try {

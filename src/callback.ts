@@ -30,8 +30,7 @@ export function readCallback(
   url: string | URL,
   options: ReadCallbackOptions = {},
 ): Grant {
-  checkOptions('readCallback', options, optionKinds)
-  const { nowMs = systemClock.wallMs() } = options
+  const { nowMs = systemClock.wallMs() } = checkOptions('readCallback', options, optionKinds)
   checkAwaited('pending', pending)
   // An absent or damaged record is a login that is not found, and a value that no storage returns is a mistake in the call.
   if (pending != null && (typeof pending !== 'object' || pending instanceof URL || 'pending' in pending))

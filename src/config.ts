@@ -102,8 +102,8 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
  * Throws `config_invalid`. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
-  checkOptions('createAuthConfig', options, authOptionKinds)
-  return configFrom(options, clientCredentials(options))
+  const own = checkOptions('createAuthConfig', options, authOptionKinds)
+  return configFrom(own, clientCredentials(own))
 }
 
 /** Throws `config_invalid` for a value that `createAuthConfig` did not return, such as its options. */
@@ -128,7 +128,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
   const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
   if (path && !(options.authorizationEndpoint && options.tokenEndpoint))
     invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
-  checkValues({ ...options, issuerParameter, scope, timeoutMs })
+  checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs })
   return Object.freeze<AuthConfig>({
     authUrl,
     baseUrl: checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, ''),
@@ -153,7 +153,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
   })
 }
 
-type Checked = AuthConfigOptions & { scope: string; timeoutMs: number }
+type Checked = Pick<AuthConfig, 'clientId' | 'issuer' | 'issuerParameter' | 'scope' | 'timeoutMs'>
 
 function checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs }: Checked): void {
   // Printable ASCII, and in a scope no quote and no backslash.

@@ -21,8 +21,8 @@ export async function exchangeCode(
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
   checkConfig('exchangeCode', config)
-  checkOptions('exchangeCode', options, { signal: signalKind })
-  return redeemGrant(config, grant, options.signal)
+  const { signal } = checkOptions('exchangeCode', options, { signal: signalKind })
+  return redeemGrant(config, grant, signal)
 }
 
 /** Does the work of `exchangeCode` for callers that have checked the options. */
@@ -51,6 +51,8 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
   for (let sends = 1; ; sends++) {
     try {
       return await requestTokens(config, {
+        previous: undefined,
+        signal: undefined,
         grant: 'authorization_code',
         parameters: { redirect_uri: pending.redirectUri, code, code_verifier: pending.codeVerifier },
       })

@@ -1,7 +1,7 @@
 import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
 import { invalid } from './config/invalid.ts'
-import { checkArgument, checkAwaited, checkNames, clockKind, recordsKind } from './config/options.ts'
+import { checkArgument, checkAwaited, checkOptions, clockKind, recordsKind } from './config/options.ts'
 import { AgentAuthError } from './errors.ts'
 import { attempt } from './internal/attempt.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
@@ -32,9 +32,9 @@ type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' |
  */
 export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {
   checkArgument('storage', storage, recordsKind)
-  if (!('emit' in options)) checkNames('pendingLogins', options, ['clock'])
-  const { clock = systemClock } = options
-  checkArgument('clock', clock, clockKind)
+  const { clock = systemClock } = Object.hasOwn(options, 'emit')
+    ? options
+    : checkOptions('pendingLogins', options, { clock: clockKind })
   const { save, take } = loginRecords(storage, clock)
   return {
     async save(pending) {

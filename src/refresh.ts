@@ -16,7 +16,7 @@ export async function refreshTokens(
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<Tokens> {
   checkConfig('refreshTokens', config)
-  checkOptions('refreshTokens', options, { signal: signalKind })
+  const { signal } = checkOptions('refreshTokens', options, { signal: signalKind })
   checkArgument('tokens', tokens ?? undefined, 'object')
   const { refreshToken } = tokens
   if (!refreshToken) throw new AgentAuthError('login_required', 'There is no refresh token. Start a login.')
@@ -24,6 +24,6 @@ export async function refreshTokens(
     grant: 'refresh_token',
     parameters: { refresh_token: refreshToken },
     previous: tokens,
-    signal: options.signal,
+    signal,
   })
 }

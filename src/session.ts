@@ -1,5 +1,5 @@
 import { readClaims, type TokenClaims } from './claims.ts'
-import { checkAwaited, checkNames, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
+import { checkAwaited, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
@@ -50,7 +50,7 @@ export interface Session extends AccessTokenSource {
   ready(): Promise<SessionState>
   /**
    * Reads the storage again and lets the next refresh start without the retry delay. Call it when the page or machine woke up,
-   * came online or heard of a change elsewhere. Rejects with `storage_failed`.
+   * came online or heard of a change elsewhere. Rejects with `storage_failed` or `config_invalid`.
    */
   resume(options?: ResumeOptions): Promise<void>
   /** What is known about the signed-in user. The same object until something changes. */
@@ -73,6 +73,7 @@ export interface SessionOptions {
 }
 
 const optionKinds: OptionKinds<SessionOptions> = { storage: storageKind, key: 'string' }
+const resumeKinds: OptionKinds<ResumeOptions> = { after: { oneOf: ['change', 'sign-out'] } }
 
 /** What another entry point does along with a session. */
 export interface SessionHooks {
@@ -96,8 +97,7 @@ export interface HookedSession {
  */
 export function createSession(config: AuthConfig, options: SessionOptions = {}): Session {
   checkConfig('createSession', config)
-  checkOptions('createSession', options, optionKinds)
-  return createHookedSession(config, options, { onSignOut() {} }).session
+  return createHookedSession(config, checkOptions('createSession', options, optionKinds), { onSignOut() {} }).session
 }
 
 /** Does the work of `createSession`, with hooks, for callers that have checked the options. */
@@ -147,9 +147,9 @@ export function createHookedSession(
       return current.state
     },
     async resume(options = {}) {
-      checkNames('resume', options, ['after'])
+      const { after } = checkOptions('resume', options, resumeKinds)
       schedule.reset()
-      if (options.after === 'sign-out') {
+      if (after === 'sign-out') {
         // A sign-in that still waits for a sign-out here began before the one elsewhere.
         intentCount++
         endUnsaved(parts, schedule)

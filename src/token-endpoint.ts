@@ -12,8 +12,8 @@ export interface TokenRequest {
   readonly grant: GrantType
   /** The parameters of this grant, in the order of the form. Those of every grant are added. */
   readonly parameters: Readonly<Record<string, string>>
-  readonly previous?: Partial<Tokens>
-  readonly signal?: AbortSignal | undefined
+  readonly previous: Partial<Tokens> | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 /**

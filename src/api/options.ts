@@ -63,17 +63,19 @@ const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind,
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
 export function createApiConfig(options: AgentApiOptions): ApiConfig {
-  if (!Object(options).fetch) invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })')
-  checkOptions('createAgentApi', options, apiKinds)
-  const { baseUrl, fetch } = options
+  if (!{ __proto__: null, ...options }.fetch)
+    invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })')
+  const own = checkOptions('createAgentApi', options, apiKinds)
+  const { baseUrl, fetch } = own
   const url = new URL(checkServiceUrl('baseUrl', baseUrl))
   checkApiUrl(baseUrl)
   return checked({
+    __proto__: null,
     clock: systemClock,
     timeoutMs: defaultCallTimeoutMs,
     maxRetries: defaultMaxRetries,
     maxBytes: defaultMaxApiBytes,
-    ...present<Given<AgentApiOptions>>(options),
+    ...present<Given<AgentApiOptions>>(own),
     fetch,
     baseUrl: url.href.replace(/\/+$/, ''),
   })
@@ -81,8 +83,8 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
 
 /** Returns the configuration with the limits of one call. Throws `config_invalid`. */
 export function configOfCall(config: ApiConfig, options: CallOptions): CallConfig {
-  checkOptions('an API call', options, callKinds)
-  return checked({ ...config, ...present<Given<CallOptions>>(options) })
+  const own = checkOptions('an API call', options, callKinds)
+  return checked({ __proto__: null, ...config, ...present<Given<CallOptions>>(own) })
 }
 
 function checked<T extends ApiConfig>(config: T): T {

@@ -39,8 +39,8 @@ export interface BackendContext {
 }
 
 /** Checks the options and creates the context. Throws `config_invalid`. */
-export function backendContext(options: BackendOptions): BackendContext {
-  checkOptions('createBackend', options, backendOptionKinds)
+export function backendContext(given: BackendOptions): BackendContext {
+  const options = checkOptions('createBackend', given, backendOptionKinds)
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default } = options
   const config = configFrom(options as AuthConfigOptions, clientCredentials(options))

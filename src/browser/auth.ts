@@ -51,8 +51,8 @@ export interface BrowserAuth {
  * are copied. Creation needs neither the network nor the token storage. Throws `config_invalid` and `insecure_context`.
  * Specification section 5.2.
  */
-export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
-  checkAuthOptions(options)
+export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
+  const options = checkAuthOptions(given)
   const { storage, key = 'default', popup, navigate = replaceUrl, loginStorage = pageStorage } = options
   // Without Web Crypto no login works. A server has no page, so rendering there is allowed.
   if (globalThis.document) requireWebCrypto()

@@ -50,18 +50,18 @@ const signInKinds: OptionKinds<SignInOptions> = {
   signal: { methods: ['aborted', 'addEventListener'] },
 }
 
-/** Checks the options of `createBrowserAuth`. Throws `config_invalid` for a name that is unknown and for a wrong type. */
-export function checkAuthOptions(options: BrowserAuthOptions): void {
-  checkOptions('createBrowserAuth', options, authKinds)
+/** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
+export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
+  return checkOptions('createBrowserAuth', options, authKinds)
 }
 
 /** Returns the options of `signIn`, checked. Throws `config_invalid`, also if there is no page. */
 export function signInOptions(given: SignInOptions): SignInOptions {
   // A click handler passes its event.
   const options = typeof Object(given).preventDefault === 'function' ? {} : given
-  checkOptions('signIn', options, signInKinds)
+  const own = checkOptions('signIn', options, signInKinds)
   if (!globalThis.document) invalid('signIn() needs a page. Call it in a browser, not on a server')
-  return options
+  return own
 }
 
 /** Throws `config_invalid` if the redirect URI is on another origin, whose pages cannot find a login that starts here. */

@@ -47,8 +47,8 @@ const protocolParameter = /^(code|state|error|error_description|error_uri|iss)(\
  * which disconnects the window from the page that opened it. Throws `config_invalid`.
  */
 export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
-  checkOptions('popupLogin', options, optionKinds)
-  const { timeoutMs = defaultPopupMs, features = 'popup,width=480,height=720' } = options
+  const own = checkOptions('popupLogin', options, optionKinds)
+  const { timeoutMs = defaultPopupMs, features = 'popup,width=480,height=720' } = own
   let latest: AbortController | undefined
   return {
     async signIn({ config, name, redeem }, { params, signal }) {
@@ -72,7 +72,7 @@ export function popupLogin(options: PopupLoginOptions = {}): PopupLogin {
       signal?.addEventListener('abort', abort, { signal: ended })
       try {
         const state = markedState('popup', randomText())
-        const { url, pending } = await abortable(createLogin(config, { params, state }), ended)
+        const { url, pending } = await abortable(createLogin(config, { returnTo: undefined, params, state }), ended)
         // No page in the window may navigate the page that opened it.
         popup.opener = null
         popup.location.href = url.href

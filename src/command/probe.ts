@@ -76,7 +76,7 @@ async function ask({ fetch, timeoutMs }: AuthConfig, url: string, init: RequestI
 async function refusalOf(config: AuthConfig): Promise<AgentAuthError | undefined> {
   const parameters = { redirect_uri: config.redirectUri, code: randomText(), code_verifier: randomText() }
   try {
-    await requestTokens(config, { grant: 'authorization_code', parameters })
+    await requestTokens(config, { grant: 'authorization_code', parameters, previous: undefined, signal: undefined })
     return undefined
   } catch (error) {
     if (!isAgentAuthError(error)) throw error

@@ -29,22 +29,29 @@ export const recordsKind: OptionKind = { methods, example: 'sessionStorage or me
 export const storageKind: OptionKind = { methods, example: 'indexedDbStorage() in a page, or memoryStorage()' }
 
 /**
- * Throws `config_invalid` for an option that is unknown or of another kind, and names it. `undefined` counts as absent. The
- * caller checks the values further.
+ * Returns a copy of the options. Throws `config_invalid` for an option that is unknown or of another kind, and names it.
+ * `undefined` counts as absent, and so does `null` in the place of a signal, as in `fetch`. The caller checks the values further.
  */
-export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>): void {
+export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>): T {
+  const names = Object.keys(kinds) as (keyof T & string)[]
+  const own = checkNames(caller, options, names)
+  for (const name of names) {
+    const isAbsent = own[name] === undefined || (own[name] === null && kinds[name] === signalKind)
+    if (!isAbsent) checkArgument(name, own[name], kinds[name])
+  }
+  return own
+}
+
+/** Returns a copy of the options. Throws `config_invalid` for an option of another name, unless it is undefined. */
+export function checkNames<T extends object>(caller: string, options: T, names: readonly string[]): T {
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
   if ('getItem' in options)
     invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
-  const names = Object.keys(kinds) as (keyof T & string)[]
-  checkNames(caller, options, names)
-  for (const name of names) if (options[name] !== undefined) checkArgument(name, options[name], kinds[name])
-}
-
-/** Throws `config_invalid` for an option of another name, unless it is undefined. */
-export function checkNames(caller: string, options: object, names: readonly string[]): void {
-  for (const name of Object.keys(options))
-    if (!names.includes(name) && Reflect.get(options, name) !== undefined) rejectUnknown(caller, name, names)
+  // Own members alone, because another script of the page may have added members to the prototype of all objects.
+  const own = { __proto__: null, ...options }
+  for (const [name, value] of Object.entries(own))
+    if (!names.includes(name) && value !== undefined) rejectUnknown(caller, name, names)
+  return own
 }
 
 /** Throws `config_invalid` for a promise of the value, because its caller left out `await`. */

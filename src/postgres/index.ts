@@ -36,8 +36,7 @@ const optionKinds: OptionKinds<PostgresStorageOptions> = { table: 'string', ttlM
  */
 export function postgresStorage(pool: PostgresPool, options: PostgresStorageOptions = {}): SharedStorage {
   checkArgument('pool', pool, { methods: ['query'] })
-  checkOptions('postgresStorage', options, optionKinds)
-  const { table = 'agent_auth_records', ttlMs } = options
+  const { table = 'agent_auth_records', ttlMs } = checkOptions('postgresStorage', options, optionKinds)
   const isTooLong = table.split('.').some((name) => name.length > maxTableNameLength)
   if (isTooLong || !/^(?:[a-z_]\w*\.)?[a-z_]\w*$/i.test(table))
     invalid(

@@ -46,8 +46,7 @@ const loading: SessionState = { status: 'loading' }
  * Throws `config_invalid`.
  */
 export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
-  checkOptions('AuthProvider', props, propKinds)
-  const { auth } = props
+  const { auth } = checkOptions('AuthProvider', props, propKinds)
   checkArgument('auth', auth, propKinds.auth)
   const { session, signIn, signOut, fetch } = auth
   const current = useSyncExternalStore(

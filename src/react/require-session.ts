@@ -33,8 +33,7 @@ const propKinds: OptionKinds<Omit<RequireSessionProps, 'children'>> = { fallback
  * a login by redirect; after a sign-out, a failure or an ended session it waits for a click. Throws `config_invalid`.
  */
 export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {
-  checkOptions('RequireSession', props, propKinds)
-  const { fallback, returnTo } = props
+  const { fallback, returnTo } = checkOptions('RequireSession', props, propKinds)
   if (!fallback) invalid('RequireSession needs the property fallback. Pass a component')
   const { state, error } = useAuth()
   const { attempt, signIn } = useLogin(returnTo)

@@ -43,8 +43,7 @@ export function redisStorage(
   options: RedisStorageOptions = {},
 ): SharedStorage {
   checkArgument('client', client, { methods: ['get', 'eval'] })
-  checkOptions('redisStorage', options, optionKinds)
-  const { prefix = '', ttlMs } = options
+  const { prefix = '', ttlMs } = checkOptions('redisStorage', options, optionKinds)
   checkTtlMs(ttlMs)
   return leasedStorage(redisDatabase(client, prefix, ttlMs === undefined ? [] : ['PX', String(ttlMs)]))
 }

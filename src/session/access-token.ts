@@ -34,15 +34,15 @@ export function tokenGetter(
   const { current, sync } = parts
   const savePending = pendingSave(parts)
   return async (options = {}) => {
-    checkNames('getAccessToken', options, optionNames)
+    const wanted = checkNames('getAccessToken', options, optionNames)
     const signInAtCall = current.record?.id
     const read = sync.revalidate()
-    if (isPromise(read)) await abortable(read, options.signal)
+    if (isPromise(read)) await abortable(read, wanted.signal)
     // A call that was made for one user must not be sent with the token of another.
     if (signInAtCall && current.record && current.record.id !== signInAtCall) throw sessionChanged()
     const { record } = current
     try {
-      return await accessToken(parts, schedule, options)
+      return await accessToken(parts, schedule, wanted)
     } finally {
       // A refresh has written the record already, or its own write has just failed.
       if (current.record === record) savePending()

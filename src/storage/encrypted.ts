@@ -30,11 +30,10 @@ const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
  */
 export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageOptions): TokenStorage {
   checkArgument('storage', inner, storageKind)
-  checkOptions('encryptedStorage', options, optionKinds)
-  const { keys } = options
+  const { keys } = checkOptions('encryptedStorage', options, optionKinds)
   checkArgument('keys', keys, 'list')
-  for (const each of keys) checkOptions('each of keys', each, keyKinds)
-  const secrets = new Map(keys.map(({ id, key }) => [id, keyBytes(key)]))
+  const own = keys.map((each) => checkOptions('each of keys', each, keyKinds))
+  const secrets = new Map(own.map(({ id, key }) => [id, keyBytes(key)]))
   if (!secrets.size || secrets.size !== keys.length) invalid('keys must hold at least one key, each with its own id')
   return {
     async getItem(key) {

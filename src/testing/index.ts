@@ -21,8 +21,8 @@ export interface StorageSuiteOptions {
  */
 export function storageSuite(open: StorageFactory, options: StorageSuiteOptions = {}): readonly StorageCase[] {
   if (typeof open !== 'function') invalid('open must be a function that creates a storage')
-  checkOptions('storageSuite', options, { lock: { oneOf: ['own', 'none'] }, limitMs: 'number' })
-  const { lock = 'own', limitMs = 15_000 } = options
+  const own = checkOptions('storageSuite', options, { lock: { oneOf: ['own', 'none'] }, limitMs: 'number' })
+  const { lock = 'own', limitMs = 15_000 } = own
   const checks = { ...recordChecks, ...(lock === 'own' && lockChecks), ...sessionChecks }
   return Object.entries(checks).map(([name, check]) => caseOf(name, check, open, limitMs))
 }

@@ -19,6 +19,7 @@ const invalid = (what: string): object => ({ code: 'config_invalid', message: `C
 it.each<[string, (login: Login) => unknown]>([
   ['its url', ({ url }) => url],
   ['its pending', ({ pending }) => pending],
+  ['it as text, as location.assign does', (login) => String(login)],
   ['its url after it was created', (login) => Promise.resolve(login).then(() => login.url)],
 ])('startLogin without await: reading %s says that await is missing', async (_, read) => {
   expect(await failure(async () => read(unawaited()))).toMatchObject(
@@ -29,6 +30,7 @@ it.each<[string, (login: Login) => unknown]>([
 it('startLogin without await: the page stays where it is', async () => {
   const location = { assign: vi.fn() }
   await failure(async () => location.assign(unawaited().url))
+  await failure(async () => location.assign(`${unawaited()}`))
   expect(location.assign).not.toHaveBeenCalled()
 })
 

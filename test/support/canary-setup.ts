@@ -1,4 +1,5 @@
 import { afterEach, vi } from 'vitest'
+import type { AuthEvent } from '../../src/events.ts'
 import { forgetSecrets, report } from './canary.ts'
 import { noteError, notePrinted, noteRequest, noteText, takeLeaks } from './canary-witness.ts'
 
@@ -33,12 +34,13 @@ vi.mock('../../src/config.ts', async (importOriginal) => {
     (options, ...rest) => {
       // What isn't an options object is refused by the original, as is a listener that isn't one.
       if (typeof options !== 'object' || options === null) return create(options, ...rest)
-      const { onEvent, fetch: injected } = options
+      // Without a prototype, as the options that the original gets.
+      const own: typeof options = Object.assign(Object.create(null), options)
+      const { onEvent, fetch: injected } = own
       return create(
-        {
-          ...options,
+        Object.assign(own, {
           ...((typeof onEvent === 'function' || onEvent === undefined) && {
-            onEvent(event) {
+            onEvent(event: AuthEvent) {
               notePrinted('onEvent', [event])
               return onEvent?.(event)
             },
@@ -50,7 +52,7 @@ vi.mock('../../src/config.ts', async (importOriginal) => {
               return Reflect.apply(injected, this, args)
             },
           }),
-        },
+        }),
         ...rest,
       )
     }

@@ -86,8 +86,8 @@ export interface PassedHeaders {
 
 /** Returns all names that pass. Throws `config_invalid` for a text that is no name, and for names that must not pass. */
 export function passedHeaders(names: ProxyHeaderNames): PassedHeaders {
-  checkOptions('proxyHeaders', names, { request: checkedElsewhere, response: checkedElsewhere })
-  const { request, response } = names
+  const kinds = { request: checkedElsewhere, response: checkedElsewhere }
+  const { request, response } = checkOptions('proxyHeaders', names, kinds)
   return {
     toApi: new Set([...passedToApi, ...checkedNames('request', request, neverToApi)]),
     toBrowser: new Set([...passedToBrowser, ...checkedNames('response', response, neverToBrowser)]),

@@ -26,8 +26,7 @@ const optionKinds: OptionKinds<IndexedDbStorageOptions> = { database: 'string' }
  * browser decrypt a record. Throws `config_invalid`.
  */
 export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
-  checkOptions('indexedDbStorage', options, optionKinds)
-  const { database = 'agent-auth' } = options
+  const { database = 'agent-auth' } = checkOptions('indexedDbStorage', options, optionKinds)
   const { open, reopen } = connection(database)
   const run = async <T>(mode: IDBTransactionMode, request: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
     const begin = (at: IDBDatabase): IDBTransaction => at.transaction(store, mode, { durability: 'strict' })

@@ -51,9 +51,9 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  * the port is free. Rejects with `config_invalid`, `login_failed` if every port is busy, `timeout`, `aborted`, and the codes
  * of `readCallback` and `exchangeCode`. RFC 8252 section 7.3.
  */
-export async function signInWithLoopback(config: AuthConfig, options: LoopbackOptions = {}): Promise<Tokens> {
+export async function signInWithLoopback(config: AuthConfig, given: LoopbackOptions = {}): Promise<Tokens> {
   checkConfig('signInWithLoopback', config)
-  checkOptions('signInWithLoopback', options, optionKinds)
+  const options = checkOptions('signInWithLoopback', given, optionKinds)
   const { timeoutMs = defaultLoopbackMs, signal } = options
   const registered = new URL(config.redirectUri)
   if (registered.protocol !== 'http:' || !/^(127\.0\.0\.1|\[::1])$/.test(registered.hostname))
