@@ -4,7 +4,7 @@ import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, grantContent } from './grant.ts'
 import { backoffMs } from './internal/backoff.ts'
 import { maxExchangeSends } from './internal/limits.ts'
-import { abortable, aborted, sleep } from './internal/timeouts.ts'
+import { abortable, abortedError, sleep } from './internal/timeouts.ts'
 import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -36,7 +36,7 @@ export async function redeemGrant(config: AuthConfig, grant: Grant, signal?: Abo
       'issuer_mismatch',
       'This Grant is of another clientId or tokenEndpoint. Use the config of startLogin.',
     )
-  if (signal?.aborted) throw aborted()
+  if (signal?.aborted) throw abortedError()
   content.exchange ??= exchange(config, content)
   content.waiting++
   try {

@@ -3,7 +3,7 @@ import { checkAwaited, checkOptions, type OptionKinds, storageKind } from './con
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
-import { attempted } from './internal/timeouts.ts'
+import { succeedsOrThrowsBug } from './internal/timeouts.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import type { CurrentSession } from './session/current.ts'
 import { sessionParts } from './session/parts.ts'
@@ -111,14 +111,15 @@ export function createHookedSession(
   const { current, sync } = parts
   const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here')
   let pendingSignOut: Promise<unknown> = Promise.resolve()
-  let intentCount = 0
+  /** The number of the latest `signIn` or `signOut`. An earlier `signIn` that still waits has no effect. */
+  let latestCall = 0
 
   function followSignOut(): Promise<void> {
-    intentCount++
+    latestCall++
     schedule.cancel()
-    const { removed, done } = signOut(parts)
+    const { firstRemoval, done } = signOut(parts)
     // Without its values, because those would hold the values of every sign-out before.
-    pendingSignOut = Promise.all([pendingSignOut, removed]).then(() => {})
+    pendingSignOut = Promise.all([pendingSignOut, firstRemoval]).then(() => {})
     return done
   }
 
@@ -126,14 +127,14 @@ export function createHookedSession(
     getAccessToken: tokenGetter(parts, schedule),
     async signIn(tokens) {
       const own = checkedTokens(tokens)
-      const mine = ++intentCount
+      const call = ++latestCall
       // `signOut` removes the record of any sign-in, so wait for one in progress. If `signIn` or `signOut` is called again
       // during that wait, the later call takes effect.
-      await attempted(() => pendingSignOut)
-      if (mine !== intentCount) return
+      await succeedsOrThrowsBug(() => pendingSignOut)
+      if (call !== latestCall) return
       schedule.cancel()
       const signedInAtMs = config.clock.wallMs()
-      current.set({ id: randomText(), rev: 1, signedInAtMs, tokens: own }, { kind: 'replacing' })
+      current.set({ id: randomText(), rev: 1, signedInAtMs, tokens: own }, { kind: 'first_save' })
       await saveSignIn(parts)
       current.notify()
     },
@@ -151,7 +152,7 @@ export function createHookedSession(
       schedule.reset()
       if (after === 'sign-out') {
         // A sign-in that still waits for a sign-out here began before the one elsewhere.
-        intentCount++
+        latestCall++
         endUnsaved(parts, schedule)
       }
       await sync.revalidate('now')

@@ -2,7 +2,7 @@ import type { AuthConfig } from './config.ts'
 import { isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
 import { present } from './internal/present.ts'
-import { aborted, withDeadline } from './internal/timeouts.ts'
+import { abortedError, withDeadline } from './internal/timeouts.ts'
 import { unconnected } from './internal/unconnected.ts'
 import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/outcome.ts'
 import { readTokenResponse, type TokenResponse } from './token-endpoint/response.ts'
@@ -24,7 +24,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   const { clock, tokenEndpoint } = config
   const { grant, signal } = request
   // An event would tell of a request that is not sent.
-  if (signal?.aborted) throw aborted()
+  if (signal?.aborted) throw abortedError()
   const { origin } = new URL(tokenEndpoint)
   const startedMs = clock.monotonicMs()
   const obtainedAtMs = clock.wallMs()

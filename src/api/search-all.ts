@@ -1,6 +1,6 @@
 import { invalid } from '../config/invalid.ts'
 import { maxRememberedIds, maxRepeatedPages } from '../internal/limits.ts'
-import { aborted } from '../internal/timeouts.ts'
+import { abortedError } from '../internal/timeouts.ts'
 import { AgentApiError } from './error.ts'
 import type { Found } from './resources.ts'
 
@@ -61,7 +61,7 @@ async function* eachRow<Row extends { id: number }>(
   try {
     for await (const rows of eachPage(request, range, begun))
       for (const row of rows) {
-        if (signal?.aborted) throw aborted()
+        if (signal?.aborted) throw abortedError()
         yield row
       }
   } finally {

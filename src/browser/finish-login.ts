@@ -5,7 +5,7 @@ import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { redeemGrant } from '../exchange.ts'
 import type { Grant } from '../grant.ts'
 import { callbackReminderMs } from '../internal/limits.ts'
-import { abortable, aborted, succeeds } from '../internal/timeouts.ts'
+import { abortable, abortedError, succeeds } from '../internal/timeouts.ts'
 import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -118,7 +118,7 @@ async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, s
   // No other call waits for this exchange, so that the request ends with the login.
   const fetch: AuthConfig['fetch'] = (url, init) => abortable(config.fetch(url, init), signal)
   const tokens = await redeemGrant({ ...config, fetch }, grant, signal)
-  if (signal.aborted) throw aborted()
+  if (signal.aborted) throw abortedError()
   await session.signIn(tokens)
 }
 

@@ -10,7 +10,7 @@ export async function withDeadline<T>(
   task: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  if (signal?.aborted) throw aborted()
+  if (signal?.aborted) throw abortedError()
   const controller = new AbortController()
   return abortable(withTimeout(timeoutMs, task(controller.signal)), signal).finally(() => controller.abort())
 }
@@ -29,7 +29,7 @@ export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> 
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return work
   return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(aborted())
+    const stop = (): void => reject(abortedError())
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
@@ -45,7 +45,7 @@ export function sleep(waitMs: number, signal?: AbortSignal | null): Promise<void
   return abortable(wait, signal).finally(() => clearTimeout(timer))
 }
 
-/** Resolves to whether the work succeeded. */
+/** Resolves to whether the work succeeded. Any error means that it did not. */
 export function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
@@ -53,8 +53,8 @@ export function succeeds(work: Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** Resolves to whether the work succeeded. Rejects with an error that is not of this library, because that is a mistake in the program. */
-export async function attempted(work: () => unknown): Promise<boolean> {
+/** Resolves to whether the work succeeded. Rejects with an error that is not of this library, because that is a bug. */
+export async function succeedsOrThrowsBug(work: () => unknown): Promise<boolean> {
   try {
     await work()
     return true
@@ -64,6 +64,6 @@ export async function attempted(work: () => unknown): Promise<boolean> {
   }
 }
 
-export function aborted(): AgentAuthError {
+export function abortedError(): AgentAuthError {
   return new AgentAuthError('aborted', 'The caller aborted the call.')
 }

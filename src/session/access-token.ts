@@ -1,6 +1,6 @@
 import { checkNames } from '../config/options.ts'
 import { isAgentAuthError } from '../errors.ts'
-import { abortable, aborted } from '../internal/timeouts.ts'
+import { abortable, abortedError } from '../internal/timeouts.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
 import { decide, freshness, type Wanted } from './decide.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
@@ -58,7 +58,7 @@ async function accessToken(
 ): Promise<string> {
   const { config, current } = parts
   const { clock } = config
-  if (signal?.aborted) throw aborted()
+  if (signal?.aborted) throw abortedError()
   const { record } = current
   const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }
   const decision = decide(record, now, { rejected: rejectedKind(current, rejected), minValidMs, forceRefresh })

@@ -57,7 +57,7 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
     pendingSignOuts++
     const finish = (): void => {
       pendingSignOuts--
-      current.version++
+      current.discardReads()
     }
     work.then(finish, finish)
   }

@@ -26,8 +26,10 @@ export interface CurrentSession {
   readonly state: SessionState
   /** The record that the storage should show. It has a meaning only while there are tokens. */
   readonly expected: ExpectedRecord
-  /** Rises with every change and at the end of a sign-out, so that a read that began before can be discarded. */
-  version: number
+  /** Rises with every change and with `discardReads`, so that a read that began before can be discarded. */
+  readonly version: number
+  /** Makes reads that began before now count for nothing. */
+  discardReads(): void
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
   /** Sets the record that the storage should show from now on. */
@@ -59,11 +61,16 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
     state,
     expected: expectAbsent,
     version: 0,
+    discardReads() {
+      current.version++
+    },
     set(record, expected, maxAgeMs) {
       const { id, tokens } = record
       const previous = current.record?.id ?? id
-      // A saved record is a sign-in elsewhere, which replaced the previous one. Any other is a new sign-in here.
-      if (previous !== id) (expected.kind === 'saved' ? recent.markReplaced : recent.markEnded)(previous)
+      // A saved record of another sign-in comes from elsewhere, where it replaced the previous one.
+      if (previous !== id && expected.kind === 'saved') recent.markReplaced(previous)
+      // Any other is a new sign-in here.
+      else if (previous !== id) recent.markEnded(previous)
       current.record = withAge(clock, record, maxAgeMs)
       current.expect(expected)
       recent.noteToken(tokens.accessToken, id)
@@ -74,7 +81,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       current.expected = expected
       current.version++
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
-      // A record that this session replaces must not come back, also not with a later revision.
+      // A record that this session writes over must not come back, also not with a later revision.
       if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },

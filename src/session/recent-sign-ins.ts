@@ -1,16 +1,25 @@
 import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
 
+/**
+ * How a sign-in ended.
+ *
+ * | Mark | Set by | If its record comes back |
+ * |---|---|---|
+ * | `ended` | `markEnded` | It is written over or removed, each time. |
+ * | `replaced` | `markReplaced` | It is written over once, because it may be a late write. The mark becomes `came_back`. |
+ * | `came_back` | `markWrittenOver` | It is taken, because another page uses it and both would write over each other forever. |
+ */
+type Mark = 'ended' | 'replaced' | 'came_back'
+
 /** The earlier sign-ins that one page or process remembers. It forgets the oldest first. */
 export interface RecentSignIns {
   /** Notes that a sign-in ended. Its record may still be in the storage if it could not be removed. */
   markEnded(id: string): void
-  /** Notes that another page or process replaced this sign-in. It counts as ended until its record is written over here. */
+  /** Notes that another page or process replaced this sign-in. */
   markReplaced(id: string): void
-  /**
-   * Notes that a record which came back is written over here. This removes the mark of a replaced sign-in. First return: a late
-   * write, written over. Second return: another page uses it, so it is taken, or both would write over each other without end.
-   */
+  /** Notes that the record of this sign-in, which came back, is written over here. */
   markWrittenOver(id: string): void
+  /** Returns whether the record of this sign-in must not be taken. */
   hasEnded(id: string): boolean
   /** Notes which sign-in an access token belongs to. */
   noteToken(accessToken: string, id: string): void
@@ -20,42 +29,23 @@ export interface RecentSignIns {
 
 /** Keeps arrays, because most sessions have one token and no earlier sign-in, and an empty Set and Map take more memory. */
 export function recentSignIns(): RecentSignIns {
-  let ended: readonly string[] = []
-  /** The ended sign-ins that another page or process replaced, and those that came back after that. */
-  let replaced = ended
-  let cameBack = ended
+  let marks: readonly (readonly [id: string, mark: Mark])[] = []
   /** The newest first. */
   let tokens: readonly (readonly [accessToken: string, id: string])[] = []
-  const hasEnded = (id: string): boolean => ended.includes(id)
-  function markEnded(id: string): void {
-    ended = including(ended, id)
-    replaced = excluding(replaced, id)
+  const markOf = (id: string): Mark | undefined => marks.find(([one]) => one === id)?.[1]
+  function set(id: string, mark: Mark): void {
+    marks = [...marks.filter(([one]) => one !== id), [id, mark] as const].slice(-maxEndedSignIns)
   }
   return {
-    markEnded,
+    markEnded: (id) => set(id, 'ended'),
     markReplaced(id) {
-      if (cameBack.includes(id)) return
-      ended = including(ended, id)
-      replaced = including(replaced, id)
+      if (markOf(id) !== 'came_back') set(id, 'replaced')
     },
-    markWrittenOver(id) {
-      if (!replaced.includes(id)) return markEnded(id)
-      ended = excluding(ended, id)
-      replaced = excluding(replaced, id)
-      cameBack = including(cameBack, id)
-    },
-    hasEnded,
+    markWrittenOver: (id) => set(id, markOf(id) === 'replaced' ? 'came_back' : 'ended'),
+    hasEnded: (id) => (markOf(id) ?? 'came_back') !== 'came_back',
     noteToken(accessToken, id) {
       tokens = [[accessToken, id] as const, ...tokens].slice(0, maxRememberedTokens)
     },
     signInOf: (accessToken) => tokens.find(([token]) => token === accessToken)?.[1],
   }
-}
-
-function including(ids: readonly string[], id: string): readonly string[] {
-  return ids.includes(id) ? ids : [...ids, id].slice(-maxEndedSignIns)
-}
-
-function excluding(ids: readonly string[], id: string): readonly string[] {
-  return ids.includes(id) ? ids.filter((one) => one !== id) : ids
 }

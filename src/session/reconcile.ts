@@ -5,20 +5,21 @@ export type ExpectedRecord =
   /** The current tokens: a write succeeded, or a read showed them. */
   | { readonly kind: 'saved' }
   /**
-   * Any record: the first save of a new sign-in is in progress, and it replaces the record it finds, unless that is of a newer
-   * version or another owner.
+   * Any record: the first save of a new sign-in is in progress, and it writes over the record it finds, unless that is of a
+   * newer version or another owner.
    */
-  | { readonly kind: 'replacing' }
-  /** The record, or the absence, that the pending write replaces. */
+  | { readonly kind: 'first_save' }
+  /** The record, or the absence, that the pending write writes over. */
   | { readonly kind: 'unsaved'; readonly over: SessionRecord | 'absent' }
   /**
    * The result of the last write or removal is unknown, and no read has succeeded since. `over` is what the storage showed
-   * before, `unread` if no read succeeded. If the write may have taken effect, absence is the work of a sign-out elsewhere.
+   * before, `unread` if no read succeeded. `absence` is what it means if a read shows no record: `sign_out` if the write may have
+   * taken effect, because only a sign-out elsewhere removes the record then.
    */
   | {
       readonly kind: 'unknown'
       readonly over: SessionRecord | 'absent' | 'unread'
-      readonly absence: 'unsaved' | 'removed'
+      readonly absence: 'expected' | 'sign_out'
     }
   /** A record of a newer version or of another owner, which is neither replaced nor removed. */
   | { readonly kind: 'left_alone'; readonly stored: 'newer' | 'foreign' }
@@ -48,10 +49,10 @@ export function reconcile(
   if (stored === 'newer' || stored === 'foreign') return expect({ kind: 'left_alone', stored })
   // A write that was reported as failed took effect if the record is there.
   if (isSameRecord(stored, current)) return expect(expectSaved)
-  if (expected.kind === 'replacing') return { change: 'none' }
+  if (expected.kind === 'first_save') return { change: 'none' }
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
-  if (isReplaced(stored, expected)) return { change: 'none' }
+  if (isToBeWrittenOver(stored, expected)) return { change: 'none' }
   const isOlder =
     stored.id === current.id
       ? stored.rev < current.rev
@@ -69,13 +70,13 @@ function expect(expected: ExpectedRecord): StoredChange {
   return { change: 'expect', expected }
 }
 
-/** Returns whether this record is the one that the pending write replaces. */
-function isReplaced(stored: SessionRecord, expected: ExpectedRecord): boolean {
+/** Returns whether this record is the one that the pending write writes over. */
+function isToBeWrittenOver(stored: SessionRecord, expected: ExpectedRecord): boolean {
   return 'over' in expected && expected.over !== 'unread' && isSameRecord(stored, expected.over)
 }
 
 function isAbsenceExpected(expected: ExpectedRecord): boolean {
-  if (expected.kind === 'unknown') return expected.absence === 'unsaved'
+  if (expected.kind === 'unknown') return expected.absence === 'expected'
   return expected.kind === 'unsaved' && expected.over === 'absent'
 }
 

@@ -1,6 +1,6 @@
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { lateWriterMs, maxTimeoutMs } from '../internal/limits.ts'
-import { attempted, sleep } from '../internal/timeouts.ts'
+import { sleep, succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { refreshTokens } from '../refresh.ts'
 import { storageFailed } from '../storage/bounded.ts'
 import type { CurrentRecord } from './current.ts'
@@ -13,8 +13,8 @@ import type { SessionRecord } from './record.ts'
 /** Whether every page and process that shares the record also shares the lock. */
 export type LockReach = 'everywhere' | 'here'
 
-/** Whether a write of the new tokens failed, so that only a read can tell whether it took effect. */
-export type Refreshed = 'done' | 'write_failed'
+/** How a refresh ended. `to_confirm`: a write was sent and failed, so that only a read can tell whether it took effect. */
+export type Refreshed = 'settled' | 'to_confirm'
 
 export interface RefreshOptions {
   readonly lockReach: LockReach
@@ -37,13 +37,13 @@ export async function refreshOnce(
   const { record } = current
   if (record?.id !== from.id || signal.aborted) throw loginRequiredOrChanged(record)
   // Another page or process has refreshed the token before this refresh acquired the lock.
-  if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'done'
+  if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'settled'
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
     return await commit(parts, record, { next: { ...record, rev: record.rev + 1, tokens }, wasRead: !problem, signal })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
-    if (await wasReplaced(parts, record, { lockReach, signal })) return 'done'
+    if (await wasReplaced(parts, record, { lockReach, signal })) return 'settled'
     await endRefused(parts)
     throw sessionEnded(error)
   }
@@ -58,8 +58,10 @@ interface Commit {
 }
 
 /**
- * Saves the new tokens, unless the record was removed or replaced during the request. If the write fails, or no read has
- * succeeded, it stays pending.
+ * Saves the new tokens, unless the record was removed or replaced during the request: a sign-out (`followSignOut` in session.ts
+ * fires the signal) and a later sign-in win, and the call rejects. A write that is in progress at a sign-out is removed by
+ * `removeAgain` in sign-out.ts, which waits for this lock. If the write fails, or no read has succeeded, it stays pending
+ * (`pendingSave` in save.ts).
  */
 async function commit(
   parts: SessionParts,
@@ -72,26 +74,36 @@ async function commit(
   }
   const problem = await readAndApply(parts)
   checkCurrent()
-  if (current.record !== record) return 'done'
-  const isLeftAlone = current.expected.kind === 'left_alone'
+  // Another owner saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
+  // tokens of this refresh are discarded.
+  if (current.record !== record) return 'settled'
+  // The age counts from before the request, which took at most a minute.
+  const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs)
+  const keepUnsaved = (): void => keep(expectedAfterFailedWrite(record, current.expected))
+  if (current.expected.kind === 'left_alone') {
+    keepUnsaved()
+    return 'settled'
+  }
   // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
   const isUnread = !wasRead && problem !== undefined
-  const isWritten = !isLeftAlone && !isUnread && (await attempted(() => store.write(next)))
+  const isWritten = !isUnread && (await succeedsOrThrowsBug(() => store.write(next)))
   checkCurrent()
-  // The age counts from before the request, which took at most a minute.
-  current.set(next, isWritten ? expectSaved : expectedAfterFailedWrite(record, current.expected), maxTimeoutMs)
-  if (isWritten || isLeftAlone) return 'done'
+  if (isWritten) {
+    keep(expectSaved)
+    return 'settled'
+  }
+  keepUnsaved()
   // Reported also for a write that was not tried, because the tokens are not saved either way.
   problems.report('write_failed')
-  return isUnread ? 'done' : 'write_failed'
+  return isUnread ? 'settled' : 'to_confirm'
 }
 
-/** Returns the record to expect after a failed write: the one before. */
+/** Returns the record to expect while the new tokens are not saved: the one before. */
 function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
-  // The first save did not get the lock in time, so nothing is known of the record that it was to replace.
-  // The first read right after the write is trusted; only a later absence is a sign-out.
-  if (expected.kind === 'replacing') return { kind: 'unknown', over: 'unread', absence: 'removed' }
+  // The first save did not get the lock in time, so nothing is known of the record that it was to write
+  // over. The first read right after the write is trusted; only a later absence is a sign-out.
+  if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }
 
@@ -119,7 +131,7 @@ async function endRefused({ store, current, problems }: SessionParts): Promise<v
   if (!current.record) return
   const isLeftAlone = current.expected.kind === 'left_alone'
   current.end('refused')
-  if (!isLeftAlone && !(await attempted(() => store.remove()))) problems.report('remove_failed')
+  if (!isLeftAlone && !(await succeedsOrThrowsBug(() => store.remove()))) problems.report('remove_failed')
 }
 
 /** Reads and applies the record. Returns the error of a failed read, which must not stop a session that has tokens. */

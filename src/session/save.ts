@@ -1,6 +1,6 @@
 import { isAgentAuthError } from '../errors.ts'
 import { saveAgainMs } from '../internal/limits.ts'
-import { attempted } from '../internal/timeouts.ts'
+import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import type { SessionParts } from './parts.ts'
 import { type ExpectedRecord, expectAbsent, expectSaved, isSameRecord } from './reconcile.ts'
@@ -15,18 +15,18 @@ interface FailedSave {
   readonly write: 'sent' | 'not_sent'
 }
 
-const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'unsaved' }
+const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'expected' }
 
 /**
- * Saves a new sign-in, which replaces the record that it finds, even one that no key decrypts, unless it is of a newer version
- * or another owner. Until this has ended, no record that is read changes the session.
+ * Saves a new sign-in over the record that it finds, even one that no key decrypts, unless it is of a newer version or another
+ * owner. Until this has ended, no record that is read changes the session.
  */
 export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts
   const { record } = current
   if (!record) return
   const failed = await store
-    .locked(() => replace(parts, record))
+    .locked(() => writeOver(parts, record))
     .catch((error): FailedSave => {
       if (!isAgentAuthError(error)) throw error
       problems.report('write_failed')
@@ -41,7 +41,7 @@ export function pendingSave(parts: SessionParts): () => void {
   // NaN means "never", because every comparison with NaN is false.
   let nextMs = Number.NaN
   return () => {
-    if (!current.record || !isPending(current.expected)) return
+    if (!current.record || !isWriteLeft(current.expected)) return
     const nowMs = config.clock.monotonicMs()
     if (nowMs < nextMs) return
     nextMs = nowMs + saveAgainMs
@@ -53,17 +53,17 @@ export function pendingSave(parts: SessionParts): () => void {
 async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<void> {
   const { store, current, problems, sync } = parts
   let isSent = false
-  const isDone = await attempted(() =>
+  const isDone = await succeedsOrThrowsBug(() =>
     store.locked(async () => {
       sync.applyStored(await store.read())
-      if (current.record !== record || !isPending(current.expected)) return
+      if (current.record !== record || !isWriteLeft(current.expected)) return
       isSent = true
       await store.write(record)
       if (current.record === record) current.expect(expectSaved)
     }),
   )
   // A later save may have succeeded before this one learned of its failure.
-  if (!isDone && isPending(current.expected)) problems.report('write_failed')
+  if (!isDone && isWriteLeft(current.expected)) problems.report('write_failed')
   if (isSent && !isDone) await confirmWrite(parts)
   current.notify()
 }
@@ -74,7 +74,7 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
-  if (record && isPending(expected)) await confirm(parts, record, { expected, write: 'sent' })
+  if (record && isWriteLeft(expected)) await confirm(parts, record, { expected, write: 'sent' })
   notify()
 }
 
@@ -84,12 +84,15 @@ async function confirm(
   { expected, write }: FailedSave,
 ): Promise<void> {
   const stored = await tryRead(store)
-  if (current.record !== record || !(isPending(current.expected) || current.expected.kind === 'replacing')) return
+  // A first save is in progress here, not left over.
+  const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
+  if (current.record !== record || !isToConfirm) return
   if (stored === undefined) {
     problems.report('read_failed')
     current.expect(write === 'sent' ? perhapsWritten(expected) : expected)
   } else {
-    // The first read right after the write is trusted; only a later absence is a sign-out.
+    // The first read right after the write is trusted, so it becomes what is expected before it is applied. Otherwise it could
+    // count as a change elsewhere. Only a later absence is a sign-out.
     current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }
@@ -100,10 +103,10 @@ async function confirm(
  * must not outlast a sign-out there.
  */
 function perhapsWritten(expected: ExpectedRecord): ExpectedRecord {
-  return 'over' in expected ? { kind: 'unknown', over: expected.over, absence: 'removed' } : expected
+  return 'over' in expected ? { kind: 'unknown', over: expected.over, absence: 'sign_out' } : expected
 }
 
-/** Returns the record that the first successful read after a sign-in shows, which is the one that the sign-in replaces. */
+/** Returns the record that the first successful read after a sign-in shows, which is the one that the sign-in writes over. */
 function expectedFromFirstRead(stored: Stored): ExpectedRecord {
   return isRecord(stored) ? { kind: 'unsaved', over: stored } : expectAbsent
 }
@@ -112,7 +115,7 @@ function expectedFromFirstRead(stored: Stored): ExpectedRecord {
  * Writes over the record that it finds, unless it is of a newer version or another owner. Returns what is left to confirm, or
  * undefined if nothing is.
  */
-async function replace(
+async function writeOver(
   { store, current, problems, sync }: SessionParts,
   record: CurrentRecord,
 ): Promise<FailedSave | undefined> {
@@ -125,28 +128,29 @@ async function replace(
     return undefined
   }
   if (found && isRecord(found)) current.markEnded(found.id)
-  if (await attempted(() => store.write(record))) {
+  if (await succeedsOrThrowsBug(() => store.write(record))) {
     if (current.record === record) current.expect(expectSaved)
     return undefined
   }
   problems.report('write_failed')
   if (!found) return { expected: unread, write: 'sent' }
-  return isRecord(found) ? removeReplaced(store, found) : { expected: expectAbsent, write: 'sent' }
+  return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, write: 'sent' }
 }
 
 /**
  * Removes the record of an earlier sign-in that could not be written over, because the next start would load it. A full disk
  * still allows that. If another record is there by now, it stays.
  */
-async function removeReplaced(store: SessionStore, replaced: SessionRecord): Promise<FailedSave> {
+async function removeWrittenOver(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
   const stored = await tryRead(store)
-  if (!isSameRecord(stored, replaced)) return { expected: { kind: 'unsaved', over: replaced }, write: 'sent' }
+  if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, write: 'sent' }
   // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
-  const isRemoved = await attempted(() => store.remove())
-  const expected: ExpectedRecord = isRemoved ? expectAbsent : { kind: 'unknown', over: replaced, absence: 'unsaved' }
+  const isRemoved = await succeedsOrThrowsBug(() => store.remove())
+  const expected: ExpectedRecord = isRemoved ? expectAbsent : { kind: 'unknown', over: found, absence: 'expected' }
   return { expected, write: 'not_sent' }
 }
 
-function isPending({ kind }: ExpectedRecord): boolean {
+/** Returns whether a write that failed is left to repeat. */
+function isWriteLeft({ kind }: ExpectedRecord): boolean {
   return kind === 'unsaved' || kind === 'unknown'
 }

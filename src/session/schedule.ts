@@ -57,7 +57,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
         signal,
       )
       delay.reset()
-      if (refreshed === 'write_failed') confirmWrite(parts).catch(() => problems.report('read_failed'))
+      if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
     } catch (error) {
       // An error of the program is never reported as the end of a session.
       if (!isAgentAuthError(error)) throw error
@@ -79,8 +79,10 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
           return await abortable(inFlight?.done ?? startRefresh(from), signal)
         } catch (error) {
           const { failure, untilMs } = delay
-          const isLate = untilMs - startedMs > timeoutMs
-          if (!failure || error !== failure || isLate || attempts >= maxAttempts(failure, urgency)) throw error
+          // This schedule did not count the failure, for example because the caller stopped waiting.
+          if (!failure || error !== failure) throw error
+          const isAfterDeadline = untilMs - startedMs > timeoutMs
+          if (isAfterDeadline || attempts >= maxAttempts(failure, urgency)) throw error
           await sleep(untilMs - clock.monotonicMs(), signal)
           if (current.record !== from) return
         }

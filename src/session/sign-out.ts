@@ -1,4 +1,4 @@
-import { attempted } from '../internal/timeouts.ts'
+import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { recordNotRemoved } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { isRecord, type Stored } from './record.ts'
@@ -7,7 +7,7 @@ import { type SessionStore, tryRead } from './store.ts'
 
 export interface SignOut {
   /** Resolves when the first removal has ended. From then on only records of sign-ins that ended here are removed. */
-  readonly removed: Promise<boolean>
+  readonly firstRemoval: Promise<boolean>
   /** Rejects with `storage_failed` if the record may still be there. */
   readonly done: Promise<void>
 }
@@ -22,9 +22,9 @@ export function signOut(parts: SessionParts): SignOut {
     if (isRecord(stored)) current.end('signed_out', stored.id)
     if (isRemovable(stored)) await store.remove()
   }
-  const removed = attempted(endStored)
-  sync.ignoreUntil(removed)
-  return { removed, done: removeAgain(parts, removed) }
+  const firstRemoval = succeedsOrThrowsBug(endStored)
+  sync.ignoreUntil(firstRemoval)
+  return { firstRemoval, done: removeAgain(parts, firstRemoval) }
 }
 
 /**
@@ -38,25 +38,27 @@ export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSc
   current.notify()
   const removeEnded = (): Promise<unknown> =>
     removeIf(store, (stored) => isRecord(stored) && current.hasEnded(stored.id))
-  void attempted(() => store.locked(removeEnded))
+  void succeedsOrThrowsBug(() => store.locked(removeEnded))
 }
 
-async function removeAgain(parts: SessionParts, removed: Promise<boolean>): Promise<void> {
+/** Removes again under the lock, because a refresh or a save elsewhere may have written the record after the first removal. */
+async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>): Promise<void> {
   const { store, current, problems, sync } = parts
-  const isRemoved = await removed
+  const isGone = await firstRemoval
   const remove = async (): Promise<void> => {
     // A record that cannot be read stays, because it may be a later sign-in's. If the first removal failed it goes, because the
     // user must not stay signed in.
-    const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !isRemoved))
+    const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !isGone))
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
-  // Under the lock, because a refresh elsewhere may have been between its last read and its write.
-  const isRemovedAgain = await attempted(() => store.locked(remove))
-  // If the lock could not be had, remove without it.
-  if (isRemoved && !isRemovedAgain) await attempted(remove)
+  // The lock waits for a refresh elsewhere that is between its last read and its write.
+  const isRemovedAgain = await succeedsOrThrowsBug(() => store.locked(remove))
+  // If the lock was not acquired, remove without it. If the first removal failed as well, the storage fails, and the error below
+  // tells the caller.
+  if (isGone && !isRemovedAgain) await succeedsOrThrowsBug(remove)
   current.notify()
-  if (isRemoved || isRemovedAgain) return
+  if (isGone || isRemovedAgain) return
   problems.report('remove_failed')
   throw recordNotRemoved()
 }

@@ -1,6 +1,6 @@
 import { isAgentAuthError } from '../errors.ts'
 import { revalidateAfterMs } from '../internal/limits.ts'
-import { attempted } from '../internal/timeouts.ts'
+import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import { type RecordApplier, recordApplier, type SyncedParts } from './apply-stored.ts'
 import type { Stored } from './record.ts'
@@ -29,7 +29,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   function revalidate(when: 'due' | 'now' = 'due'): MaybePromise<void> {
     if (reading !== undefined) {
       const before = reading
-      return when === 'due' ? before : attempted(() => before).then(() => revalidate(when))
+      return when === 'due' ? before : succeedsOrThrowsBug(() => before).then(() => revalidate(when))
     }
     if (when === 'due' && current.record && nowMs() - readAtMs < revalidateAfterMs) return
     try {

@@ -20,7 +20,7 @@ const take = (taken: SessionRecord): StoredChange => ({ change: 'take', record: 
 const expecting = (expected: ExpectedRecord): StoredChange => ({ change: 'expect', expected })
 const saved: ExpectedRecord = { kind: 'saved' }
 const unsaved = (over: SessionRecord | 'absent'): ExpectedRecord => ({ kind: 'unsaved', over })
-const unknown = (over: SessionRecord | 'absent' | 'unread', absence: 'unsaved' | 'removed'): ExpectedRecord => ({
+const unknown = (over: SessionRecord | 'absent' | 'unread', absence: 'expected' | 'sign_out'): ExpectedRecord => ({
   kind: 'unknown',
   over,
   absence,
@@ -30,14 +30,14 @@ const leftAlone: ExpectedRecord = { kind: 'left_alone', stored: 'newer' }
 describe('what a stored record changes in a session that has tokens', () => {
   const expectations: readonly (readonly [string, ExpectedRecord])[] = [
     ['saved', saved],
-    ['the first save is in progress', { kind: 'replacing' }],
+    ['the first save is in progress', { kind: 'first_save' }],
     ['unsaved over nothing', unsaved('absent')],
     ['unsaved over a record', unsaved(earlier)],
-    ['perhaps written over nothing', unknown('absent', 'removed')],
-    ['a record perhaps removed', unknown(earlier, 'unsaved')],
-    ['perhaps written over a record', unknown(earlier, 'removed')],
-    ['never read, not written', unknown('unread', 'unsaved')],
-    ['never read, perhaps written', unknown('unread', 'removed')],
+    ['perhaps written over nothing', unknown('absent', 'sign_out')],
+    ['a record perhaps removed', unknown(earlier, 'expected')],
+    ['perhaps written over a record', unknown(earlier, 'sign_out')],
+    ['never read, not written', unknown('unread', 'expected')],
+    ['never read, perhaps written', unknown('unread', 'sign_out')],
     ['left alone', leftAlone],
   ]
   const absent = expecting(unsaved('absent'))
@@ -48,7 +48,7 @@ describe('what a stored record changes in a session that has tokens', () => {
     ['a record that no key opens', 'unreadable', [absent, keep, ...Array.from({ length: 8 }, () => absent)]],
     ['a newer version', 'newer', Array.from(expectations, () => expecting(leftAlone))],
     [
-      'the replaced record',
+      'the record to write over',
       earlier,
       [
         take(earlier),
@@ -66,26 +66,30 @@ describe('what a stored record changes in a session that has tokens', () => {
     [
       'an earlier revision',
       before,
-      Array.from(expectations, ([, { kind }]) => (kind === 'replacing' ? keep : expecting(unsaved(before)))),
+      Array.from(expectations, ([, { kind }]) => (kind === 'first_save' ? keep : expecting(unsaved(before)))),
     ],
     [
       'a later revision',
       record('mine', 3),
-      Array.from(expectations, ([, { kind }]) => (kind === 'replacing' ? keep : take(record('mine', 3)))),
+      Array.from(expectations, ([, { kind }]) => (kind === 'first_save' ? keep : take(record('mine', 3)))),
     ],
     [
       'a sign-in that ended here',
       record('ended', 1),
       Array.from(expectations, ([, { kind }]) =>
-        kind === 'replacing' ? keep : expecting(unsaved(record('ended', 1))),
+        kind === 'first_save' ? keep : expecting(unsaved(record('ended', 1))),
       ),
     ],
-    ['a later sign-in', later, Array.from(expectations, ([, { kind }]) => (kind === 'replacing' ? keep : take(later)))],
+    [
+      'a later sign-in',
+      later,
+      Array.from(expectations, ([, { kind }]) => (kind === 'first_save' ? keep : take(later))),
+    ],
     [
       'an earlier sign-in',
       older,
       Array.from(expectations, ([, { kind }]) => {
-        if (kind === 'replacing') return keep
+        if (kind === 'first_save') return keep
         return kind === 'unsaved' || kind === 'unknown' ? expecting(unsaved(older)) : take(older)
       }),
     ],

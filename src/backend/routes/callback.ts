@@ -5,7 +5,7 @@ import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
 import { present } from '../../internal/present.ts'
-import { attempted } from '../../internal/timeouts.ts'
+import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, sessionName } from '../../session/record.ts'
 import { sessionStore } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
@@ -65,7 +65,7 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
       // record again after a logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
-      await attempted(() => session.signOut())
+      await succeedsOrThrowsBug(() => session.signOut())
       // The code is used, so this error is not retryable, unlike that of a storage that failed before.
       throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
     }),
@@ -87,7 +87,7 @@ async function endReplaced(
   const started = await sessionKey(context, id)
   for (const key of new Set([replaces, current]))
     if (key !== undefined && key !== started)
-      await context.live.use(key, ({ session }) => attempted(() => session.signOut()))
+      await context.live.use(key, ({ session }) => succeedsOrThrowsBug(() => session.signOut()))
 }
 
 /** Continues if the callback is loaded again after it started a session. Rejects with `flow_not_found` without a session. */

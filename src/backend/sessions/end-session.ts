@@ -1,5 +1,5 @@
 import { maxRefreshWaitMs } from '../../internal/limits.ts'
-import { attempted } from '../../internal/timeouts.ts'
+import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
 import { sessionStore, tryRead } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
@@ -33,7 +33,7 @@ export async function endSession(context: BackendContext, live: LiveSession, key
     // It rejects while the lock is held, before the caller can wait for it.
     signedOut.catch(() => {})
     // The record must be removed before the lock is free, because the next owner would refresh it.
-    if (unlock && isRecord(stored)) await attempted(() => store.remove())
+    if (unlock && isRecord(stored)) await succeedsOrThrowsBug(() => store.remove())
     return { signedOut, refreshTokens, otherTokens: unlock ? 'none' : 'possible' }
   } finally {
     unlock?.()

@@ -7,7 +7,7 @@ import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
-import { abortable, aborted, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
+import { abortable, abortedError, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
 import type { Tokens } from '../../tokens.ts'
 import { defaultLoopbackMs, lastPageMs } from '../limits.ts'
 import { listenOnLoopback } from './listen.ts'
@@ -62,7 +62,7 @@ export async function signInWithLoopback(config: AuthConfig, given: LoopbackOpti
   if (!ports.length || !ports.every((port) => Number.isInteger(port) && port >= 0 && port <= 65_535))
     invalid('ports must be a list of whole numbers from 0 to 65535')
   if (!(timeoutMs > 0 && timeoutMs <= maxLoginMs)) invalid(`timeoutMs must be above 0 and at most ${maxLoginMs}`)
-  if (signal?.aborted) throw aborted()
+  if (signal?.aborted) throw abortedError()
   const login = new AbortController()
   const hosts = registered.hostname === '[::1]' ? ['::1'] : ['127.0.0.1', '::1']
   let server: CallbackServer | undefined
