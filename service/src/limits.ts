@@ -22,9 +22,8 @@ export const limits = {
   responseBytes: 8_388_608,
   /** Open authorization requests of one sign-in session. Before a sign-in the page carries its request (A-48). */
   requestsPerSession: 20,
-  /** Connections that are open at the same time on each of the two hosts (S-085, A-47). */
+  /** Open connections of each of the two hosts; of one address half, so that it leaves room for others (S-085, A-47). */
   connections: 2_000,
-  /** Half of them, so that one address leaves room for the others (A-47). */
   connectionsPerAddress: 1_000,
   /** Requests that a connection may send before the response to its first one (A-47). */
   pipelinedRequests: 16,
@@ -44,14 +43,12 @@ export const apiLimits = {
   validationItems: 100,
   /** Code units of a rejected text that a 422 repeats: enough to recognize it (A-54). */
   shownInput: 200,
-  /** Code points of a name, as it was sent (A-17). */
+  /** Code points of a name, as it was sent (A-17), and of a search text (A-23). */
   nameCharacters: 500,
-  /** Code points of a search text (A-23). */
   searchCharacters: 256,
-  /** Rows of a page, and how many there are without `limit` (A-22). */
+  /** Rows of a page, how many there are without `limit`, and the largest offset that both databases take (A-22). */
   pageRows: 250,
   defaultPageRows: 100,
-  /** The largest offset that both databases take (A-22). */
   offset: 2_147_483_647,
   /** Filters and groups of a search, and levels of groups, because each one becomes a condition of the query (A-08). */
   filterNodes: 50,
@@ -79,9 +76,11 @@ export const storeLimits = {
   /** How long a process waits for another one that migrates the same data, and when it looks again (A-42). */
   migrationMs: 5_000,
   migrationPauseMs: 100,
-  /** Prepared statements of SQLite. Each shape of a filter is a statement of its own. */
+  /** Rows of one query on the event loop: a search text has up to 66 KB, a column that filters and sorts up to 6 KB (A-45). */
+  textRows: 64,
+  comparedRows: 500,
+  /** Prepared statements of SQLite: each shape of a filter is one. Symbolic links that Linux follows in one path. */
   preparedStatements: 200,
-  /** Symbolic links that Linux follows in one path. */
   symbolicLinks: 40,
   /** Rows that one statement of a purge deletes: more could exceed `statementMs`, be rolled back and never succeed. */
   purgedRows: 1_000,
@@ -106,7 +105,8 @@ export const serverLimits = {
   /** How long a browser may keep the response to a CORS preflight. The pause between two purges of expired data. */
   preflightMs: 600_000,
   purgePauseMs: 60_000,
-  /** If a call took `quickCallMs` of processor time, a pause of the same length follows, up to `pauseMs` (A-45). */
+  /** A search pauses after `sliceMs`. A call of `quickCallMs` or more is followed by as long a pause, up to `pauseMs` (A-45). */
+  sliceMs: 20,
   quickCallMs: 5,
   pauseMs: 250,
   /** Entries of the journal and characters of a path (A-65). It removes entries in blocks, so that each costs the same. */
@@ -176,10 +176,9 @@ export const lifetimes = {
 
 /** The dev controls, the clock and the command. */
 export const toolLimits = {
-  /** 16 KiB, for a JSON body of the dev controls, and its levels (A-54). */
+  /** 16 KiB, for a JSON body of the dev controls, and its levels (A-54). The longest delay of a fault (A-65). */
   devBodyBytes: 16_384,
   devBodyDepth: 4,
-  /** The longest delay of a fault (A-65). */
   faultDelayMs: 60_000,
   /** The end of the year 9999: a later time has no four-digit year, and from 275760 on no date (A-65). */
   clockMs: 253_402_300_799_999,

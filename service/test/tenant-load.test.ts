@@ -2,9 +2,7 @@ import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
 import { listen, stop } from '../src/server/listener.ts'
-import { rawDatabase } from '../src/store/database.ts'
-import type { NewParentAgent } from '../src/store/tables/tenant/parent-agents.ts'
-import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
+import { keepAgents } from './keep-agents.ts'
 import { agentSearch, callApi } from './login.ts'
 import { open, statusOf } from './raw-socket.ts'
 import { assemble, isOnPostgres } from './start.ts'
@@ -38,32 +36,6 @@ async function search(token: string, body: object, path = agentSearch): Promise<
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] }
 }
 
-/** Agents as an earlier version kept them, with descriptions of any length. */
-async function keepAgents(count: number, description: string): Promise<void> {
-  const db = rawDatabase(assembly.context.store.db)
-  const model = await db.selectFrom('llm_models').select('id').where('tenant_id', '=', 'demo').executeTakeFirstOrThrow()
-  const agents = Array.from({ length: count }, (_, index): NewParentAgent => {
-    const name = `Long ${index}`
-    return {
-      parent_agent_type: 'x',
-      parent_agent_type_key: 'long',
-      agent_key: name,
-      agent_name: name,
-      full_display_name: name,
-      display_name: name,
-      description,
-      configs: '{}',
-      llm_model: model.id,
-      active: 1,
-      state_function: '[]',
-      created_ms: 0,
-    }
-  })
-  for (let at = 0; at < agents.length; at += 50) {
-    await parentAgentsOf(db, 'demo').createAll(agents.slice(at, at + 50))
-  }
-}
-
 async function tookMs(run: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now()
   await run()
@@ -71,7 +43,7 @@ async function tookMs(run: () => Promise<unknown>): Promise<number> {
 }
 
 test('S-085 a text that repeats itself costs a search a bounded time', async () => {
-  await keepAgents(500, 'a'.repeat(4_000))
+  await keepAgents(assembly, 500, 'a'.repeat(4_000))
   const searchFor = (search_value: string) => search(ada, { search_value, limit: 1 })
   expect((await searchFor('Q'.repeat(256))).body.data.count).toBe(0)
   const plainMs = await tookMs(() => searchFor('q'.repeat(256)))
@@ -109,7 +81,7 @@ test('S-085 a search whose page is empty reads the texts once', async () => {
   expect(seen).toEqual([
     [200, 0, 1],
     [200, 0, 1],
-    [200, expect.any(Number), 2],
+    [200, expect.any(Number), isOnPostgres() ? 2 : 1],
   ])
 })
 
@@ -123,7 +95,7 @@ test.each([
 })
 
 test('S-085 A-46 a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given', async () => {
-  await keepAgents(40, 'a'.repeat(255 * 1_024))
+  await keepAgents(assembly, 40, 'a'.repeat(255 * 1_024))
   const filters = [{ column: 'parent_agent_type_key', operator: 'equals', value: 'long' }]
   const whole = await search(ada, { filters, limit: 40 })
   expect([whole.status, whole.body.detail]).toEqual([
@@ -149,7 +121,7 @@ test('S-085 A-45 a call of another tenant does not wait for every call of a busy
 })
 
 test('S-085 A-45 of answers that nobody reads few are made, and other tenants go on', async () => {
-  await keepAgents(28, 'a'.repeat(255 * 1_024))
+  await keepAgents(assembly, 25, 'a'.repeat(286 * 1_024))
   const listener = await listen(0)
   listener.serve(assembly.apiApp)
   onTestFinished(async () => {
@@ -162,7 +134,7 @@ test('S-085 A-45 of answers that nobody reads few are made, and other tenants go
       if (sql.includes('as "llm_model_name"')) made += 1
     },
   })
-  const body = '{"limit":28,"filters":[{"column":"parent_agent_type_key","operator":"equals","value":"long"}]}'
+  const body = '{"limit":25,"filters":[{"column":"parent_agent_type_key","operator":"equals","value":"long"}]}'
   const request = [
     `POST ${agentSearch} HTTP/1.1`,
     `Host: ${new URL(assembly.service.baseUrl).host}`,

@@ -186,3 +186,37 @@ test('A-45 a call begins under fake timers, which tests of an application may us
   vi.useFakeTimers()
   await expect(createTenantTurns(limits).run('one', async () => 'done')).resolves.toBe('done')
 })
+
+test('S-085 A-45 a call that used 20 ms pauses until calls of other tenants had their turns', async () => {
+  let usedMs = 0
+  const turns = createTenantTurns(limits, () => usedMs)
+  const order: string[] = []
+  const long = turns.run('one', async (pause) => {
+    for (const part of ['a', 'b', 'c']) {
+      order.push(part)
+      usedMs += 10
+      await pause()
+    }
+  })
+  const other = turns.run('two', async () => void order.push('other'))
+  await vi.advanceTimersByTimeAsync(0)
+  await Promise.all([long, other])
+  expect(order).toEqual(['a', 'b', 'other', 'c'])
+  expect(turns.size).toBe(0)
+})
+
+test('S-085 A-45 a call that pauses goes on although its tenant has no room for further calls', async () => {
+  let usedMs = 0
+  const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 1 }, () => usedMs)
+  const order: string[] = []
+  const long = turns.run('one', async (pause) => {
+    for (const part of ['a', 'b']) {
+      order.push(part)
+      usedMs += 20
+      await pause()
+    }
+  })
+  const waiting = turns.run('one', async () => void order.push('waiting'))
+  await Promise.all([long, waiting])
+  expect(order).toEqual(['a', 'b', 'waiting'])
+})

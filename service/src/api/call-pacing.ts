@@ -2,12 +2,12 @@ import timers from 'node:timers'
 import { serverLimits } from '../limits.ts'
 
 /**
- * Returns a function that begins the calls that wait, one at a time, until `nextCall` returns none. It leaves the event loop to
+ * Returns a function that begins or continues the calls that wait, one at a time, until `nextCall` returns none. It leaves the event loop to
  * other requests between them (A-45). The loop accepts one connection a turn and reads it in the next turn, and all queries of a
- * call of libSQL run in one turn: without pauses, calls whose requests arrived together run one after the other before any
+ * call of libSQL run in one turn, up to its next pause: without pauses, calls whose requests arrived together run one after the other before any
  * other request. `usedMs` measures a call.
  */
-export function callPacing(nextCall: () => (() => void) | undefined, usedMs: () => number = processorMs): () => void {
+export function callPacing(nextCall: () => (() => void) | undefined, usedMs: () => number): () => void {
   let isNextDue = false
 
   function scheduleNext(heldMs: number): void {
@@ -30,7 +30,7 @@ export function callPacing(nextCall: () => (() => void) | undefined, usedMs: () 
 }
 
 /** Returns processor time, because on a busy machine a quick call can take long. */
-function processorMs(): number {
+export function processorMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 }

@@ -1,7 +1,8 @@
 import type { TenantTurns } from '../http/environment.ts'
-import { apiLimits, limits } from '../limits.ts'
+import { apiLimits, limits, serverLimits } from '../limits.ts'
+import type { Pause } from '../store/tables/tenant/search.ts'
 import { ApiError } from './api-error.ts'
-import { callPacing } from './call-pacing.ts'
+import { callPacing, processorMs } from './call-pacing.ts'
 
 type TurnLimits = {
   readonly [Name in 'tenantCallsAtOnce' | 'tenantCallsWaiting' | 'tenantWaitMs' | 'tenantUnsentBytes']: number
@@ -10,18 +11,18 @@ type TurnLimits = {
 interface Load {
   running: number
   unsentBytes: number
-  /** Each function begins one call. */
-  readonly waiting: Set<() => void>
+  /** Each function begins a call, or lets one that paused go on. */
+  readonly waiting: Map<() => void, 'begin' | 'go-on'>
 }
 
-/** Begins calls one at a time, the tenants by turns, so that calls of one tenant do not hold up others (A-45). */
-export function createTenantTurns(most: TurnLimits = limits, usedMs?: () => number): TenantTurns {
+/** Begins and continues calls one at a time, the tenants by turns, so that calls of one tenant do not hold up others (A-45). */
+export function createTenantTurns(most: TurnLimits = limits, usedMs: () => number = processorMs): TenantTurns {
   // In the order of their turns: the tenant whose call began last is the last one.
   const loads = new Map<string, Load>()
   const scheduleNext = callPacing(() => nextCall(loads, most), usedMs)
 
   function loadOf(tenant: string): Load {
-    const load = loads.get(tenant) ?? { running: 0, unsentBytes: 0, waiting: new Set() }
+    const load = loads.get(tenant) ?? { running: 0, unsentBytes: 0, waiting: new Map() }
     loads.set(tenant, load)
     return load
   }
@@ -32,29 +33,29 @@ export function createTenantTurns(most: TurnLimits = limits, usedMs?: () => numb
   function turnOf(tenant: string, load: Load): Promise<void> {
     if (load.running + load.waiting.size >= most.tenantCallsAtOnce + most.tenantCallsWaiting) throw tooMany()
     return new Promise((resolve, reject) => {
+      const begin = enqueue(loads, { tenant, load, kind: 'begin' }, () => {
+        clearTimeout(timer)
+        load.running += 1
+        resolve()
+      })
       const timer = setTimeout(() => {
         load.waiting.delete(begin)
         settle(tenant, load)
         reject(tooMany())
       }, most.tenantWaitMs)
-      function begin(): void {
-        clearTimeout(timer)
-        load.waiting.delete(begin)
-        load.running += 1
-        loads.delete(tenant)
-        loads.set(tenant, load)
-        resolve()
-      }
-      load.waiting.add(begin)
       scheduleNext()
     })
+  }
+  function goOnLater(tenant: string, load: Load, goOn: () => void): void {
+    enqueue(loads, { tenant, load, kind: 'go-on' }, goOn)
+    scheduleNext()
   }
   return {
     async run(tenant, task) {
       const load = loadOf(tenant)
       await turnOf(tenant, load)
       try {
-        return await task()
+        return await task(pauseAfterSlice((goOn) => goOnLater(tenant, load, goOn), usedMs))
       } finally {
         load.running -= 1
         settle(tenant, load)
@@ -76,11 +77,36 @@ export function createTenantTurns(most: TurnLimits = limits, usedMs?: () => numb
   }
 }
 
-/** Returns what begins the next call, of the first tenant in turn that has room for one. */
+/** Returns a function that waits for the next turn if the call has used `sliceMs` since its last one. */
+function pauseAfterSlice(atNextTurn: (goOn: () => void) => void, usedMs: () => number): Pause {
+  let sinceMs = usedMs()
+  return async () => {
+    if (usedMs() - sinceMs < serverLimits.sliceMs) return
+    await new Promise<void>(atNextTurn)
+    sinceMs = usedMs()
+  }
+}
+
+/** Adds a call to those that wait and returns the function that gives it its turn. That moves its tenant to the end. */
+function enqueue(
+  loads: Map<string, Load>,
+  { tenant, load, kind }: { tenant: string; load: Load; kind: 'begin' | 'go-on' },
+  run: () => void,
+): () => void {
+  function go(): void {
+    load.waiting.delete(go)
+    loads.delete(tenant)
+    loads.set(tenant, load)
+    run()
+  }
+  load.waiting.set(go, kind)
+  return go
+}
+
+/** Returns what begins or continues a call, of the first tenant in turn that has one. Only a new call needs room. */
 function nextCall(loads: ReadonlyMap<string, Load>, most: TurnLimits): (() => void) | undefined {
   for (const load of loads.values()) {
-    const [begin] = load.waiting
-    if (begin !== undefined && hasRoom(load, most)) return begin
+    for (const [go, kind] of load.waiting) if (kind === 'go-on' || hasRoom(load, most)) return go
   }
   return undefined
 }

@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { ServiceContext } from '../context.ts'
+import type { Pause } from '../store/tables/tenant/search.ts'
 import type { Loss } from './lost-response.ts'
 
 /** Decides which call of the API begins next. */
 export interface TenantTurns {
   /** Runs the task when it is the tenant's turn. Rejects with 429 if too many calls wait, or one waits too long. */
-  run<Value>(tenant: string, task: () => Promise<Value>): Promise<Value>
+  run<Value>(tenant: string, task: (pause: Pause) => Promise<Value>): Promise<Value>
   /** Counts the bytes of a response until the returned function is called. */
   holdBytes(tenant: string, bytes: number): () => void
   /** How many tenants are remembered. */

@@ -34,11 +34,11 @@ export async function searchParentAgents(
   tenant: TenantStore,
 ): Promise<Envelope<{ items: ParentAgent[]; count: number }>> {
   const body = await readBody(c.req.raw)
-  const found = await c.get('turns').run(tenant.tenantId, async () => {
+  const found = await c.get('turns').run(tenant.tenantId, async (pause) => {
     const { search, own: active } = checkBody(body, parentAgentSearchBody)
     const filters =
       active === undefined ? [] : [{ kind: 'equals' as const, column: 'active' as const, value: Number(active) }]
-    return tenant.agents.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } })
+    return tenant.agents.search({ ...search, filter: { kind: 'all', filters: [search.filter, ...filters] } }, pause)
   })
   return succeeded({ items: found.rows.map(parentAgentResponse), count: found.count })
 }

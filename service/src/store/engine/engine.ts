@@ -20,21 +20,26 @@ export interface StoreEngine {
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
 }
 
-/** The engine's function that returns the place where a text contains another one, from 1 on, or 0. */
-export type TextPosition = 'instr' | 'strpos'
+/** The properties of an engine that its queries depend on. */
+export interface QueryTraits {
+  /** The engine's function that returns the place where a text contains another one, from 1 on, or 0. */
+  readonly textPosition: 'instr' | 'strpos'
+  /** Where queries run. On the event loop, all requests wait for a query. */
+  readonly runs: 'on-event-loop' | 'on-server'
+}
 
-/** Reads it from the adapter, because a connection and its transactions share no other object. */
-export function textPositionOf(db: RawDatabase): TextPosition {
-  return (db.getExecutor().adapter as DialectAdapter & { textPosition: TextPosition }).textPosition
+/** Reads them from the adapter, because a connection and its transactions share no other object. */
+export function queryTraitsOf(db: RawDatabase): QueryTraits {
+  return (db.getExecutor().adapter as DialectAdapter & { queryTraits: QueryTraits }).queryTraits
 }
 
 /**
  * Ignores the error of a rollback that fails. After some errors (a full disk, a lost connection) the engine has rolled back
  * already, and the rollback that follows would replace the first error, which says what happened.
  */
-export function keepingFirstFailure(dialect: Dialect, textPosition: TextPosition): Dialect {
+export function keepingFirstFailure(dialect: Dialect, queryTraits: QueryTraits): Dialect {
   return {
-    createAdapter: () => Object.assign(dialect.createAdapter(), { textPosition }),
+    createAdapter: () => Object.assign(dialect.createAdapter(), { queryTraits }),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createDriver() {

@@ -9,7 +9,10 @@ import { cachingStatements } from './statement-cache.ts'
 
 export function libsqlEngine(dataFile: string | undefined): StoreEngine {
   return {
-    kyselyDialect: keepingFirstFailure(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), 'instr'),
+    kyselyDialect: keepingFirstFailure(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
+      textPosition: 'instr',
+      runs: 'on-event-loop',
+    }),
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),

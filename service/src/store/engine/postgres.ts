@@ -8,7 +8,10 @@ const int8 = 20
 
 export function postgresEngine(databaseUrl: string): StoreEngine {
   return {
-    kyselyDialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), 'strpos'),
+    kyselyDialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), {
+      textPosition: 'strpos',
+      runs: 'on-server',
+    }),
     text: sql`text collate "C"`,
     rowId: 'bigint',
     autoId: (column) => column.primaryKey().generatedByDefaultAsIdentity(),

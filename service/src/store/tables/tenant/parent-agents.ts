@@ -1,11 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Selectable } from 'kysely'
+import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
+import { queryTraitsOf } from '../../engine/engine.ts'
 import type { ParentAgentTable } from '../../schema.ts'
-import type { Found, Search } from './search.ts'
+import type { Found, Pause, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
+import { isReadFromIndex, searchInSteps } from './search-in-steps.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
 
-export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent'> & { llm_model_name: string }
+export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent' | 'search_text'> & {
+  llm_model_name: string
+}
 
 export type ParentAgentColumn =
   | 'active'
@@ -20,7 +26,8 @@ export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_i
 
 /** The agents of one tenant. */
 export interface ParentAgents {
-  search(search: Search<ParentAgentColumn>): Promise<Found<ParentAgentRow>>
+  /** Pauses between its queries where they run on the event loop. Default: one turn of the loop. */
+  search(search: Search<ParentAgentColumn>, pause?: Pause): Promise<Found<ParentAgentRow>>
   /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
   /** Adds agents whose keys are new, and returns their ids by key. */
@@ -30,23 +37,26 @@ export interface ParentAgents {
   areAtLeast(count: number): Promise<boolean>
 }
 
+/** All but the search text, which can be as long as the rest of the row. */
+const readColumns = [
+  'id',
+  'tenant_id',
+  'parent_agent_type',
+  'parent_agent_type_key',
+  'agent_key',
+  'agent_name',
+  'name_as_sent',
+  'full_display_name',
+  'display_name',
+  'description',
+  'configs',
+  'llm_model',
+  'active',
+  'state_function',
+  'created_ms',
+] as const
+
 export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents {
-  async function read(ids: number[]): Promise<ParentAgentRow[]> {
-    if (ids.length === 0) return []
-    const rows = await db
-      .selectFrom('parent_agents')
-      .innerJoin('llm_models', 'llm_models.id', 'parent_agents.llm_model')
-      .selectAll('parent_agents')
-      .select('llm_models.model_name as llm_model_name')
-      .where('parent_agents.tenant_id', '=', tenantId)
-      .where('parent_agents.id', 'in', ids)
-      .execute()
-    for (const row of rows) requireTenant(row.tenant_id, tenantId)
-    const byId = new Map(
-      rows.map(({ name_as_sent, ...row }) => [row.id, { ...row, agent_name: name_as_sent ?? row.agent_name }]),
-    )
-    return ids.flatMap((id) => byId.get(id) ?? [])
-  }
   async function createAll(agents: NewParentAgent[]): Promise<Map<string, number>> {
     const rows = agents.map((agent) => ({
       ...agent,
@@ -65,16 +75,19 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
   }
   return {
     createAll,
-    async search(search) {
-      const { rows, count } = await searchTenant(db, { table: 'parent_agents', tenantId, search })
-      return { rows: await read(rows), count }
+    async search(search, pause = nextTurn) {
+      const isInSteps = queryTraitsOf(db).runs === 'on-event-loop' && !isReadFromIndex(search)
+      const { rows, count } = isInSteps
+        ? await searchInSteps(db, { tenantId, search, pause })
+        : await searchTenant(db, { table: 'parent_agents', tenantId, search })
+      return { rows: await readPage(db, { tenantId, ids: rows, pause }), count }
     },
     async create(agent) {
       const ids = await createAll([agent])
-      return (await read([...ids.values()]))[0]
+      return (await read(db, tenantId, [...ids.values()]))[0]
     },
     async has(id) {
-      return (await read([id])).length === 1
+      return (await read(db, tenantId, [id])).length === 1
     },
     async areAtLeast(count) {
       const last = await db
@@ -89,4 +102,37 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
       return last !== undefined
     },
   }
+}
+
+async function readPage(
+  db: RawDatabase,
+  { tenantId, ids, pause }: { tenantId: string; ids: number[]; pause: Pause },
+): Promise<ParentAgentRow[]> {
+  const stepRows = queryTraitsOf(db).runs === 'on-event-loop' ? storeLimits.textRows : ids.length
+  const rows: ParentAgentRow[] = []
+  for (let at = 0; at < ids.length; at += stepRows) {
+    await pause()
+    rows.push(...(await read(db, tenantId, ids.slice(at, at + stepRows))))
+  }
+  // Making the response of a full page also takes long.
+  await pause()
+  return rows
+}
+
+/** Returns the rows in the order of the ids. */
+async function read(db: RawDatabase, tenantId: string, ids: number[]): Promise<ParentAgentRow[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('parent_agents')
+    .innerJoin('llm_models', 'llm_models.id', 'parent_agents.llm_model')
+    .select(readColumns.map((column) => `parent_agents.${column}` as const))
+    .select('llm_models.model_name as llm_model_name')
+    .where('parent_agents.tenant_id', '=', tenantId)
+    .where('parent_agents.id', 'in', ids)
+    .execute()
+  for (const row of rows) requireTenant(row.tenant_id, tenantId)
+  const byId = new Map(
+    rows.map(({ name_as_sent, ...row }) => [row.id, { ...row, agent_name: name_as_sent ?? row.agent_name }]),
+  )
+  return ids.flatMap((id) => byId.get(id) ?? [])
 }

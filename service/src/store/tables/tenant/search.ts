@@ -21,6 +21,9 @@ export interface Found<Row> {
   count: number
 }
 
+/** Resolves at once, or after other requests had their turns if the call has used its own. */
+export type Pause = () => Promise<void>
+
 /** Separates fields. No search finds it, because a line break of a field is stored as `lineBreak`. */
 const betweenFields = '\n'
 /** A capital letter, because folded text has no other one. It is not ASCII, because SQLite ignores the case of ASCII. */

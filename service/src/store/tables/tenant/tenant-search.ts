@@ -1,8 +1,8 @@
-import type { ExpressionWrapper, SqlBool } from 'kysely'
+import type { ExpressionWrapper, RawBuilder, SqlBool } from 'kysely'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { RawDatabase } from '../../database.ts'
-import type { TextPosition } from '../../engine/engine.ts'
-import { textPositionOf } from '../../engine/engine.ts'
+import type { QueryTraits } from '../../engine/engine.ts'
+import { queryTraitsOf } from '../../engine/engine.ts'
 import type { Tables } from '../../schema.ts'
 import type { Filter, Found, Search } from './search.ts'
 import { foldCase } from './search.ts'
@@ -15,16 +15,13 @@ export async function searchTenant<Column extends string>(
   db: RawDatabase,
   { table, tenantId, search }: { table: SearchedTable; tenantId: string; search: Search<Column> },
 ): Promise<Found<number>> {
-  const textPosition = textPositionOf(db)
   // Both queries read the same snapshot, even if others commit between them.
   const reading = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return reading.execute(async (tx) => {
     const scoped = () =>
       tx
         .selectFrom(table)
-        .where((where) =>
-          where.and([where('tenant_id', '=', tenantId), ...conditions(where, { ...search, textPosition })]),
-        )
+        .where((where) => where.and([where('tenant_id', '=', tenantId), ...conditions(where, search, tx)]))
     const total = await scoped()
       .select((select) => [
         select.fn.countAll<number | string | bigint>().as('count'),
@@ -34,7 +31,7 @@ export async function searchTenant<Column extends string>(
       .executeTakeFirstOrThrow()
     const count = Number(total.count)
     const page = search.sort
-      .reduce((query, { column, direction }) => query.orderBy(sql.ref(columnName(column)), direction), scoped())
+      .reduce((query, { column, direction }) => query.orderBy(columnOf(column), direction), scoped())
       .orderBy('id')
       .select(['id', 'tenant_id'])
       .limit(search.limit)
@@ -53,16 +50,19 @@ export function requireTenant(found: string | null, tenantId: string): void {
   if (found !== null && found !== tenantId) throw new Error('a query returned the row of another tenant')
 }
 
-function conditions<Column extends string>(
+/** Returns what a hit fulfills. The text is last, because it costs most and other conditions can spare it. */
+export function conditions<Column extends string>(
   where: ExpressionBuilder<Tables, SearchedTable>,
-  { searchValue, filter, textPosition }: Search<Column> & { textPosition: TextPosition },
+  { searchValue, filter }: Pick<Search<Column>, 'searchValue' | 'filter'>,
+  db: RawDatabase,
 ): Condition[] {
+  const { textPosition } = queryTraitsOf(db)
   const text = searchValue === undefined ? [] : [where(positionOf(searchValue, textPosition), '>', 0)]
-  return [...text, conditionOf(where, filter)]
+  return [conditionOf(where, filter), ...text]
 }
 
 /** Searches literal text (S-069). LIKE would need escapes, and its time can grow with the product of both lengths. */
-function positionOf(searchValue: string, textPosition: TextPosition) {
+function positionOf(searchValue: string, textPosition: QueryTraits['textPosition']) {
   return sql<number>`${sql.raw(textPosition)}(search_text, ${foldCase(searchValue)})`
 }
 
@@ -70,12 +70,12 @@ function conditionOf<Column extends string>(
   where: ExpressionBuilder<Tables, SearchedTable>,
   filter: Filter<Column>,
 ): Condition {
-  if (filter.kind === 'equals') return where(sql.ref(columnName(filter.column)), '=', filter.value)
+  if (filter.kind === 'equals') return where(columnOf(filter.column), '=', filter.value)
   const parts = filter.filters.map((part) => conditionOf(where, part))
   return filter.kind === 'all' ? where.and(parts) : where.or(parts)
 }
 
 /** Maps the one column that the API calls by another name. */
-function columnName(column: string): string {
-  return column === 'tenant' ? 'tenant_id' : column
+export function columnOf(column: string): RawBuilder<string | number> {
+  return sql.ref<string | number>(column === 'tenant' ? 'tenant_id' : column)
 }
