@@ -113,6 +113,7 @@ const backendOrder = [
   'responses',
   'csrf',
   'navigation',
+  'setup-problems',
   'once',
   'oldest',
   'proxy/routes',

@@ -49,7 +49,10 @@ export function createBackend(options: BackendOptions): Backend {
       let route = request.method
       try {
         const found = findRoute(context, own, request)
-        if (!found) return null
+        if (!found) {
+          context.setupProblems.checkPath(request, own.keys())
+          return null
+        }
         route = found.route
         return await found.serve()
       } catch (error) {

@@ -1,4 +1,4 @@
-import { clientCredentials } from '../config/client-authentication.ts'
+import { clientCredentials, otherBasicEncoding } from '../config/client-authentication.ts'
 import { invalid } from '../config/invalid.ts'
 import { checkOptions } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
@@ -13,6 +13,7 @@ import { type PassedHeaders, passedHeaders } from './proxy/headers.ts'
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
 import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
 import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
+import { type SetupProblems, setupProblems } from './setup-problems.ts'
 import { unheardEvents } from './unheard-events.ts'
 
 /** The checked options and the state of one backend. No option of it comes from a request. */
@@ -35,6 +36,9 @@ export interface BackendContext {
   readonly sessionLifeMs: number
   readonly errorPath: string | undefined
   readonly revocationEndpoint: string | undefined
+  /** The value of `basicEncoding` that would change the credentials of the client, if one would. */
+  readonly otherBasicEncoding: 'form' | 'raw' | undefined
+  readonly setupProblems: SetupProblems
   emit(event: BackendEvent): void
 }
 
@@ -66,6 +70,8 @@ export function backendContext(given: BackendOptions): BackendContext {
     sessionLifeMs,
     errorPath,
     revocationEndpoint,
+    otherBasicEncoding: otherBasicEncoding(options),
+    setupProblems: setupProblems(origin, emit),
     emit,
   })
 }

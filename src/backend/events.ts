@@ -17,6 +17,7 @@ export type BackendEvent =
   | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
   /** An operation of the storage failed. The session emits `storage_degraded` as well. */
   | { readonly type: 'storage_error'; readonly operation: StorageOperation; readonly cause: ErrorCause }
+  | SetupProblemEvent
   /** A route failed with an error that is not of this library, and responded with 500. */
   | { readonly type: 'unexpected_error'; readonly route: string; readonly cause: ErrorCause }
 
@@ -49,6 +50,15 @@ export interface ProxiedEvent {
    * did not respond.
    */
   readonly cause?: ErrorCause
+}
+
+/** An app on loopback is reached or mounted in another way than `redirectUri` says. Once for each problem. */
+export interface SetupProblemEvent {
+  readonly type: 'setup_problem'
+  /** `host`: a login began at another host or port. `path`: a request for the backend came without the beginning of its path. */
+  readonly problem: 'host' | 'path'
+  /** Its message names the difference. */
+  readonly cause: ErrorCause
 }
 
 /** A login that failed. */

@@ -7,6 +7,7 @@ export type {
   ProxiedEvent,
   ProxyRefusal,
   Revocation,
+  SetupProblemEvent,
   StorageOperation,
 } from './events.ts'
 export type { BackendOptions } from './options.ts'

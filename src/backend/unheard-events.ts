@@ -10,7 +10,8 @@ export function unheardEvents(redirectUri: string): (event: BackendEvent) => voi
   return (event) => {
     const cause = 'cause' in event ? event.cause : undefined
     if (isSilent || !cause) return
-    isSilent = true
+    // A backend emits few of these, and a failure after them is another one.
+    isSilent = event.type !== 'setup_problem'
     const { message, code, name, stack = [] } = cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
     // biome-ignore lint/suspicious/noConsole: a developer looks there if a request fails, and no call could throw this.

@@ -19,6 +19,16 @@ export function clientCredentials({
   return () => basicCredentials(clientId, clientSecret, basicEncoding)
 }
 
+/** Returns the other `basicEncoding`, if the `Authorization` header of this client differs with it. */
+export function otherBasicEncoding({
+  clientId,
+  clientSecret = '',
+  basicEncoding = 'form',
+}: ClientOptions): 'form' | 'raw' | undefined {
+  const other = basicEncoding === 'form' ? 'raw' : 'form'
+  return escapeReserved(clientId + clientSecret) === clientId + clientSecret ? undefined : other
+}
+
 /**
  * Returns the `Authorization` header of HTTP Basic, RFC 6749 section 2.3.1. `form` escapes only what is outside of the unreserved
  * characters, so that an ordinary id and secret are the same for servers that decode and for those that do not.

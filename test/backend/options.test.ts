@@ -85,6 +85,20 @@ describe('a client id of the other kind', () => {
     expect(await failed.text()).toMatch(/confidential client, set clientSecret.*client_rejected/)
   })
 
+  test.each<[clientSecret: string, basicEncoding: 'form' | 'raw' | undefined, hint: RegExp]>([
+    ['a/wrong+secret=', undefined, /special characters: if both are right, set basicEncoding to &#39;raw&#39;\./],
+    ['a/wrong+secret=', 'raw', /special characters: if both are right, set basicEncoding to &#39;form&#39;\./],
+    ['a-wrong_secret.~', undefined, /a public client has no secret\.<\/p>/],
+  ])(
+    'F020 a rejected secret %s with basicEncoding %s: the error names the other encoding if it matters',
+    async (clientSecret, basicEncoding, hint) => {
+      const rig = await rigOf()
+      const failed = await rig.browser(rig.another({ clientSecret, basicEncoding })).logIn()
+      expect(failed.status).toBe(502)
+      expect(await failed.text()).toMatch(hint)
+    },
+  )
+
   test('F020 another refusal does not mention secrets, and its code is in the event', async () => {
     const rig = await rigOf()
     const browser = rig.browser()

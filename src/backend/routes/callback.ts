@@ -122,10 +122,12 @@ function failedLogin(
 }
 
 /** Adds what a developer should check, because the token endpoint does not say of which kind a client is. */
-function messageOf({ config }: BackendContext, error: AgentAuthError): string {
+function messageOf({ config, otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
   const message = publicMessage(error)
   if (error.details?.error !== 'invalid_client') return message
-  return config.clientKind === 'confidential'
-    ? `${message} If clientId names a public client, remove clientSecret: a public client has no secret.`
-    : `${message} If clientId names a confidential client, set clientSecret.`
+  if (config.clientKind === 'public') return `${message} If clientId names a confidential client, set clientSecret.`
+  const hint = otherBasicEncoding
+    ? ` The id or secret has special characters: if both are right, set basicEncoding to '${otherBasicEncoding}'.`
+    : ''
+  return `${message} If clientId names a public client, remove clientSecret: a public client has no secret.${hint}`
 }

@@ -15,6 +15,7 @@ export async function login(context: BackendContext, request: Request): Promise<
       code: 'origin_forbidden',
       message: 'Login must be a page navigation, not fetch or a frame. Link to this URL.',
     })
+  context.setupProblems.checkHost(request)
   const { url, pending } = await startLogin(context.config, { returnTo: returnUrl(context, request) })
   const { key: replaces } = await readSessionCookie(context, request)
   const line = await pendingLoginLine(context, { pending, id: newSessionId(context), replaces })

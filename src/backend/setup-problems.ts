@@ -1,0 +1,61 @@
+import { isLoopback } from '../config/service-url.ts'
+import { attempt } from '../internal/attempt.ts'
+import { csrfHeader } from './csrf.ts'
+import type { SetupProblemEvent } from './events.ts'
+
+/** Reports requests that show that the app is reached, or mounted, in another way than `redirectUri` says. */
+export interface SetupProblems {
+  /** Compares the host of a login with that of the redirect URI. */
+  checkHost(request: Request): void
+  /** Compares the path of a request that is not served with the paths of the backend. */
+  checkPath(request: Request, paths: Iterable<string>): void
+}
+
+/**
+ * Emits each problem once, and only for an app on loopback, because its developer sees a browser's error page or a 404 otherwise.
+ * Elsewhere a reverse proxy may change the host.
+ */
+export function setupProblems(origin: string, emit: (event: SetupProblemEvent) => void): SetupProblems {
+  const app = new URL(origin)
+  const isLocal = isLoopback(app.hostname)
+  const reported = new Set<SetupProblemEvent['problem']>()
+
+  function report(problem: SetupProblemEvent['problem'], message: string): void {
+    reported.add(problem)
+    emit({ type: 'setup_problem', problem, cause: { name: 'AgentAuthError', code: 'config_invalid', message } })
+  }
+
+  return {
+    checkHost(request) {
+      if (!isLocal || reported.has('host')) return
+      const at = hostOf(request)
+      // A development server in front may change the host. The page from which the login starts then has the right one.
+      if (!at || at.host === app.host || !isLoopback(at.hostname) || refererOf(request)?.host === app.host) return
+      report(
+        'host',
+        `The login began at ${at.host}, but redirectUri is at ${app.host}. Serve the app there, or register and set a callback at ${at.host}.`,
+      )
+    },
+    checkPath(request, paths) {
+      if (!isLocal || reported.has('path')) return
+      const { pathname, searchParams } = new URL(request.url)
+      // The app may have pages of these names. Only requests for the backend have these marks.
+      const isMarked = ['return_to', 'state'].some((name) => searchParams.has(name)) || request.headers.has(csrfHeader)
+      const meant = isMarked && [...paths].find((path) => path.endsWith(pathname))
+      if (!meant) return
+      report(
+        'path',
+        `${pathname} was requested, but the backend serves ${meant}. Pass the whole path on, or use toNodeHandler.`,
+      )
+    },
+  }
+}
+
+/** Returns the URL of the host that a request names. Some servers put another one into the URL of the request. */
+function hostOf({ headers, url }: Request): URL | undefined {
+  return attempt(() => new URL(`http://${headers.get('host') ?? new URL(url).host}`))
+}
+
+function refererOf({ headers }: Request): URL | undefined {
+  return attempt(() => new URL(headers.get('referer') ?? ''))
+}

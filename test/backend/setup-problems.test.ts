@@ -1,0 +1,129 @@
+// An app that is reached or mounted in another way than its redirect URI says: src/backend/setup-problems.ts.
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { toNodeHandler } from 'agent-auth/backend/node'
+import express from 'express'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type BackendRig, guard, searchPath } from '../support/backend-rig.ts'
+import { sendPlain } from '../support/plain-http.ts'
+import { rigOf } from '../support/rig-of.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  vi.restoreAllMocks()
+  for (const close of closing.splice(0)) await close()
+})
+
+const redirectUri = 'http://127.0.0.1:3000/auth/callback'
+
+const problem = (name: 'host' | 'path', message: string): object => ({
+  type: 'setup_problem',
+  problem: name,
+  cause: { name: 'AgentAuthError', code: 'config_invalid', message },
+})
+
+const problemsOf = ({ events }: BackendRig): unknown[] => events.filter(({ type }) => type === 'setup_problem')
+
+/** An Express app on a real port. */
+async function listening(app: express.Express): Promise<string> {
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('C-127 a login at another port than that of the redirect URI is one event that names both', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const origin = await listening(express().use(toNodeHandler(rig.backend)))
+  for (let login = 0; login < 2; login += 1)
+    expect((await sendPlain(new Request(`${origin}/auth/login`))).status).toBe(302)
+  const { host } = new URL(origin)
+  expect(problemsOf(rig)).toEqual([
+    problem(
+      'host',
+      `The login began at ${host}, but redirectUri is at 127.0.0.1:3000. Serve the app there, or register and set a callback at ${host}.`,
+    ),
+  ])
+})
+
+test.each<[what: string, at: string, headers?: Record<string, string>, redirectUri?: string]>([
+  ['at the host of the redirect URI', 'http://127.0.0.1:3000'],
+  ['whose Host header has it, behind a server with another URL', 'http://localhost:9', { host: '127.0.0.1:3000' }],
+  [
+    'from a page of the redirect URI, behind a development server',
+    'http://127.0.0.1:9',
+    { referer: 'http://127.0.0.1:3000/x' },
+  ],
+  ['at a host that is not on loopback', 'http://evil.example'],
+  ['whose Host header is no host', 'http://127.0.0.1:3000', { host: 'a b' }],
+  ['of an app that is not on loopback', 'http://127.0.0.1:9', {}, 'https://app.demo.example/auth/callback'],
+])('C-127 a login %s is no setup problem', async (_, at, headers = {}, uri = redirectUri) => {
+  const rig = await rigOf({ backend: { redirectUri: uri } })
+  const answered = await rig.backend.handle(new Request(`${at}/auth/login`, { headers }))
+  expect([answered?.status, problemsOf(rig)]).toEqual([302, []])
+})
+
+test('C-127 localhost in place of 127.0.0.1 is another host', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  await rig.backend.handle(new Request('http://localhost:3000/auth/login'))
+  expect(problemsOf(rig)).toMatchObject([{ problem: 'host' }])
+})
+
+test('C-123 a bridge under a mount path of Express, which cuts the path: one event says which path was expected', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const bridge = getRequestListener(
+    async (request) => (await rig.backend.handle(request)) ?? new Response(null, { status: 404 }),
+    { overrideGlobalObjects: false },
+  )
+  const origin = await listening(express().use('/auth', (request, response) => void bridge(request, response)))
+  for (const path of ['/auth/login?return_to=/', '/auth/callback?code=c&state=s'])
+    expect((await sendPlain(new Request(origin + path))).status).toBe(404)
+  expect(problemsOf(rig)).toEqual([
+    problem(
+      'path',
+      '/login was requested, but the backend serves /auth/login. Pass the whole path on, or use toNodeHandler.',
+    ),
+  ])
+})
+
+test.each<[what: string, path: string, headers?: Record<string, string>, redirectUri?: string]>([
+  ['a page of the app', '/login'],
+  ['another path with a return URL', '/welcome?return_to=/'],
+  ['the root, with a state', '/?state=s'],
+  ['an app that is not on loopback', '/login?return_to=/', {}, 'https://app.demo.example/auth/callback'],
+])('C-123 %s is no setup problem', async (_, path, headers = {}, uri = redirectUri) => {
+  const rig = await rigOf({ backend: { redirectUri: uri } })
+  expect(await rig.backend.handle(new Request(`http://127.0.0.1:3000${path}`, { headers }))).toBe(null)
+  expect(problemsOf(rig)).toEqual([])
+})
+
+test('C-123 a request with the header of the backend tells of a cut path as well', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const request = new Request('http://127.0.0.1:3000/logout', { method: 'POST', headers: guard })
+  expect(await rig.backend.handle(request)).toBe(null)
+  expect(problemsOf(rig)).toMatchObject([
+    { problem: 'path', cause: { message: expect.stringMatching(/^\/logout was requested/) } },
+  ])
+})
+
+test('without onEvent a setup problem is a line on the console, and the first failure is one as well', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const unreachable = (): never => {
+    throw new TypeError('fetch failed')
+  }
+  const rig = await rigOf({ api: unreachable, backend: { redirectUri, onEvent: undefined } })
+  await rig.backend.handle(new Request('http://127.0.0.1:9/auth/login'))
+  const browser = rig.browser()
+  await browser.logIn()
+  const headers = { ...guard, 'content-type': 'application/json' }
+  for (let call = 0; call < 2; call += 1) await browser.send(searchPath, { method: 'POST', body: '{}', headers })
+  expect(warn.mock.calls).toEqual([
+    [
+      expect.stringMatching(
+        /^agent-auth: setup_problem: The login began at 127\.0\.0\.1:9, but .*receive every event\.$/,
+      ),
+    ],
+    [expect.stringMatching(/^agent-auth: proxied: /)],
+  ])
+})
