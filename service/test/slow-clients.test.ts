@@ -124,7 +124,8 @@ test(
     for (const { socket } of slow) socket.destroy()
     // Where calls take as long with no other call beside them, it is the machine that is slow.
     const alone = await p99Ms(service, token)
-    expect(besideThem).toBeLessThan(Math.max(soakShare() > 0 ? 500 : 5_000, 2 * alone))
+    // A call that waits for a slow client waits until that one's 30 s are over.
+    expect(besideThem).toBeLessThan(Math.max(soakShare() > 0 ? 500 : 20_000, 2 * alone))
   },
 )
 

@@ -46,7 +46,7 @@ for (const kind of ['redis', 'postgres'] as const)
     const backend = await backendProcesses(onTestFinished, { kind, url, processes: 4, people: people + 2 })
     await backend.service.dev.expireAccessTokens()
 
-    const stale = Array.from({ length: people }, (_, person) => everywhere(backend, person, 0, 3))
+    const stale = Array.from({ length: people }, (_, person) => everywhere(backend, person, 0, 2))
     expect((await Promise.all(stale)).flat().filter((status) => status !== 200)).toEqual([])
     expect(backend.refreshes()).toBe(people)
 

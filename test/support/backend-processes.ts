@@ -35,7 +35,9 @@ export async function backendProcesses(
   atEnd(() => service.close())
   const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const { authUrl, baseUrl } = service
-  const options = { authUrl, baseUrl, clientId, redirectUri, secrets, proxy: [`POST ${searchPath}`] }
+  // A process that is stopped for longer than the leases last has not timed out.
+  const timeoutMs = 60_000
+  const options = { timeoutMs, authUrl, baseUrl, clientId, redirectUri, secrets, proxy: [`POST ${searchPath}`] }
   const task: BackendTask = { kind, url, prefix: randomUUID(), options }
   const cookies = await signPeopleIn(service, task, people)
   const children = await startChildren(atEnd, 'backend-child.ts', [JSON.stringify(task)], processes)

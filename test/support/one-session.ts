@@ -24,7 +24,7 @@ export function setUp(
     baseUrl,
     clientId: 'app',
     redirectUri: 'https://app.example.com/callback',
-    timeoutMs: 1_000,
+    timeoutMs: 60_000,
     fetch: async () =>
       options.answer?.() ?? Response.json({ access_token: secret('access token'), refresh_token: secret('refresh') }),
     onEvent: options.onEvent,

@@ -152,7 +152,7 @@ describe('what the body must be', () => {
       copy = response.clone()
       return redirected ? Object.defineProperty(response, 'redirected', { value: true }) : response
     }
-    const error = await failure(refreshTokens(configWith({ fetch: cloning, timeoutMs: 1_000 }), tokensWith()))
+    const error = await failure(refreshTokens(configWith({ fetch: cloning, timeoutMs: 60_000 }), tokensWith()))
     expect(error).toMatchObject({ code })
     expect(copy).toBeDefined()
   })
