@@ -10,7 +10,7 @@ import { storageSuite } from '../storage/storage-suite.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
 import { type FreshDatabase, startPostgres } from '../support/postgres-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
-import { onPostgres } from '../support/shared-stores.ts'
+import { onPool } from '../support/shared-stores.ts'
 import { silentWay } from '../support/silent-way.ts'
 
 const hour = 3_600_000
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 function connected(options?: pg.PoolConfig, url = database.url) {
-  const { client, storage, close } = onPostgres(url, options)
+  const { client, storage, close } = onPool(new pg.Pool({ connectionString: url, max: 4, ...options }))
   onTestFinished(close)
   return { pool: client, storage }
 }

@@ -27,7 +27,7 @@ async function ownRedis(options: RedisOptions = {}): Promise<RedisServer> {
 /** A storage of each kind of client, closed with the test. */
 const clients = {
   async ioredis(url: string, prefix?: string) {
-    const connected = onIoRedis(url, prefix)
+    const connected = await onIoRedis(url, prefix)
     onTestFinished(connected.close)
     return connected
   },
@@ -48,7 +48,7 @@ async function signedIn(kind: Kind, options?: RedisOptions) {
   const realm = rig.realm({ storage })
   const tokens = rig.service.issue()
   await realm.session.signIn(tokens)
-  return { ...rig, ...realm, server, storage, tokens, admin: onAdmin(server) }
+  return { ...rig, ...realm, server, storage, tokens, admin: await onAdmin(server) }
 }
 
 /** A way to Redis that breaks once, after Redis has done what it was asked for a lock and before it can say so. */
@@ -78,8 +78,8 @@ async function losesOneAnswer(port: number): Promise<number> {
   return (way.address() as AddressInfo).port
 }
 
-function onAdmin(server: RedisServer) {
-  const { client, close } = onIoRedis(server.url)
+async function onAdmin(server: RedisServer): Promise<Redis> {
+  const { client, close } = await onIoRedis(server.url)
   onTestFinished(close)
   return client
 }
@@ -204,7 +204,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     const server = await ownRedis()
     const prefix = randomUUID()
     const [one, two] = [await clients[kind](server.url, prefix), await clients[kind](server.url, prefix)]
-    const admin = onAdmin(server)
+    const admin = await onAdmin(server)
     const loseLock = (name: string): Promise<number> => admin.del(`${prefix}{${name}}:lock`)
     return { one: one.storage, two: two.storage, admin, loseLock, prefix }
   }
@@ -332,7 +332,7 @@ describe('records in Redis', () => {
   test('C-068 F-33 are not taken for gone because a replica has not heard of them yet', async () => {
     const [primary, replica] = [await ownRedis(), await ownRedis()]
     const { client } = await clients.ioredis(primary.url)
-    const lagging = onAdmin(replica)
+    const lagging = await onAdmin(replica)
     const storage = redisStorage({
       get: (key) => lagging.get(key),
       eval: (script: string, count: number, ...rest: string[]) => client.eval(script, count, ...rest),
@@ -518,7 +518,7 @@ describe('a Redis Cluster', () => {
       const prefix = randomUUID()
       const { storage, close } = await open[kind](prefix)
       onTestFinished(close)
-      const admin = onAdmin(server)
+      const admin = await onAdmin(server)
       await storage.withLock('name', async () => {
         await storage.setItem('another', 'while held')
         await admin.del(`${prefix}{name}:lock`)

@@ -26,7 +26,7 @@ async function urlOf(kind: StoreKind, atEnd: AtEnd): Promise<string> {
 async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
   const [name, prefix] = [randomUUID(), randomUUID()]
   const url = await urlOf(kind, atEnd)
-  const { storage, close } = connectTo(kind, url, prefix)
+  const { storage, close } = await connectTo(kind, url, prefix)
   atEnd(close)
   await storage.setItem(name, 'before')
   const child = await startChild(atEnd, 'lock-holder.ts', [kind, url, prefix, name])

@@ -36,7 +36,7 @@ for (const kind of ['redis', 'postgres', 'file'] as const)
     await expect.poll(() => service.dev.faults()).toEqual([])
     child.kill('SIGKILL')
 
-    const { storage, close } = connectTo(kind, url, task.prefix)
+    const { storage, close } = await connectTo(kind, url, task.prefix)
     onTestFinished(close)
     const ended: string[] = []
     const config = createAuthConfig({ ...task.config, onEvent: ({ type }) => ended.push(type) })

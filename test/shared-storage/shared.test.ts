@@ -48,7 +48,7 @@ describe('a Redis that both clients share', { tags: ['redis'] }, () => {
 })
 
 storageSuite('postgresStorage with pools of one connection', async () => {
-  const cleaning = onPostgres(database.url)
+  const cleaning = await onPostgres(database.url)
   await cleaning.storage.ready()
   await cleaning.client.query('truncate agent_auth_records')
   await cleaning.close()
@@ -60,7 +60,7 @@ const pairs: Record<string, (arrive: () => Promise<void>) => Promise<[delayed: S
   {
     async ioredis(arrive) {
       const prefix = randomUUID()
-      const { client, storage, close } = onIoRedis(await serverUrl('redis'), prefix)
+      const { client, storage, close } = await onIoRedis(await serverUrl('redis'), prefix)
       onTestFinished(close)
       const delayed = {
         get: (key: string) => arrive().then(() => client.get(key)),
@@ -82,7 +82,7 @@ const pairs: Record<string, (arrive: () => Promise<void>) => Promise<[delayed: S
       return [redisStorage(delayed, { prefix }), storage]
     },
     async postgres(arrive) {
-      const { client, storage, close } = onPostgres(database.url)
+      const { client, storage, close } = await onPostgres(database.url)
       onTestFinished(close)
       return [postgresStorage({ query: (text, values) => arrive().then(() => client.query(text, values)) }), storage]
     },

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { createBackend } from 'agent-auth/backend'
 import type { BackendTask } from './backend-processes.ts'
-import { onIoRedis, onPostgres } from './shared-stores.ts'
+import { connectTo } from './shared-stores.ts'
 
 // One process of a backend, on a port of its own; it says when it sends a refresh.
 const { kind, url, prefix, options } = JSON.parse(process.argv[2] ?? '') as BackendTask
-const { storage } = kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
+const { storage } = await connectTo(kind, url, prefix)
 const backend = createBackend({
   ...options,
   sessions: storage,

@@ -7,7 +7,7 @@ import { backendContext } from '../../src/backend/context.ts'
 import { newSessionId, sessionKey } from '../../src/backend/cookies/session-cookie.ts'
 import { guard, searchPath, secrets } from './backend-rig.ts'
 import { type AtEnd, nextWord, startChildren } from './children.ts'
-import { onIoRedis, onPostgres } from './shared-stores.ts'
+import { connectTo } from './shared-stores.ts'
 
 /** The settings of a child process. */
 export interface BackendTask {
@@ -59,7 +59,7 @@ export async function backendProcesses(
 
 async function signPeopleIn(service: Service, task: BackendTask, people: number): Promise<string[]> {
   service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
-  const { storage, close } = task.kind === 'redis' ? onIoRedis(task.url, task.prefix) : onPostgres(task.url)
+  const { storage, close } = await connectTo(task.kind, task.url, task.prefix)
   const context = backendContext({ ...task.options, sessions: storage })
   const { authUrl, baseUrl, clientId, redirectUri } = task.options
   const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri })

@@ -3,7 +3,7 @@ import { connectTo, type StoreKind } from './shared-stores.ts'
 
 // A process of its own that holds a lock, writes when it is told to, and says what became of the write.
 const [kind = '', url = '', prefix = '', name = ''] = process.argv.slice(2)
-const { storage, close } = connectTo(kind as StoreKind, url, prefix)
+const { storage, close } = await connectTo(kind as StoreKind, url, prefix)
 const told = new Promise<void>((resolve) => process.once('message', () => resolve()))
 
 const written = storage.withLock(name, async () => {

@@ -5,7 +5,7 @@ import type { StormTask } from './storm.ts'
 // A process whose session refreshes without a pause, until it is killed. It says how each refresh ended.
 const [text = '', key = ''] = process.argv.slice(2)
 const task = JSON.parse(text) as StormTask
-const { storage } = connectTo(task.kind, task.url, task.prefix)
+const { storage } = await connectTo(task.kind, task.url, task.prefix)
 const session = createSession(createAuthConfig(task.config), { storage, key })
 for (;;) {
   const outcome = await session.getAccessToken({ forceRefresh: true }).then(

@@ -4,7 +4,7 @@ import type { StormTask } from './storm.ts'
 
 // A process whose session is told to renew its token, and that is killed before the answer comes.
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
-const { storage } = connectTo(task.kind, task.url, task.prefix)
+const { storage } = await connectTo(task.kind, task.url, task.prefix)
 const config = createAuthConfig({
   ...task.config,
   fetch(...given) {

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { fileStorage } from 'agent-auth/node'
 import { type PostgresPool, postgresStorage } from 'agent-auth/postgres'
 import { type IoRedisClient, type NodeRedisClient, redisStorage, type SharedStorage } from 'agent-auth/redis'
-import { Redis } from 'ioredis'
-import pg from 'pg'
-import { createClient } from 'redis'
+import type { Redis } from 'ioredis'
+import type pg from 'pg'
+
+// Each client is loaded when it is used: together they take half a second of the processor in every process of a test.
 
 /** A storage on a connection of its own. */
 export interface Connected<Client> {
@@ -17,7 +18,7 @@ export interface Connected<Client> {
 export type StoreKind = 'redis' | 'postgres' | 'file'
 
 /** Connects to a storage of this kind. The URL of a file is its path, and the prefix is that of Redis. */
-export function connectTo(kind: StoreKind, url: string, prefix?: string): Connected<unknown> {
+export async function connectTo(kind: StoreKind, url: string, prefix?: string): Promise<Connected<unknown>> {
   if (kind === 'file') return { storage: fileStorage(url), client: undefined, close: async () => {} }
   return kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
 }
@@ -25,7 +26,8 @@ export function connectTo(kind: StoreKind, url: string, prefix?: string): Connec
 /** Client errors are seen at the calls they fail; without a listener they would end the process. */
 const ignore = (): void => {}
 
-export function onIoRedis(url: string, prefix: string = randomUUID()): Connected<Redis> {
+export async function onIoRedis(url: string, prefix: string = randomUUID()): Promise<Connected<Redis>> {
+  const { Redis } = await import('ioredis')
   const client = new Redis(url, { retryStrategy: () => 50 })
   client.on('error', ignore)
   return {
@@ -36,6 +38,7 @@ export function onIoRedis(url: string, prefix: string = randomUUID()): Connected
 }
 
 export async function onNodeRedis(url: string, prefix: string = randomUUID()): Promise<Connected<NodeRedisClient>> {
+  const { createClient } = await import('redis')
   const client = createClient({ url, socket: { reconnectStrategy: 50 } })
   client.on('error', ignore)
   await client.connect()
@@ -46,8 +49,12 @@ export async function onNodeRedis(url: string, prefix: string = randomUUID()): P
   }
 }
 
-export function onPostgres(url: string, options: pg.PoolConfig = {}): Connected<pg.Pool> {
-  const client = new pg.Pool({ connectionString: url, max: 4, ...options })
+export async function onPostgres(url: string, options: pg.PoolConfig = {}): Promise<Connected<pg.Pool>> {
+  const { default: pg } = await import('pg')
+  return onPool(new pg.Pool({ connectionString: url, max: 4, ...options }))
+}
+
+export function onPool(client: pg.Pool): Connected<pg.Pool> {
   client.on('error', ignore)
   return { client, storage: postgresStorage(client satisfies PostgresPool), close: () => client.end() }
 }

@@ -4,7 +4,7 @@ import type { StormOrder, StormReport, StormTask } from './storm.ts'
 
 // One backend process: a session for each person over the shared storage, and many requests at once when it is told to.
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
-const { storage, close } = connectTo(task.kind, task.url, task.prefix)
+const { storage, close } = await connectTo(task.kind, task.url, task.prefix)
 let aheadMs = 0
 const report: StormReport = { ok: 0, failures: {}, ended: 0 }
 

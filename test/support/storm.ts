@@ -101,7 +101,7 @@ async function signPeopleIn(
   { kind, url, prefix, sessions, config: options }: StormTask,
 ): Promise<void> {
   service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
-  const { storage, close } = connectTo(kind, url, prefix)
+  const { storage, close } = await connectTo(kind, url, prefix)
   const config = createAuthConfig(options)
   for (let index = 0; index < sessions; index++) {
     const { url: authorize, pending } = await startLogin(config)
