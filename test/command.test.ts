@@ -317,6 +317,27 @@ describe('doctor', () => {
     expect(bad.map(({ check }) => check)).toEqual(['dialect', 'PKCE', 'clock'])
   })
 
+  test('C-137 finds a service whose Location header is no URL', async () => {
+    const server = createServer((request, response) => {
+      if (request.method === 'POST')
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
+      else response.writeHead(302, { location: 'http://[' }).end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const { bad } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
+    expect(bad).toEqual([
+      {
+        ok: false,
+        check: 'authorization server',
+        cause: expect.stringContaining('Location'),
+        fix: expect.stringContaining('--auth-url'),
+      },
+    ])
+  })
+
   test('C-137 finds a file that other users can read', async () => {
     const user = await signedIn()
     chmodSync(user.file, 0o644)

@@ -1,4 +1,5 @@
 import { isAgentAuthError } from '../errors.ts'
+import { attempt } from '../internal/attempt.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { CommandLine } from './command-line.ts'
 import { type Probes, probe } from './probe.ts'
@@ -69,16 +70,19 @@ async function openSettings(
 function checkService({ config }: Profile, { authorize, token, api }: Probes): Check[] {
   const isKnown = token?.details?.error !== 'invalid_client' && token?.status !== 401
   const isRefused = authorize !== undefined && authorize.status >= 400 && !authorize.isOfApi
-  const errorInRedirect = new URL(
-    authorize?.headers.get('location') ?? config.authUrl,
-    config.authUrl,
-  ).searchParams.get('error')
+  const location = authorize?.headers.get('location') ?? ''
+  const redirect = attempt(() => new URL(location, config.authUrl))
   const aheadMs = authorize?.aheadMs ?? api?.aheadMs
   return [
     finding('authorization server', [
       [!authorize, 'authUrl does not respond.', 'Check --auth-url, and that the service runs.'],
       [authorize?.isOfApi, 'authUrl is the API.', 'Swap --auth-url and --base-url.'],
       [authorize && authorize.status >= 500, 'The authorization server fails.', 'Try again later.'],
+      [
+        authorize && !redirect,
+        'The authorization server redirects to a Location that is no URL.',
+        'Check --auth-url. If it is right, the operator of the service has to correct that header.',
+      ],
     ]),
     finding('API', [
       [!api, 'baseUrl does not respond.', 'Check --base-url, and that the service runs.'],
@@ -111,7 +115,7 @@ function checkService({ config }: Profile, { authorize, token, api }: Probes): C
     ]),
     finding('PKCE', [
       [
-        errorInRedirect,
+        redirect?.searchParams.get('error'),
         'The authorization server refuses a request with an S256 challenge.',
         'Turn PKCE with S256 on for the client.',
       ],

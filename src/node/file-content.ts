@@ -10,15 +10,15 @@ export interface FileLease {
 /** An empty file, or the beginning of a file of this version. */
 const damagedText = /^([\s\0]*$|\{\s*"v"\s*:\s*1\s*[,}])/
 
-/** Reads a file of records. Throws `storage_failed` for a file of a newer version or of another program, which must stay. */
-export function parseRecords(text: string | undefined): Map<string, string> | 'damaged' {
+/** Reads the text of the file of records at this path. Throws `storage_failed` for a file of a newer version or of another program, which must stay. */
+export function parseRecords(path: string, text: string | undefined): Map<string, string> | 'damaged' {
   if (text === undefined) return new Map()
   const { v, records } = objectIn(text) ?? {}
   if (Number.isInteger(v) && (v as number) > 1)
-    refuse('is of a newer version of agent-auth. Update agent-auth or choose another path')
+    refuse(path, 'is of a newer version of agent-auth. Update agent-auth or choose another path')
   if (v !== 1 || !isObject(records)) {
     if (damagedText.test(text)) return 'damaged'
-    refuse('is no file of agent-auth. Choose another path')
+    refuse(path, 'is no file of agent-auth. Choose another path')
   }
   return new Map(Object.entries(records).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }

@@ -23,12 +23,12 @@ export function fileStorage(path: string): SharedStorage {
 function fileDatabase(path: string): RecordDatabase {
   const leaseFile = `${path}.leases`
   const leasesNow = (): Map<string, FileLease> => parseLeases(readPrivateFile(leaseFile))
-  const step = (change: () => Replacement | undefined): Promise<boolean> => runStep(`${path}.lock`, change)
+  const step = (change: () => Replacement | undefined): Promise<boolean> => runStep(path, change)
   const isOwner = (lease: Lease | undefined): boolean =>
     lease === undefined || leasesNow().get(lease.name)?.owner === lease.owner
   const changeRecords = (lease: Lease | undefined, change: (records: Map<string, string>) => boolean) =>
     step(() => {
-      const stored = parseRecords(readPrivateFile(path))
+      const stored = parseRecords(path, readPrivateFile(path))
       const records = stored === 'damaged' ? new Map<string, string>() : stored
       if (!isOwner(lease) || !change(records)) return undefined
       return { path, text: formatRecords(records), lasts: 'always' }
@@ -40,7 +40,7 @@ function fileDatabase(path: string): RecordDatabase {
     })
   return {
     async read(key) {
-      const records = translated(() => parseRecords(readPrivateFile(path)))
+      const records = translated(path, () => parseRecords(path, readPrivateFile(path)))
       // A session reports a record that it cannot read, and removes it.
       return records === 'damaged' ? '' : (records.get(key) ?? null)
     },
@@ -49,7 +49,7 @@ function fileDatabase(path: string): RecordDatabase {
     removeIf: (key, value) => changeRecords(undefined, (records) => records.get(key) === value && records.delete(key)),
     async acquire({ name, owner }, leaseMs) {
       // Waiting processes ask often, and a look needs no lock file.
-      if (isHeld(translated(leasesNow).get(name), leaseMs)) return false
+      if (isHeld(translated(leaseFile, leasesNow).get(name), leaseMs)) return false
       return changeLeases((leases) => {
         for (const [other, lease] of leases) if (!isHeld(lease, leaseMs)) leases.delete(other)
         return !leases.has(name) && leases.set(name, leaseOf(owner, leaseMs)).size > 0
@@ -63,24 +63,24 @@ function fileDatabase(path: string): RecordDatabase {
 }
 
 /** Runs one step. Resolves to whether it replaced a file. */
-async function runStep(lockFile: string, change: () => Replacement | undefined): Promise<boolean> {
+async function runStep(path: string, change: () => Replacement | undefined): Promise<boolean> {
   let replacement: Replacement | undefined
   try {
-    await replaceFile(lockFile, () => {
+    await replaceFile(`${path}.lock`, () => {
       replacement = change()
       return replacement
     })
     return replacement !== undefined
   } catch (error) {
-    throw isAgentAuthError(error) ? error : fileFailure(error)
+    throw isAgentAuthError(error) ? error : fileFailure(path, error)
   }
 }
 
-function translated<T>(read: () => T): T {
+function translated<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw isAgentAuthError(error) ? error : fileFailure(error)
+    throw isAgentAuthError(error) ? error : fileFailure(path, error)
   }
 }
 

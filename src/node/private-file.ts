@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { AgentAuthError } from '../errors.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 
@@ -8,11 +9,12 @@ export function readPrivateFile(path: string): string | undefined {
   if (fd === undefined) return undefined
   try {
     const status = fstatSync(fd)
-    if (!status.isFile()) refuse('is no regular file. Choose another path')
+    if (!status.isFile()) refuse(path, 'is no regular file. Choose another path')
     // Windows has neither user ids nor modes.
-    if (process.geteuid && status.uid !== process.geteuid()) refuse('belongs to another user. Choose another path')
+    if (process.geteuid && status.uid !== process.geteuid())
+      refuse(path, 'belongs to another user. Choose another path')
     if (process.geteuid && status.mode & 0o077)
-      refuse('was readable by other users. Run chmod 600 on it, and sign in again because they may have read it')
+      refuse(path, 'was readable by other users. Run chmod 600 on it, and sign in again, because they may have read it')
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)
@@ -26,21 +28,33 @@ export function preparePrivateFolder(folder: string): void {
   const { uid, mode } = statSync(folder)
   const isSticky = (mode & 0o1000) !== 0
   if ((mode & 0o022 && !isSticky) || ![0, process.geteuid()].includes(uid))
-    refuse('is in a folder that other users can change. Run chmod 700 on the folder or choose another path')
+    throw failed(
+      `The folder ${basename(folder)} of the storage can be changed by other users. Run chmod 700 on it or choose another path.`,
+    )
 }
 
-/** Returns the error of the library for one of the file system, of which it keeps the code alone. */
-export function fileFailure(error: unknown): AgentAuthError {
+/** Returns the error of the library for one of the file system, of which it keeps the code and the name of the file alone. */
+export function fileFailure(path: string, error: unknown): AgentAuthError {
+  const { path: where = path } = error as NodeJS.ErrnoException
   return new AgentAuthError(
     'storage_failed',
-    `The file of the storage cannot be used (${networkCode(error) ?? 'no code'}). Check the path, its permissions and the free space.`,
+    `${nameOf(where)} cannot be used (${networkCode(error) ?? 'no code'}). Check the path, its permissions and the free space.`,
     { retryable: true },
   )
 }
 
 /** Throws `storage_failed` for a file that stays as it is until the user changes something. */
-export function refuse(what: string): never {
-  throw new AgentAuthError('storage_failed', `The file of the storage ${what}.`)
+export function refuse(path: string, what: string): never {
+  throw failed(`${nameOf(path)} ${what}.`)
+}
+
+function failed(message: string): AgentAuthError {
+  return new AgentAuthError('storage_failed', message)
+}
+
+/** Returns how a message names a file, because a storage has two of them. */
+function nameOf(path: string): string {
+  return `The file ${basename(path)} of the storage`
 }
 
 /** Never follows a symbolic link in place of the file, and never waits for the other end of a pipe. */
@@ -51,7 +65,7 @@ function openToRead(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    if (code === 'ELOOP' || code === 'EMLINK') refuse('is a symbolic link. Put the file itself there')
+    if (code === 'ELOOP' || code === 'EMLINK') refuse(path, 'is a symbolic link. Put the file itself there')
     throw error
   }
 }

@@ -269,21 +269,27 @@ describe('the record of an earlier sign-in that could not be read', () => {
     const clock = testClock()
     const inner = memoryStorage()
     const removed = vi.fn()
+    const failed = vi.fn()
     const attempts = vi.fn()
-    let failure: Promise<never> | undefined = Promise.reject(new Error('not now'))
-    failure.catch(() => {})
+    const broken: Promise<never> = Promise.reject(new Error('not now'))
+    broken.catch(() => {})
+    let failure: Promise<never> | undefined = broken
     const getItem: TokenStorage['getItem'] = (key) => {
       attempts()
       return failure ?? inner.getItem(key)
     }
-    const unread = unreadRecord({ ...inner, getItem }, name, { clock, isDegraded: () => true, removed })
+    const unread = unreadRecord({ ...inner, getItem }, name, { clock, isDegraded: () => true, removed, failed })
     return {
       clock,
       removed,
+      failed,
       attempts,
       unread,
       repair() {
         failure = undefined
+      },
+      breakAgain() {
+        failure = broken
       },
       async retryAfter(ms: number, when?: 'now') {
         clock.advance(ms)
@@ -407,6 +413,25 @@ describe('the record of an earlier sign-in that could not be read', () => {
     expect(await stands()).toBe(stays)
   })
 
+  it('is reported once if it cannot be removed, and again after a removal has succeeded: F070', async () => {
+    const { failed, repair, breakAgain, retryAfter, unread, write } = rig()
+    unread.remove()
+    await flush()
+    expect(failed).toHaveBeenCalledTimes(1)
+    await retryAfter(5_000)
+    unread.remove()
+    await flush()
+    expect(failed).toHaveBeenCalledTimes(1)
+    await write(1)
+    repair()
+    await retryAfter(5_000)
+    expect(failed).toHaveBeenCalledTimes(1)
+    breakAgain()
+    unread.remove()
+    await flush()
+    expect(failed).toHaveBeenCalledTimes(2)
+  })
+
   it('is looked for while no other tab has the lock, and its absence is no change', async () => {
     const order: string[] = []
     const storage: TokenStorage = {
@@ -421,6 +446,7 @@ describe('the record of an earlier sign-in that could not be read', () => {
       clock: testClock(),
       isDegraded: () => true,
       removed: () => order.push('removed'),
+      failed: () => expect.unreachable(),
     }).remove()
     await flush()
     expect(order).toEqual(['locked', 'read'])
@@ -444,7 +470,12 @@ describe('the record of an earlier sign-in that could not be read', () => {
       new Promise((resolve) => {
         answer = () => resolve(inner.getItem(key))
       })
-    const unread = unreadRecord({ ...inner, getItem }, name, { clock, isDegraded: () => true, removed: () => {} })
+    const unread = unreadRecord({ ...inner, getItem }, name, {
+      clock,
+      isDegraded: () => true,
+      removed: () => {},
+      failed: () => {},
+    })
     unread.remove()
     await flush()
     clock.advance(1)

@@ -105,7 +105,7 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
     await rig.service.dev.expireAccessTokens()
     expect(await call(page)).toBe(200)
-    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
+    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed', 'storage_degraded remove_failed'])
     expect(await reload(page)).toBe('signed-out')
   })
 
@@ -129,12 +129,25 @@ describe('bad storage', () => {
     })
     const page = await rig.open(context, '/indexed/home')
     await signIn(page)
-    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
     await page.evaluate(() => {
       Object.assign(window, { isMended: true })
       return window.app.auth.signOut()
     })
     await untilStatus(other, 'signed-out')
+  })
+
+  it('degraded to memory, a sign-out whose record may remain says so with an event: F070', async () => {
+    const context = await rig.context()
+    await rig.signedIn(context, 'indexed')
+    await context.addInitScript(() => {
+      IDBFactory.prototype.open = () => {
+        throw new DOMException('for now', 'UnknownError')
+      }
+    })
+    const page = await rig.open(context, '/indexed/home')
+    expect(await eventsOf(page)).toEqual(['storage_degraded read_failed'])
+    await page.evaluate(() => window.app.auth.signOut())
+    await expect.poll(() => eventsOf(page)).toEqual(['storage_degraded read_failed', 'storage_degraded remove_failed'])
   })
 
   /** Opens a page whose database answers when `window.answer` is called. The test moves its clock. */

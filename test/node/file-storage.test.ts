@@ -98,6 +98,25 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('value')
   })
 
+  test('C-056 is named in the message, as is the file of leases beside it', async () => {
+    const { path, storage } = await written()
+    const lock = { name: 'name', owner: 'one', endsAtMs: Date.now() }
+    const locked = (): Promise<unknown> => storage.withLock('name', async () => {})
+    const naming = (name: string) => ({
+      code: 'storage_failed',
+      message: expect.stringContaining(`The file ${name} of`),
+    })
+    writeLeases(path, { name: lock })
+    chmodSync(`${path}.leases`, 0o644)
+    await expect(locked()).rejects.toMatchObject(naming('sessions.json.leases'))
+    unlinkSync(`${path}.leases`)
+    mkdirSync(`${path}.leases`)
+    await expect(locked()).rejects.toMatchObject(naming('sessions.json.leases'))
+    expect(await storage.getItem('key')).toBe('value')
+    chmodSync(path, 0o644)
+    await expect(storage.getItem('key')).rejects.toMatchObject(naming('sessions.json'))
+  })
+
   test('C-056 is refused as a symbolic link, and its target is left alone', async () => {
     const { path } = await written()
     const text = readFileSync(path, 'utf8')

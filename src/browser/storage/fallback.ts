@@ -68,17 +68,20 @@ export interface UnreadRecordOptions {
   /** Whether the storage cannot be used in this page. If that shows only after `remove`, `retry` does the removal. */
   readonly isDegraded: () => boolean
   readonly removed: () => void
+  /** A removal failed. Called again only after a removal has succeeded in between. */
+  readonly failed: () => void
 }
 
 export function unreadRecord(
   storage: TokenStorage,
   name: string,
-  { clock, isDegraded, removed }: UnreadRecordOptions,
+  { clock, isDegraded, removed, failed }: UnreadRecordOptions,
 ): UnreadRecord {
   const store = sessionStore(storage, name)
   /** The wall time of the removal that is pending. */
   let pendingSinceMs: number | undefined
   let nextMs = 0
+  let hasFailed = false
 
   async function removeEarlier(): Promise<void> {
     const sinceMs = pendingSinceMs
@@ -95,7 +98,15 @@ export function unreadRecord(
     if (pendingSinceMs === undefined || !isDegraded() || (!when && nowMs < nextMs)) return
     nextMs = nowMs + removalRetryMs
     // The lock keeps another tab from signing in between the read and the removal.
-    store.locked(removeEarlier).catch(() => {})
+    store.locked(removeEarlier).then(
+      () => {
+        hasFailed = false
+      },
+      () => {
+        if (!hasFailed) failed()
+        hasFailed = true
+      },
+    )
   }
 
   return {

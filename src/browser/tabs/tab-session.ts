@@ -90,7 +90,12 @@ interface TabStorage {
 /** Reports each change of the record. If the storage cannot be used, records live in memory. */
 function tabStorage(inner: TokenStorage, { config, name, changed }: TabStorageOptions): TabStorage {
   let isDegraded = false
-  const unread = unreadRecord(inner, name, { clock: config.clock, isDegraded: () => isDegraded, removed: changed })
+  const unread = unreadRecord(inner, name, {
+    clock: config.clock,
+    isDegraded: () => isDegraded,
+    removed: changed,
+    failed: () => config.emit({ type: 'storage_degraded', reason: 'remove_failed' }),
+  })
   const storage = fallbackStorage(inner, {
     changed,
     degraded() {
