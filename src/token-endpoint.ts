@@ -41,9 +41,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
       origin,
     }),
   )
-  // Without a response the secret may be one that cannot be encoded, and the message says nothing about the client.
-  const client = !('lost' in result) && config.authorization() ? 'confidential' : 'public'
-  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs, client })
+  if (outcome !== 'ok') throw tokenError(grant, result, outcome, { origin, nowMs, client: config.clientKind })
   const tokens = tokensFromResponse(result.body ?? {}, obtainedAtMs, request.previous)
   if (isReduced(tokens.scope, config.scope)) config.emit({ type: 'scope_reduced' })
   return tokens
@@ -51,8 +49,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
 
 /** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
 async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
-  // Read before the request, because a network that goes away later proves nothing. A browser does not know every network
-  // either, so that a code is never sent again for this reason.
+  // Read before the request, because going offline later does not prove that it was not sent. `onLine: false` can be wrong too. A
+  // refresh may be repeated in that case, but a code may not.
   const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
   const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
     const [url, init] = wireRequest(config, request)

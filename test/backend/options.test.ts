@@ -69,20 +69,24 @@ describe('the options of a backend', () => {
 })
 
 describe('a client id of the other kind', () => {
-  test('F020 the id of a public client with a secret: the error says that the client has none', async () => {
+  test('F020 the id of a public client with a secret: the page says once to check or remove it', async () => {
     const rig = await rigOf()
     const { clientId } = clientOf(rig.service, 'Demo public')
     const failed = await rig.browser(rig.another({ clientId })).logIn()
     expect(failed.status).toBe(502)
-    expect(await failed.text()).toMatch(/public client, remove clientSecret.*client_rejected/)
+    const page = await failed.text()
+    expect(page).toMatch(/Check clientSecret, or remove it for a public client\..*client_rejected/)
+    expect(page.match(/clientSecret/g)).toHaveLength(1)
     expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'client_rejected', error: 'invalid_client' })
   })
 
-  test('F020 the id of a confidential client without a secret: the error says that it needs one', async () => {
+  test('F020 the id of a confidential client without a secret: the page says once to set it', async () => {
     const rig = await rigOf()
     const failed = await rig.browser(rig.another({ clientSecret: undefined })).logIn()
     expect(failed.status).toBe(502)
-    expect(await failed.text()).toMatch(/confidential client, set clientSecret.*client_rejected/)
+    const page = await failed.text()
+    expect(page).toMatch(/If it is a confidential client, set clientSecret\..*client_rejected/)
+    expect(page.match(/clientSecret/g)).toHaveLength(1)
   })
 
   test.each<[clientSecret: string, basicEncoding: 'form' | 'raw' | undefined, hint: RegExp]>([

@@ -10,7 +10,7 @@ export interface PendingLoginCookie {
   /** The id that the session will have, so that a callback that is handled twice starts one session. */
   readonly id: string
   /** The key of the session that the browser had when the login began. The new session replaces it. */
-  readonly replaces?: string | undefined
+  readonly replacedKey?: string | undefined
 }
 
 /** Keeps text that was encrypted for another use from being accepted as a login. */

@@ -58,6 +58,7 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
     live.use(key, async ({ session, observed }) => {
       // If the storage does not respond, this rejects before the code is used.
       const { status, reason } = await session.ready()
+      // `expired`: an earlier callback of this login used the code, and its access token has expired since.
       if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
       await session.signIn(tokens)
@@ -81,11 +82,11 @@ function underLoginLock({ sessions }: BackendContext, name: string, task: () => 
 async function endReplaced(
   context: BackendContext,
   request: Request,
-  { id, replaces }: PendingLoginCookie,
+  { id, replacedKey }: PendingLoginCookie,
 ): Promise<void> {
   const { key: current } = await readSessionCookie(context, request)
   const started = await sessionKey(context, id)
-  for (const key of new Set([replaces, current]))
+  for (const key of new Set([replacedKey, current]))
     if (key !== undefined && key !== started)
       await context.live.use(key, ({ session }) => succeedsOrThrowsBug(() => session.signOut()))
 }
@@ -121,13 +122,9 @@ function failedLogin(
   return errorPage(messageOf(context, error), code, loginUrl, { status: pageStatusOf(code), cookies })
 }
 
-/** Adds what a developer should check, because the token endpoint does not say of which kind a client is. */
-function messageOf({ config, otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
+/** Returns the message for the browser. `tokenError` has said what to check of the client; this adds how it is encoded. */
+function messageOf({ otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
   const message = publicMessage(error)
-  if (error.details?.error !== 'invalid_client') return message
-  if (config.clientKind === 'public') return `${message} If clientId names a confidential client, set clientSecret.`
-  const hint = otherBasicEncoding
-    ? ` The id or secret has special characters: if both are right, set basicEncoding to '${otherBasicEncoding}'.`
-    : ''
-  return `${message} If clientId names a public client, remove clientSecret: a public client has no secret.${hint}`
+  if (error.details?.error !== 'invalid_client' || !otherBasicEncoding) return message
+  return `${message} The id or secret has special characters: if both are right, set basicEncoding to '${otherBasicEncoding}'.`
 }

@@ -17,8 +17,8 @@ export async function login(context: BackendContext, request: Request): Promise<
     })
   context.setupProblems.checkHost(request)
   const { url, pending } = await startLogin(context.config, { returnTo: returnUrl(context, request) })
-  const { key: replaces } = await readSessionCookie(context, request)
-  const line = await pendingLoginLine(context, { pending, id: newSessionId(context), replaces })
+  const { key: replacedKey } = await readSessionCookie(context, request)
+  const line = await pendingLoginLine(context, { pending, id: newSessionId(context), replacedKey })
   context.emit({ type: 'login_started' })
   return createResponse(null, {
     status: 302,
