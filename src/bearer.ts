@@ -28,7 +28,8 @@ const sourceKind: OptionKind = { methods: ['getAccessToken'], example: 'createSe
 
 /**
  * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to no other request. It
- * retries a 401 once with a newer token and the same bytes. `source` is a session, or the text of a user session token, which
+ * retries a 401 once with a newer token and the same bytes. A request with its own `Authorization` is sent as it is. That one, and
+ * one whose body cannot be sent twice, is not retried. `source` is a session, or the text of a user session token, which
  * cannot be refreshed. The call rejects as `fetch` does, with the codes of `getAccessToken`, or with `origin_forbidden`.
  * Throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */
@@ -62,10 +63,12 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     const request = typeof target === 'string' ? undefined : target
     const settings = settingsOf(init, request)
     const headers = new Headers(settings.headers ?? request?.headers)
+    // The caller's own header wins: the request is sent as it is, and its 401 is returned without a retry.
     if (headers.has('authorization')) return send(target, init)
     const { signal = request?.signal } = settings
     settings.headers = headers
-    // Prepared before any wait, because later changes by the caller belong to its next call.
+    // Prepared before any wait, because later changes by the caller belong to its next call. `again` is missing, or resolves to
+    // undefined, for a body that cannot be sent twice, such as a stream over the limit (replay.ts). Its 401 is returned.
     const replay = replayable(target, settings)
     let response: Response | undefined
     let token: string | undefined

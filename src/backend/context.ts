@@ -51,6 +51,7 @@ export function backendContext(given: BackendOptions): BackendContext {
   if (proxy.some((route) => / \/api\//.test(route))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
   checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })
+  // `checkServiceUrl` allows http on loopback only.
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)

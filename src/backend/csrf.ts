@@ -9,7 +9,11 @@ export const crossSite: ErrorBody = {
   message: `Cross-site request rejected. Send the header ${csrfHeader}: 1 from a page of this app's origin.`,
 }
 
-/** CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. */
+/**
+ * CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. It guards logout and the
+ * proxy. `GET /session` changes nothing and checks `Sec-Fetch-Site` alone (routes/session.ts). Login and callback are page loads
+ * (navigation.ts).
+ */
 export function passesCsrfChecks(request: Request, origin: string): boolean {
   return request.headers.get(csrfHeader) === '1' && isSameOrigin(request, origin)
 }

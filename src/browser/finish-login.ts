@@ -138,7 +138,10 @@ async function finishLogin(options: LoginFinisherOptions, callback: Callback, si
 
 const loginsKey: unique symbol = Symbol.for('agent-auth.logins') as never
 
-/** The logins that a page finishes, by name, are kept with the page: another instance of the app in it waits for them. */
+/**
+ * The logins that a page finishes, by name, are kept with the page. Another instance of the app in it, also the second mount of
+ * StrictMode, waits for them, so that the code is sent once.
+ */
 type Page = Document & { [loginsKey]?: Map<string, Promise<void>> }
 
 interface LoginInProgress {

@@ -37,7 +37,11 @@ export function encodeRecord(owner: string, { id, rev, signedInAtMs, tokens }: S
   return JSON.stringify({ v: 1, owner, id, rev, signedInAtMs, ...tokens })
 }
 
-/** Reads what a storage returned, which some storages have parsed already. Never throws. */
+/**
+ * Reads what a storage returned, which some storages have parsed already. Never throws. `applyStored` (apply-stored.ts) reports
+ * every result that is no record, and removes an `unreadable` one under the lock. A sign-in writes over `unreadable` (save.ts).
+ * `newer` and `foreign` are never written over or removed.
+ */
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
   const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw

@@ -5,7 +5,7 @@ import { hasBearerToken } from '../tokens.ts'
 import { retryAfterMs, type TokenResponse } from './response.ts'
 
 export type GrantType = 'authorization_code' | 'refresh_token'
-/** The class of a failed token request. `AgentAuthErrorDetails` has one line for each. */
+/** The class of a failed token request. errors.ts defines each (`AgentAuthErrorDetails.outcome`). */
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
 
 /** No response was read: the request was provably not sent, its fate is unknown, or this library gave up. */
@@ -22,17 +22,25 @@ const anyCode = /^[\w.:-]{1,64}$/
 /** The form of the codes that a message may quote. */
 const quotableCode = /^[a-z_]{1,64}$/
 
-/** Sorts the result of a token request by the table of docs/sessions.md. Only `terminal` may end a session. */
+/**
+ * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap.
+ * Only `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens.
+ * `maxAttempts` (session/schedule.ts) says which ones a call repeats.
+ */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
   const { status, media, body } = result
+  // The service asks to wait.
   if ([408, 429, 503].includes(status)) return 'busy'
+  // A failure of a server or a proxy, which is no verdict.
   if (status >= 500 || status < 200) return 'ambiguous'
+  // A redirect means a wrong address.
   if (status >= 300 && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
   const error = body?.error
   // Text that is no code says nothing about the grant. RFC 6749 section 5.2.
   if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
+  // No error code: 402 and above are about the request, 400 and 401 about the grant.
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
   if (status > 401) return 'config'
   // The service's specification shows no error bodies, so that a JSON 400 or 401 without a code counts as a refused grant.

@@ -4,6 +4,10 @@ import { maxLoginMs } from '../../internal/limits.ts'
 export interface CookieKind {
   readonly name: string
   readonly sameSite: 'Strict' | 'Lax'
+  /**
+   * `loopback`: http on localhost, where a cookie has neither `Secure` nor `__Host-`. Every other redirect URI is https
+   * (`checkServiceUrl`).
+   */
   readonly security: 'secure' | 'loopback'
   readonly maxAgeS: number
 }

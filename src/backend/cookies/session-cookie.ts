@@ -4,7 +4,10 @@ import type { BackendContext } from '../context.ts'
 import { removeOldest } from '../oldest.ts'
 import { type CookieHeader, cookieLine, readCookies } from './cookies.ts'
 
-/** The form of a session id: when the session began, in seconds to base 36, and 256 random bits. */
+/**
+ * The form of a session id: when the session began, in seconds to base 36, and 256 random bits. A session has three names: the id
+ * is the cookie, the key is the hash of the id, which the app may see, and `sessionName` makes the name of the record of the key.
+ */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 
 /** The session that a request's cookie names. */

@@ -115,7 +115,10 @@ const decodable: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br
 /** Headers as `fetch` and `Response` take them. They make `Headers` of the list themselves, so the proxy does not. */
 export type HeaderList = [name: string, value: string][]
 
-/** Returns the headers of a request that the API may see; undefined if all headers together are too large. */
+/**
+ * Returns the headers of a request that the API may see; undefined if all headers together are too large. `apiFetch`
+ * (proxy/forward.ts) adds the bearer header later.
+ */
 export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {
   let size = 0
   for (const [name, value] of headers) size += name.length + value.length + 4

@@ -18,8 +18,7 @@ export interface EndingSession {
 
 /**
  * Waits a second at most for a refresh in any process, because that refresh replaces the token to revoke, then begins the
- * sign-out. With the lock, the record it read has been removed, or that was tried, before the lock is free. Sends no
- * revocation: `logout` does.
+ * sign-out. If it got the lock, it has tried to remove the record before it frees the lock. `logout` sends the revocation.
  */
 export async function endSession(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
   const { config, sessions } = context
@@ -29,8 +28,9 @@ export async function endSession(context: BackendContext, live: LiveSession, key
   try {
     const stored = await tryRead(store)
     const refreshTokens = refreshTokensOf(name, live, stored)
+    // Not awaited here, because its last step waits for this lock.
     const signedOut = live.session.signOut()
-    // It rejects while the lock is held, before the caller can wait for it.
+    // It may reject before the caller waits for it, which would be an unhandled rejection.
     signedOut.catch(() => {})
     // The record must be removed before the lock is free, because the next owner would refresh it.
     if (unlock && isRecord(stored)) await succeedsOrThrowsBug(() => store.remove())

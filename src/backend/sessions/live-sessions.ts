@@ -51,21 +51,21 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     entry.users--
     if (entry.users > 0) return
     if (isForgettable(entry)) entries.delete(key)
-    else makeIdle(key)
+    else moveToIdle(key)
   }
 
   /** Evicts at most one session for each that becomes idle, so that the time of a release does not depend on their number. */
-  function makeIdle(key: string): void {
+  function moveToIdle(key: string): void {
     idle.add(key)
     const oldest = removeOldest(idle, maxIdleSessions)
     if (oldest === undefined) return
     const entry = entries.get(oldest)
     // An unsaved session stays as long as possible, because memory holds the only copy of its tokens.
-    if (entry?.current.record && entry.current.expected.kind !== 'saved') makeUnsaved(oldest)
+    if (entry?.current.record && entry.current.expected.kind !== 'saved') moveToUnsaved(oldest)
     else entries.delete(oldest)
   }
 
-  function makeUnsaved(key: string): void {
+  function moveToUnsaved(key: string): void {
     unsaved.add(key)
     const oldest = removeOldest(unsaved, maxUnsavedSessions)
     if (oldest !== undefined) entries.delete(oldest)

@@ -19,6 +19,7 @@ export function observedStorage(sessions: TokenStorage): ObservedStorage {
 
 /** A class, because a process has thousands of these, which then share their functions. */
 class Observed implements ObservedStorage, TokenStorage {
+  /** The object is its own storage. */
   readonly storage: TokenStorage = this
   declare readonly withLock?: NonNullable<TokenStorage['withLock']>
   pendingWrite: string | undefined
