@@ -92,7 +92,7 @@ describe('a client id of the other kind', () => {
   test.each<[clientSecret: string, basicEncoding: 'form' | 'raw' | undefined, hint: RegExp]>([
     ['a/wrong+secret=', undefined, /special characters: if both are right, set basicEncoding to &#39;raw&#39;\./],
     ['a/wrong+secret=', 'raw', /special characters: if both are right, set basicEncoding to &#39;form&#39;\./],
-    ['a-wrong_secret.~', undefined, /a public client has no secret\.<\/p>/],
+    ['a-wrong_secret.~', undefined, /or remove it for a public client\.<\/p>/],
   ])(
     'F020 a rejected secret %s with basicEncoding %s: the error names the other encoding if it matters',
     async (clientSecret, basicEncoding, hint) => {

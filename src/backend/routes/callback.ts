@@ -123,8 +123,9 @@ function failedLogin(
 }
 
 /** Returns the message for the browser. `tokenError` has said what to check of the client; this adds how it is encoded. */
-function messageOf({ otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
+function messageOf({ config, otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
   const message = publicMessage(error)
-  if (error.details?.error !== 'invalid_client' || !otherBasicEncoding) return message
+  const isSecretRefused = error.details?.error === 'invalid_client' && config.clientKind === 'confidential'
+  if (!isSecretRefused || !otherBasicEncoding) return message
   return `${message} The id or secret has special characters: if both are right, set basicEncoding to '${otherBasicEncoding}'.`
 }
