@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Service } from '../src/index.ts'
+import type { Service, ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { LoginOptions, Page } from './login.ts'
@@ -69,11 +69,18 @@ const useAnother = {
     'The client_id is of a confidential client, which is for a backend. A page or app uses a public client.',
 }
 const otherPort = 'Only the port differs from a registered one. Use that port, or register this one.'
-const register = (uri: string, kind: keyof typeof useAnother) => [
+const register = (uri: string, kind?: keyof typeof useAnother) => [
   `To register it, start agent-service with --redirect-uri ${uri}`,
   `If the service keeps its data, register a client at ${service.authUrl}/auth/v1/clients instead.`,
-  useAnother[kind],
+  ...(kind === undefined ? [] : [useAnother[kind]]),
 ]
+
+async function restart(options: ServiceOptions): Promise<void> {
+  await service.close()
+  assembly = await assemble(options)
+  service = assembly.service
+  browser = new Browser(service.fetch)
+}
 
 test.each([
   ['http://localhost:5173/callback', 'Open the application at http://127.0.0.1:5173 instead.'],
@@ -93,6 +100,7 @@ test.each([
 ] as const)(
   'S-003 %s of the %s client is told --redirect-uri and what kind of client it has',
   async (uri, name, kind, before) => {
+    await restart({ dev: 'on' })
     const said = await problem({ redirect_uri: uri }, '', name)
     expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...before, ...register(uri, kind)])
   },
@@ -108,6 +116,7 @@ test.each([
   ],
   ['a public client id in a backend', 'http://127.0.0.1:3000/auth/callback', 'Demo public', 'confidential', 'public'],
 ] as const)('S-003 %s is named', async (_, redirect_uri, name, owner, kind) => {
+  await restart({ dev: 'on' })
   expect(await problem({ redirect_uri }, '', name)).toEqual([
     `The redirect_uri ${redirect_uri} ${isNotRegistered}`,
     `It is registered for a ${owner} client of the same tenant.`,
@@ -116,9 +125,7 @@ test.each([
 })
 
 test('S-003 a backend on another port is told so, also if the public client has the same path', async () => {
-  await service.close()
-  service = (await assemble({ redirectUris: ['http://127.0.0.1:3003/auth/callback'] })).service
-  browser = new Browser(service.fetch)
+  await restart({ dev: 'on', redirectUris: ['http://127.0.0.1:3003/auth/callback'] })
   const uri = 'http://127.0.0.1:3007/auth/callback'
   expect(await problem({ redirect_uri: uri }, '', 'Demo confidential')).toEqual([
     `The redirect_uri ${uri} ${isNotRegistered}`,
@@ -127,12 +134,23 @@ test('S-003 a backend on another port is told so, also if the public client has 
   ])
 })
 
+test.each([
+  ['http://127.0.0.1:3001/auth/callback', 'Demo confidential'],
+  ['http://127.0.0.1:5174/callback', 'Demo confidential'],
+  ['http://127.0.0.1:3000/auth/callback', 'Demo public'],
+])('S-003 without dev controls, %s of the %s client is told nothing of the kind of a client', async (uri, name) => {
+  expect(await problem({ redirect_uri: uri }, '', name)).toEqual([
+    `The redirect_uri ${uri} ${isNotRegistered}`,
+    ...register(uri),
+  ])
+})
+
 test('S-003 markup in a return address is text', async () => {
   const redirect_uri = 'https://localhost:5173/"><b>&'
   const escaped = 'https://localhost:5173/&quot;&gt;&lt;b&gt;&amp;'
   expect(await problem({ redirect_uri })).toEqual([
     `The redirect_uri ${escaped} ${isNotRegistered}`,
-    ...register(escaped, 'public'),
+    ...register(escaped),
   ])
 })
 
@@ -159,10 +177,7 @@ test('S-003 200 characters are shown, and of two return addresses none', async (
 test('S-003 an unknown client is told of new ids where the service is a developer’s', async () => {
   const unknown = 'Unknown client_id. The application that sent you here is not registered.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown])
-  await service.close()
-  assembly = await assemble({ dev: 'on' })
-  service = assembly.service
-  browser = new Browser(service.fetch)
+  await restart({ dev: 'on' })
   const hint =
     'Was this service restarted without --data, or with other data? Then copy the new .env block into your application.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown, hint])
@@ -171,6 +186,7 @@ test('S-003 an unknown client is told of new ids where the service is a develope
 test.each([
   ['S-004 unknown response_type', { response_type: 'token' }, '', 'unsupported_response_type'],
   ['S-004 missing response_type', { response_type: undefined }, '', 'invalid_request'],
+  ['S-004 A-55 more than 100 parameters', {}, '&a'.repeat(100), 'invalid_request'],
   ['S-006 missing scope', { scope: undefined }, '', 'invalid_scope'],
   ['S-006 empty scope', { scope: '' }, '', 'invalid_scope'],
   ['S-006 wider scope', { scope: 'api.access admin' }, '', 'invalid_scope'],

@@ -79,3 +79,10 @@ test('P-12 the longest query that a request can have takes less than 50 ms', asy
     expect(await leastMs(() => parseQuery(`?${query}`))).toBeLessThan(50)
   expect(await leastMs(() => parseQuery(`?${apart}`))).toBeLessThan(50)
 })
+
+test('A-55 of a query 100 parameters are read, and one more makes it incomplete', () => {
+  const query = parseQuery(`?${'a&'.repeat(99)}state=1`)
+  expect([query.count('a'), query.get('state')?.text, query.isComplete]).toEqual([99, '1', true])
+  const longer = parseQuery(`?${'a&'.repeat(100)}state=1`)
+  expect([longer.count('a'), longer.count('state'), longer.isComplete]).toEqual([100, 0, false])
+})

@@ -54,6 +54,7 @@ test.each([
   ['missing', '', 'invalid_request'],
   ['empty', 'grant_type=', 'invalid_request'],
   ['repeated', 'grant_type=refresh_token&grant_type=refresh_token', 'invalid_request'],
+  ['among more than 100 parameters', `grant_type=refresh_token${'&a'.repeat(100)}`, 'invalid_request'],
   ['unknown', 'grant_type=password', 'unsupported_grant_type'],
 ])('S-033 grant_type %s in the query', async (_, query, error) => {
   await expectError(await post({ query }), 400, error)

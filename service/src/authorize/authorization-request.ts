@@ -49,7 +49,7 @@ export function refusalFields(refusal: string | null, approval: Approval): Recor
 }
 
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
-  if (singleParameters.some((name) => query.count(name) > 1)) return 'invalid_request'
+  if (!query.isComplete || singleParameters.some((name) => query.count(name) > 1)) return 'invalid_request'
   if ((query.get('state')?.bytes ?? 0) > requestLimits.stateBytes) return 'invalid_request'
   const responseType = query.get('response_type')?.text
   if (responseType === undefined) return 'invalid_request'

@@ -35,8 +35,9 @@ export async function authorize(c: Context<HttpEnvironment>): Promise<Response> 
   const redirectUri = verifiedRedirectUri(query, client)
   if (redirectUri === undefined) {
     const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
-    const clients = await store.forTenant(client.tenantId).clients.list()
-    const fixes = unregisteredFix({ sent, client, clients, authUrl: config.authUrl })
+    const clients = config.dev === 'on' ? await store.forTenant(client.tenantId).clients.list() : undefined
+    const known = clients === undefined ? undefined : { client, clients }
+    const fixes = unregisteredFix({ sent, authUrl: config.authUrl, known })
     return showError(c, 400, unregisteredText(sent), fixes)
   }
   return begin(c, client, readAuthorizationRequest(query, { client, redirectUri }))

@@ -6,10 +6,9 @@ import type { RegisteredClient } from '../store/tables/clients.ts'
 interface Unregistered {
   /** The redirect URI, if one was sent. */
   sent: string | undefined
-  client: RegisteredClient
-  /** The clients of the same tenant. */
-  clients: readonly RegisteredClient[]
   authUrl: string
+  /** The client and those of its tenant. Absent without dev controls, because the page is public and would tell their kinds. */
+  known: { client: RegisteredClient; clients: readonly RegisteredClient[] } | undefined
 }
 
 const kindTexts = {
@@ -25,21 +24,15 @@ export function unregisteredText(sent: string | undefined): string {
 }
 
 /** Returns what to do, one sentence each: correct it, use another client id, or register it. */
-export function unregisteredFix({ sent, client, clients, authUrl }: Unregistered): string[] {
+export function unregisteredFix({ sent, authUrl, known }: Unregistered): string[] {
   const url = showable(sent)
   if (sent === undefined || url === undefined) return ['Send one redirect_uri, exactly as it is registered.']
   if (url.protocol === 'http:' && url.hostname === 'localhost') {
     const port = url.port === '' ? '' : `:${url.port}`
     return [`Open the application at http://127.0.0.1${port} instead.`]
   }
-  const owner = clients.find(({ kind, redirectUris }) => {
-    return redirectUris.some((registered) => matchesRegistered(sent, registered, kind))
-  })
-  // The port of a public client is free, so its URIs match those of a backend on another port.
-  const isOtherPort = client.redirectUris.some((registered) => matchesRegistered(sent, registered, 'public'))
-  if (owner !== undefined && owner.kind !== client.kind && !isOtherPort) {
-    return [`It is registered for a ${owner.kind} client of the same tenant.`, kindTexts[client.kind]]
-  }
+  const { mistake, isOtherPort, kind } = compare(sent, known)
+  if (mistake !== undefined) return mistake
   if (refuseRedirectUri(sent) !== undefined) {
     return ['Use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard, and register that.']
   }
@@ -47,8 +40,28 @@ export function unregisteredFix({ sent, client, clients, authUrl }: Unregistered
     ...(isOtherPort ? ['Only the port differs from a registered one. Use that port, or register this one.'] : []),
     `To register it, start ${commandName()} with --redirect-uri ${sent}`,
     `If the service keeps its data, register a client at ${authUrl}/auth/v1/clients instead.`,
-    kindTexts[client.kind],
+    ...(kind === undefined ? [] : [kindTexts[kind]]),
   ]
+}
+
+interface Comparison {
+  /** What to do if the client id is that of another kind of client. */
+  mistake?: string[]
+  isOtherPort?: boolean
+  kind?: RegisteredClient['kind']
+}
+
+/** Compares a redirect URI with those of the clients of the tenant. */
+function compare(sent: string, known: Unregistered['known']): Comparison {
+  if (known === undefined) return {}
+  const { client, clients } = known
+  const owner = clients.find(({ kind, redirectUris }) => {
+    return redirectUris.some((registered) => matchesRegistered(sent, registered, kind))
+  })
+  // The port of a public client is free, so its URIs match those of a backend on another port.
+  const isOtherPort = client.redirectUris.some((registered) => matchesRegistered(sent, registered, 'public'))
+  if (owner === undefined || owner.kind === client.kind || isOtherPort) return { isOtherPort, kind: client.kind }
+  return { mistake: [`It is registered for a ${owner.kind} client of the same tenant.`, kindTexts[client.kind]] }
 }
 
 /** Returns a URL to show. It has only printable ASCII, because other characters can look alike, and no password. */

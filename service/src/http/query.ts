@@ -1,3 +1,5 @@
+import { requestLimits } from '../limits.ts'
+
 /** One value of a query, as text and as percent-encoded bytes. */
 export interface QueryValue {
   text: string
@@ -9,14 +11,19 @@ export interface Query {
   /** Returns the value of a parameter. An empty one counts as absent (S-005). */
   get(name: string): QueryValue | undefined
   count(name: string): number
+  /** False if there are more than `maxParameters`. The others were not read then. */
+  readonly isComplete: boolean
 }
+
+const maxParameters = requestLimits.queryParameters
 
 /** Reads the raw query, because URLSearchParams loses bytes that are not UTF-8 and `state` returns unchanged (S-008). */
 export function parseQuery(url: string): Query {
   const start = url.indexOf('?')
   const raw = start === -1 ? '' : (url.slice(start + 1).split('#')[0] ?? '')
   const values = new Map<string, QueryValue[]>()
-  for (const pair of raw.split('&')) {
+  const pairs = raw.split('&', maxParameters + 1)
+  for (const pair of pairs.slice(0, maxParameters)) {
     if (pair === '') continue
     const split = pair.indexOf('=')
     const name = decodeBytes(split === -1 ? pair : pair.slice(0, split)).toString('utf8')
@@ -28,6 +35,7 @@ export function parseQuery(url: string): Query {
   return {
     get: (name) => values.get(name)?.find((value) => value.bytes > 0),
     count: (name) => values.get(name)?.length ?? 0,
+    isComplete: pairs.length <= maxParameters,
   }
 }
 

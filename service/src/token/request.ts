@@ -33,6 +33,7 @@ export async function readTokenRequest(request: Request): Promise<TokenRequest> 
 
 function readGrantType(request: Request): TokenRequest['grantType'] {
   const query = parseQuery(request.url)
+  if (!query.isComplete) throw invalidRequest(`the query has more than ${requestLimits.queryParameters} parameters`)
   const misplaced = bodyOnly.find((name) => query.count(name) > 0)
   if (misplaced !== undefined) throw invalidRequest(`${misplaced} must be in the body, not in the query`)
   if (query.count('grant_type') > 1) throw invalidRequest('grant_type is repeated')
