@@ -120,6 +120,7 @@ const backendOrder = [
   'proxy/headers',
   'proxy/request-body',
   'proxy/response-body',
+  'proxy/request-queue',
   'options',
   'cookies/cookies',
   'cookies/pending-login-keys',

@@ -43,7 +43,7 @@ export interface ProxiedEvent {
   readonly route: string
   /** The status of the response to the browser. 499: the browser left before there was one. */
   readonly status: number
-  /** How long it took until the response began, in milliseconds. */
+  /** How long it took until the response began, with the wait for its turn, in milliseconds. */
   readonly durationMs: number
   /**
    * Why the response is not the API's. Missing if the browser left, and for an error of the session, unless the token endpoint

@@ -155,8 +155,11 @@ export const maxUnsavedSessions = 9_000
 export const maxRefreshWaitMs = 1_000
 /** How long the revocation requests of one logout may take together, in milliseconds. */
 export const revocationTimeoutMs = 2_000
-/** How many requests of one session the proxy sends at a time. */
-export const maxProxiedRequests = 32
+/**
+ * How many requests of one session the proxy has in progress, how many wait, and for how long in milliseconds. Pages send some
+ * hundred at once at most, and a browser gives up later than after this time.
+ */
+export const proxyQueueLimits = { maxAtOnce: 32, maxWaiting: 480, maxWaitMs: 30_000 } as const
 /** How large the headers of a proxied request may be: Node and most servers refuse more than 16 KiB. */
 export const maxProxiedHeaderBytes = 16_384
 /** How large the body of a proxied request may be. */

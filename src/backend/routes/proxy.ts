@@ -1,4 +1,4 @@
-import { maxProxiedHeaderBytes, maxProxiedRequests } from '../../internal/limits.ts'
+import { maxProxiedHeaderBytes, proxyQueueLimits } from '../../internal/limits.ts'
 import { present } from '../../internal/present.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
@@ -14,6 +14,8 @@ import { type ErrorBody, errorResponse } from '../responses.ts'
 /** Forwards one listed request to the API with the user's token, and returns the response of the API. */
 export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
   const route = match.route.template
+  const { clock } = context.config
+  const startedMs = clock.monotonicMs()
   const call = await admit(context, match, request)
   if ('reason' in call) {
     const { status, reason, error, cookies } = call
@@ -21,8 +23,6 @@ export async function proxy(context: BackendContext, match: ProxyMatch, request:
     await drainBody(request)
     return errorResponse(status, error, cookies)
   }
-  const { clock } = context.config
-  const startedMs = clock.monotonicMs()
   const { response, refusal, cause } = await forward(context, call)
   const { status } = response
   if (refusal) context.emit({ type: 'proxy_refused', route, status, reason: refusal })
@@ -40,7 +40,7 @@ interface Refusal {
   readonly cookies?: readonly string[]
 }
 
-/** Checks everything that is known before the body is read. */
+/** Checks everything that is known before the body is read, and waits for the turn of the request. */
 async function admit(context: BackendContext, match: ProxyMatch, request: Request): Promise<ProxyCall | Refusal> {
   const { route, path } = match
   if (!passesCsrfChecks(request, context.origin)) return { status: 403, reason: 'cross_site', error: crossSite }
@@ -53,15 +53,16 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     return { status: 401, reason: 'signed_out', error: { code: 'login_required', message }, cookies: removal }
   }
   const [live, releaseSession] = context.live.acquire(key)
-  live.proxiedRequests++
+  const turn = await live.queue.begin(request.signal)
+  if (turn === 'full' || turn === 'late') {
+    releaseSession()
+    return turn === 'full' ? fullQueue : lateTurn
+  }
   const release = once(() => {
-    live.proxiedRequests--
+    // Without a turn the browser has left, and the request is not sent.
+    if (turn !== 'left') turn()
     releaseSession()
   })
-  if (live.proxiedRequests > maxProxiedRequests) {
-    release()
-    return { status: 429, reason: 'busy', error: tooManyRequests }
-  }
   const target = path + new URL(request.url).search
   return { route: route.template, request, headers, live, target, release }
 }
@@ -77,8 +78,15 @@ const largeHeaders: ErrorBody = {
   message: `The request headers are larger than ${maxProxiedHeaderBytes / 1_024} KiB. Send fewer or shorter headers.`,
 }
 
-const tooManyRequests: ErrorBody = {
-  code: 'temporarily_unavailable',
-  message: `More than ${maxProxiedRequests} requests of this session are in progress. Try again.`,
-  retryable: true,
+const { maxAtOnce, maxWaiting, maxWaitMs } = proxyQueueLimits
+
+const fullQueue = busy(429, `More than ${maxAtOnce + maxWaiting} requests of this session are in progress. Try again.`)
+
+const lateTurn = busy(
+  503,
+  `${maxAtOnce} requests of this session are in progress, and this one waited ${maxWaitMs / 1_000} s. Try again.`,
+)
+
+function busy(status: number, message: string): Refusal {
+  return { status, reason: 'busy', error: { code: 'temporarily_unavailable', message, retryable: true } }
 }

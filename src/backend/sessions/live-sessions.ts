@@ -4,6 +4,7 @@ import type { SessionState } from '../../session/state.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { removeOldest } from '../oldest.ts'
+import { type RequestQueue, requestQueue } from '../proxy/request-queue.ts'
 import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
@@ -12,8 +13,8 @@ export interface LiveSession extends Pick<HookedSession, 'session' | 'current'> 
   readonly observed: ObservedStorage
   /** Calls the API with the session's token. Made at the first proxied request. */
   fetch?: typeof fetch
-  /** How many proxied requests are in progress. */
-  proxiedRequests: number
+  /** Its proxied requests. */
+  readonly queue: RequestQueue
 }
 
 /** One Session object for each key in this process, so that callers share its refresh and its retry delay. */
@@ -102,5 +103,5 @@ function isForgettable({ observed, session }: Entry): boolean {
 function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
   const observed = observedStorage(sessions)
   const { session, current } = createHookedSession(config, { storage: observed.storage, key }, { onSignOut() {} })
-  return { session, current, observed, proxiedRequests: 0, users: 0 }
+  return { session, current, observed, queue: requestQueue(), users: 0 }
 }
