@@ -19,7 +19,10 @@ beforeAll(() => {
   folder = mkdtempSync(`${example}/dist/foreign-`)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => {
+  parsed.clear()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const own = {
   'agent-auth': [`${root}src/index.ts`],
@@ -59,10 +62,27 @@ const bundled: ts.CompilerOptions = {
   lib: ['lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.esnext.d.ts'],
 }
 
+/** The files that were parsed, because most are the same in every project. A mode of modules changes how one is read. */
+const parsed = new Map<string, ts.SourceFile | undefined>()
+
+function sharedHost(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options)
+  const read = host.getSourceFile
+  return {
+    ...host,
+    getSourceFile(path, version, ...rest) {
+      const key = `${options.module} ${path}`
+      if (!parsed.has(key)) parsed.set(key, read(path, version, ...rest))
+      return parsed.get(key)
+    },
+  }
+}
+
 /** Returns what the type checker says of the copied files. The sources of the packages are checked elsewhere. */
 function problemsIn(project: string, options: ts.CompilerOptions): string[] {
   const files = readdirSync(project, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
-  const program = ts.createProgram({ rootNames: files.map((path) => join(project, path)), options })
+  const rootNames = files.map((path) => join(project, path))
+  const program = ts.createProgram({ rootNames, options, host: sharedHost(options) })
   const sources = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(project))
   expect(sources.length).toBe(files.length)
   return sources.flatMap((source) =>

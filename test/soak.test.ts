@@ -25,6 +25,7 @@ const longSizes: Record<string, number> = {
   'P-18': 10,
   'P-19': 200,
   'P-20': 100_000,
+  'P-21': 500,
 }
 
 test.each(Object.entries(longSizes))('%s has a soak of %i rounds, or a reason why not', (row, rounds) => {

@@ -106,6 +106,9 @@ export const soaks: readonly Soak[] = [
   tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/processes/token-endpoint.sockets.test.ts']),
   tests('sign-outs', 'P-19 a sign-out seen in 10 tabs, three storages', 200, ['test/browser/tabs.test.ts']),
   tests('tenants', 'P-20 random operations of five tenants', 100_000, ['service/test/tenants.random.test.ts']),
+  tests('injections', 'P-21 hostile texts in each field of the pages and the token endpoint', 500, [
+    'service/test/injection.auth.test.ts',
+  ]),
 ]
 
 /** Long sizes that nothing here runs, and why. */
