@@ -7,7 +7,7 @@ const help = `Usage: npm run programs [-- --install]
 
 Prints where the programs are that the tests need and npm ci does not bring: a Chromium (chromium, chromium-browser,
 google-chrome or google-chrome-stable), chromium-headless-shell, in which most browser tests run in a third of the time,
-and redis-server. Says how to get what is missing. npm test runs this with --install first, and skips the tests of a
+redis-server, and gnome-keyring-daemon. Says how to get what is missing. npm test runs this with --install first, and skips the tests of a
 program that is still missing; if CI is set, it fails instead.
 
   --install   installs what is missing with apt-get, as root on Debian and Ubuntu only

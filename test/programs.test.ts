@@ -73,10 +73,15 @@ describe('npm run programs -- --install, which npm test runs first', () => {
 
   test.skipIf(!isRoot)('installs as root with apt-get what is missing, and nothing the second time', async () => {
     const program = `printf '#!/bin/sh\\n' | /usr/bin/tee`
-    const names = ['chromium', 'chromium-headless-shell', 'redis-server'].map((name) => join(path, name)).join(' ')
+    const names = ['chromium', 'chromium-headless-shell', 'redis-server', 'gnome-keyring-daemon']
+      .map((name) => join(path, name))
+      .join(' ')
     const calls = fakeAptGet(`${program} ${names} >/dev/null; /bin/chmod +x ${names}`)
     expect(await run(install, { CI: 'true' })).toMatchObject({ code: 0, stdout: '' })
-    const asked = ['update', 'install --yes --no-install-recommends chromium chromium-headless-shell redis-server']
+    const asked = [
+      'update',
+      'install --yes --no-install-recommends chromium chromium-headless-shell redis-server gnome-keyring',
+    ]
     expect(await calls()).toEqual(asked)
     expect(await run(install, { CI: 'true' })).toEqual({ code: 0, stdout: '', stderr: '' })
     expect(await calls()).toEqual(asked)
@@ -88,10 +93,11 @@ describe('npm run programs -- --install, which npm test runs first', () => {
     expect(
       (await calls()).filter((call) => call.startsWith('install')).map((call) => call.split(' ').slice(3)),
     ).toEqual([
-      ['chromium', 'chromium-headless-shell', 'redis-server'],
+      ['chromium', 'chromium-headless-shell', 'redis-server', 'gnome-keyring'],
       ['chromium'],
       ['chromium-headless-shell'],
       ['redis-server'],
+      ['gnome-keyring'],
     ])
   })
 
@@ -108,6 +114,7 @@ describe('npm run programs -- --install, which npm test runs first', () => {
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^programs: Chromium is missing\. .* \(apt-get install chromium\)/),
       expect.stringMatching(/^programs: Redis is missing\. .* \(apt-get install redis-server\)/),
+      expect.stringMatching(/^programs: A keychain is missing\. .* \(apt-get install gnome-keyring\)/),
     ])
   })
 })

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createAuthConfig, createSession, refreshTokens, type Session } from 'agent-auth'
-import { fileStorage, signInWithLoopback } from 'agent-auth/node'
+import { fileStorage, type KeychainStorage, keychainStorage, signInWithLoopback } from 'agent-auth/node'
 
 const config = createAuthConfig({
   authUrl: process.env.AGENT_AUTH_URL ?? '',
@@ -28,3 +28,9 @@ export async function startFromText(refreshToken: string): Promise<Session> {
   await session.signIn(await refreshTokens(config, { refreshToken }))
   return session
 }
+
+/** A storage that encrypts with a key in the keychain of the user, to pass to `createSession` in place of `fileStorage`. */
+export const protectedStorage: KeychainStorage = keychainStorage(
+  join(homedir(), '.config', 'my-tool', 'protected.json'),
+  { keyring: () => import('@napi-rs/keyring'), name: 'my-tool' },
+)

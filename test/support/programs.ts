@@ -5,7 +5,7 @@ import { findOnPath } from './on-path.ts'
 export interface Program {
   readonly title: string
   /** The tag of the tests that need it; a program without one only makes tests quicker. */
-  readonly tag?: 'chromium' | 'redis'
+  readonly tag?: 'chromium' | 'redis' | 'keychain'
   /** Any of these on PATH will do. */
   readonly names: readonly string[]
   readonly debianPackage: string
@@ -15,6 +15,7 @@ export const programs: readonly Program[] = [
   { title: 'Chromium', tag: 'chromium', names: chromiumNames, debianPackage: 'chromium' },
   { title: "Debian's headless shell", names: [headlessShellName], debianPackage: headlessShellName },
   { title: 'Redis', tag: 'redis', names: ['redis-server'], debianPackage: 'redis-server' },
+  { title: 'A keychain', tag: 'keychain', names: ['gnome-keyring-daemon'], debianPackage: 'gnome-keyring' },
 ]
 
 export function isMissing({ names }: Program): boolean {

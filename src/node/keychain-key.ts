@@ -1,0 +1,101 @@
+import { invalid } from '../config/invalid.ts'
+import { AgentAuthError } from '../errors.ts'
+import { randomText } from '../internal/base64url.ts'
+import type { SharedStorage } from '../storage/shared/leased-storage.ts'
+
+/** The package `@napi-rs/keyring`, as far as it is used. */
+export interface Keyring {
+  /** Opens an entry by its service and account. */
+  readonly AsyncEntry: new (
+    service: string,
+    account: string,
+    options?: { linux?: { store?: 'secret-service' } },
+  ) => KeyringEntry
+}
+
+/** An entry of a keychain. */
+export interface KeyringEntry {
+  /** Resolves to the text of the entry, or to null or undefined if there is none. */
+  getPassword(): Promise<string | null | undefined>
+  /** Stores the text of the entry. */
+  setPassword(text: string): Promise<void>
+}
+
+/** The key that a keychain holds for the records of one file. */
+export interface KeychainKey {
+  /** Resolves to the key, or to undefined if there is none or if the keychain cannot be used. */
+  find(): Promise<Uint8Array | undefined>
+  /** Resolves to the key, which is created if there is none, or to undefined if the keychain cannot be used. */
+  create(): Promise<Uint8Array | undefined>
+}
+
+export interface KeychainOptions {
+  /** Loads `@napi-rs/keyring`. */
+  readonly load: () => Promise<Keyring>
+  /** Names the entry. */
+  readonly name: string
+  /** Its lock keeps two processes from creating a key at once. */
+  readonly file: SharedStorage
+}
+
+const account = 'agent-auth session key'
+/** 32 bytes, as `randomText` returns them. */
+const keyText = /^[\w-]{43}$/
+
+/** Reads the key at its first use, and keeps it in this process. */
+export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey {
+  let found: Uint8Array | undefined
+  const read = async (entry: KeyringEntry): Promise<Uint8Array | undefined> => {
+    const text = await usable(() => entry.getPassword())
+    if (text !== undefined && !keyText.test(text)) throw foreignEntry()
+    found = text === undefined ? undefined : Uint8Array.from(Buffer.from(text, 'base64url'))
+    return found
+  }
+  const open = (): Promise<KeyringEntry | undefined> =>
+    loadKeyring(load).then((keyring) =>
+      // Without the store, Linux may take the keyring of the kernel, which a restart of the machine clears.
+      usable(async () => keyring && new keyring.AsyncEntry(name, account, { linux: { store: 'secret-service' } })),
+    )
+  return {
+    async find() {
+      const entry = found ? undefined : await open()
+      return entry ? read(entry) : found
+    },
+    async create() {
+      const entry = found ? undefined : await open()
+      if (!entry) return found
+      return (await read(entry)) ?? file.withLock(`keychain:${name}`, async () => (await read(entry)) ?? add(entry))
+    },
+  }
+
+  async function add(entry: KeyringEntry): Promise<Uint8Array | undefined> {
+    await usable(() => entry.setPassword(randomText()))
+    return read(entry)
+  }
+}
+
+async function loadKeyring(load: () => Promise<Keyring>): Promise<Keyring | undefined> {
+  try {
+    return await load()
+  } catch (error) {
+    // The package is there, and its program for this platform is not: this machine has no keychain to use.
+    if ((error as NodeJS.ErrnoException | undefined)?.code !== 'ERR_MODULE_NOT_FOUND') return undefined
+    invalid('keyring could not load its package. Install @napi-rs/keyring')
+  }
+}
+
+/** Resolves to undefined if the keychain refuses, is locked or is not there. Its errors may quote the entry. */
+async function usable<T>(use: () => Promise<T | null | undefined>): Promise<T | undefined> {
+  try {
+    return (await use()) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+function foreignEntry(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The entry of the keychain holds no key of agent-auth. Remove the entry, or choose another name.',
+  )
+}

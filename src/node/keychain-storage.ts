@@ -1,0 +1,113 @@
+import { invalid } from '../config/invalid.ts'
+import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
+import { AgentAuthError } from '../errors.ts'
+import type { SharedStorage } from '../storage/shared/leased-storage.ts'
+import { fileStorage } from './file-storage.ts'
+import { type KeychainKey, type Keyring, keychainKey } from './keychain-key.ts'
+
+/** The options of `keychainStorage`. */
+export interface KeychainStorageOptions {
+  /** Loads the package `@napi-rs/keyring`: `() => import('@napi-rs/keyring')`. */
+  readonly keyring: () => Promise<Keyring>
+  /** Names the entry in the keychain, as the user sees it. Take the name of your tool. */
+  readonly name: string
+  /**
+   * Sets what happens if the keychain cannot be used: `plain` stores new records as `fileStorage` does, `reject` rejects with
+   * `storage_failed`. Default: `plain`.
+   */
+  readonly withoutKeychain?: 'plain' | 'reject' | undefined
+}
+
+/** A storage in a file whose key is in a keychain. */
+export interface KeychainStorage extends SharedStorage {
+  /** Resolves to how a record that is stored now is protected. Creates the key if there is none. Rejects with `storage_failed`. */
+  protection(): Promise<'keychain' | 'plain'>
+}
+
+const optionKinds: OptionKinds<KeychainStorageOptions> = {
+  keyring: 'function',
+  name: 'string',
+  withoutKeychain: { oneOf: ['plain', 'reject'] },
+}
+
+/**
+ * Creates a storage like `fileStorage` whose records are encrypted with a key in the keychain of the user: macOS Keychain,
+ * Windows Credential Manager or the Secret Service of Linux. A record that is encrypted is never replaced by a plain one.
+ * Rejects with `storage_failed`, and with `config_invalid` if the package is not installed. Throws `config_invalid`. RFC 7516.
+ */
+export function keychainStorage(path: string, options: KeychainStorageOptions): KeychainStorage {
+  checkOptions('keychainStorage', options, optionKinds)
+  const { keyring, name, withoutKeychain = 'plain' } = options
+  checkArgument('keyring', keyring, 'function')
+  if (!name) invalid('name must be the name of your tool')
+  const file = fileStorage(path)
+  const secret = keychainKey({ load: keyring, name, file })
+  const keyForWrite = async (): Promise<Uint8Array | undefined> => {
+    const key = await secret.create()
+    if (!key && withoutKeychain === 'reject') throw keychainAway()
+    return key
+  }
+  return {
+    async getItem(key) {
+      const text = await file.getItem(key)
+      return text === null ? null : read(secret, key, text)
+    },
+    async setItem(key, value) {
+      const secretKey = await keyForWrite()
+      if (!secretKey && (await file.getItem(key))?.startsWith(encryptedMark)) throw keychainAway()
+      await file.setItem(key, secretKey ? await encryptedText(secretKey, key, value) : plainText(value))
+    },
+    removeItem: (key) => file.removeItem(key),
+    withLock: (name, task, options) => file.withLock(name, task, options),
+    async ready() {
+      await file.ready()
+      await keyForWrite()
+    },
+    protection: async () => ((await keyForWrite()) ? 'keychain' : 'plain'),
+  }
+}
+
+/** Precedes the text of an encrypted record. */
+const encryptedMark = 'keychain:'
+/** Precedes plain text that would otherwise begin with a mark. */
+const plainMark = 'plain:'
+
+function plainText(value: string): string {
+  return value.startsWith(encryptedMark) || value.startsWith(plainMark) ? plainMark + value : value
+}
+
+async function encryptedText(secretKey: Uint8Array, key: string, value: string): Promise<string> {
+  const { encrypt } = await encryption()
+  return encryptedMark + (await encrypt(keysOf(secretKey), key, value))
+}
+
+async function read(secret: KeychainKey, key: string, text: string): Promise<string> {
+  if (text.startsWith(plainMark)) return text.slice(plainMark.length)
+  if (!text.startsWith(encryptedMark)) return text
+  const secretKey = await secret.find()
+  if (!secretKey) throw keychainAway()
+  const { decrypt } = await encryption()
+  try {
+    return await decrypt(keysOf(secretKey), key, text.slice(encryptedMark.length))
+  } catch {
+    throw new AgentAuthError(
+      'storage_failed',
+      'The key in the keychain does not decrypt a stored record. Sign in again. The record was not changed.',
+    )
+  }
+}
+
+/** Loads the module at its first use, because it brings most of `jose`. */
+const encryption = (): Promise<typeof import('../storage/encrypt.ts')> => import('../storage/encrypt.ts')
+
+function keysOf(secretKey: Uint8Array): ReadonlyMap<string, Uint8Array> {
+  return new Map([['keychain', secretKey]])
+}
+
+function keychainAway(): AgentAuthError {
+  return new AgentAuthError(
+    'storage_failed',
+    'The keychain cannot be used, or has no key for the record. Unlock it and try again, or sign out and sign in again.',
+    { retryable: true },
+  )
+}
