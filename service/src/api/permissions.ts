@@ -8,7 +8,10 @@ export interface EndpointNeeds {
   billing: 'needed' | 'not-needed'
 }
 
-/** Checks what every call needs: an approved client, if there is one, and then `api.access` (S-063). */
+/**
+ * Checks what every call needs: an approved client, if there is one, and then `api.access` (S-063). The order of all checks is that
+ * of `serve` in server/api-origin.ts: token (401), `checkAccess`, method (405), `checkPermission`, and only then the body (422).
+ */
 export function checkAccess({ client, permissions }: Bearer): void {
   if (client !== undefined && client.approval !== 'approved') {
     throw forbidden('OAuth client is not approved for this API')
@@ -16,7 +19,7 @@ export function checkAccess({ client, permissions }: Bearer): void {
   if (!permissions.includes('api.access')) throw forbidden('missing permission')
 }
 
-/** Checks the permission and the billing that one endpoint needs. */
+/** Checks the permission and then the billing that one endpoint needs. A test can change its billing (`endpointBilling`). */
 export function checkPermission({ billing, permissions }: Bearer, needs: EndpointNeeds): void {
   if (!permissions.includes(needs.permission)) throw forbidden('missing permission')
   if (needs.billing === 'needed' && billing !== 'active') throw unbilled()

@@ -32,7 +32,10 @@ interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
   client?: ClientRecord
 }
 
-/** Shows the consent page, or sends the request's error back now that the user is signed in. Always asks (A-04). */
+/**
+ * Shows the consent page, or sends the request's error back now that the user is signed in. It asks at every
+ * login, also after an earlier approval (A-04). Only `dev.autoApprove` leaves the pages out (automatic-approval.ts).
+ */
 export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): Promise<Response> {
   const { store } = c.get('service')
   const { id, request, kept, signedIn } = asking
@@ -63,7 +66,7 @@ async function refuse(
   return from === 'sign-in form' ? showContinue(c, url) : sendBack(c, url)
 }
 
-/** POST /auth/v1/consent, field decision. */
+/** POST /auth/v1/consent, field decision. `readRequestForm` says what the form must prove. */
 export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
   const form = await readRequestForm(c)
   if (form instanceof Response) return form

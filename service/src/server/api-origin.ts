@@ -47,7 +47,10 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   return app
 }
 
-/** Checks token, approval, method and permission, in this order, before the endpoint reads the request (S-063). */
+/**
+ * Checks token, approval, `api.access`, method, permission and billing, in this order, before the endpoint reads the request
+ * (S-063).
+ */
 function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {
   return async (c) => {
     const bearer = await authenticate(c)

@@ -16,13 +16,15 @@ interface Purged {
  * their authorization has expired, so that a late replay is still found (S-032, S-052).
  */
 export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
-  let statementsLeft = storeLimits.purgeStatements
+  let statementsLeft: number = storeLimits.purgeStatements
   for (const purged of purgedAt(nowMs)) {
-    // A full batch may have left rows of its kind, so that another one follows.
-    let removed: number = storeLimits.purgedRows
-    for (; statementsLeft > 0 && removed === storeLimits.purgedRows; statementsLeft -= 1)
+    let removed: number
+    do {
+      if (statementsLeft === 0) return 'more'
+      statementsLeft -= 1
       removed = await removeSome(rawDatabase(db), purged)
-    if (removed === storeLimits.purgedRows) return 'more'
+      // A full batch may have left rows of its kind, so another one follows.
+    } while (removed === storeLimits.purgedRows)
   }
   return 'done'
 }

@@ -19,9 +19,15 @@ export interface Store {
   /** For the functions of `tables/` about users, clients, logins and tokens. */
   readonly db: Db
   forTenant(tenantId: string): TenantStore
-  /** Locks the rows that others refer to. Until the transaction ends, no other one adds a row that belongs to them. */
+  /**
+   * For a reset (dev/seed.ts): locks every row that others refer to. Until the transaction ends, no other one adds a row that
+   * belongs to them.
+   */
   lockParentRows(tx: Db): Promise<void>
-  /** Waits for every transaction that writes an authorization, also a new one. No other one begins until this one ends. */
+  /**
+   * For the dev controls: waits for every transaction that writes an authorization, also a new one. No other one begins until
+   * this one ends.
+   */
   lockAuthorizations(tx: Db): Promise<void>
   close(): Promise<void>
 }

@@ -39,8 +39,8 @@ const idleLifeMs: Record<'public' | 'confidential', number> = {
 }
 
 /** Returns when a refresh token expires if it is not used. */
-export function idleExpiry({ expiresMs }: Authorization, kind: 'public' | 'confidential', nowMs: number): number {
-  return Math.min(expiresMs, nowMs + idleLifeMs[kind])
+export function idleExpiry({ expiresMs }: Authorization, clientKind: 'public' | 'confidential', nowMs: number): number {
+  return Math.min(expiresMs, nowMs + idleLifeMs[clientKind])
 }
 
 /** Issues and stores an access token. */
@@ -58,14 +58,14 @@ export async function issueAccessToken(
 /** Issues and stores an access token and a refresh token. */
 export async function issuePair(
   service: ServiceContext,
-  issue: { tx: Db; authorization: Authorization; permissions: string[]; kind: 'public' | 'confidential' },
+  issue: { tx: Db; authorization: Authorization; permissions: string[]; clientKind: 'public' | 'confidential' },
 ): Promise<IssuedTokens & { refreshToken: string }> {
   const issued = await issueAccessToken(service, issue)
   const refreshToken = randomToken('art_')
   await saveRefreshToken(issue.tx, {
     hash: hashToken(refreshToken),
     authorizationId: issue.authorization.id,
-    idleExpiresMs: idleExpiry(issue.authorization, issue.kind, service.clock.nowMs()),
+    idleExpiresMs: idleExpiry(issue.authorization, issue.clientKind, service.clock.nowMs()),
   })
   return { ...issued, refreshToken }
 }

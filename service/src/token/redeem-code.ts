@@ -59,6 +59,7 @@ function readPresented(fields: TokenFields): PresentedCode {
 
 async function redeem(service: ServiceContext, { tx, client, presented }: Redemption): Promise<IssueResult> {
   const nowMs = service.clock.nowMs()
+  // Counting locks the row of the code until the transaction ends, so of two requests at once the second one sees `usedMs`.
   const code = await countAttempt(tx, hashToken(presented.code))
   if (code === undefined || !isBoundTo(code, client, presented)) return { kind: 'invalid' }
   const { personId, tenantId } = code
@@ -73,7 +74,10 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   const authorization = await startAuthorization(tx, { code, client, nowMs })
   const { permissions } = eligibility
-  return { kind: 'issued', tokens: await issuePair(service, { tx, authorization, permissions, kind: client.kind }) }
+  return {
+    kind: 'issued',
+    tokens: await issuePair(service, { tx, authorization, permissions, clientKind: client.kind }),
+  }
 }
 
 /** Returns whether client, redirect URI and verifier are those that the code was issued for (S-026, S-031). */

@@ -24,7 +24,8 @@ interface PresentedToken {
   scope: string | undefined
 }
 
-interface Refresh extends LiveRefreshToken {
+/** A refresh token that passed all checks, with what its tokens need. */
+interface RefreshTokenUse extends LiveRefreshToken {
   tx: Db
   client: ClientRecord
   presented: PresentedToken
@@ -58,7 +59,7 @@ export async function refresh(
 /** Runs under the lock of the authorization, so that uses of one token family run one after the other (S-047). */
 async function checkAndIssue(
   service: ServiceContext,
-  { tx, client, presented }: Pick<Refresh, 'tx' | 'client' | 'presented'>,
+  { tx, client, presented }: Pick<RefreshTokenUse, 'tx' | 'client' | 'presented'>,
 ): Promise<IssueResult | { kind: 'other-scope' }> {
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented.refreshToken)
@@ -93,39 +94,39 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
  */
 async function mayRepeatSuccessor({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
   if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
-  // The successor is not revoked, because a revocation revokes the whole family and the old token is not revoked.
+  // A revocation ends the whole family, so the successor of a token that is not revoked is not revoked either.
   if (token.successorHash === null || token.successorEncrypted === null) return false
   return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused'
 }
 
-function issue(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
-  if (refresh.token.usedMs !== null) return repeatSuccessor(service, refresh)
-  return service.config.rotation === 'rotate' ? rotate(service, refresh) : keep(service, refresh)
+function issue(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
+  if (use.token.usedMs !== null) return repeatSuccessor(service, use)
+  return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
 }
 
-async function rotate(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
-  const pair = await issuePair(service, { ...refresh, kind: refresh.client.kind })
-  await markRefreshTokenUsed(refresh.tx, {
-    hash: refresh.token.hash,
+async function rotate(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
+  const pair = await issuePair(service, { ...use, clientKind: use.client.kind })
+  await markRefreshTokenUsed(use.tx, {
+    hash: use.token.hash,
     usedMs: service.clock.nowMs(),
     successorHash: hashToken(pair.refreshToken),
     // Only a client that has the old token can read the new ones, because the database has just its hash (S-049).
-    successorEncrypted: encrypt(refresh.presented.refreshToken, JSON.stringify(pair)),
+    successorEncrypted: encrypt(use.presented.refreshToken, JSON.stringify(pair)),
   })
   return pair
 }
 
 /** Extends the idle life of the refresh token, which the client keeps, because rotation is off. */
-async function keep(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
-  const idleExpiresMs = idleExpiry(refresh.authorization, refresh.client.kind, service.clock.nowMs())
-  await extendIdleLife(refresh.tx, refresh.token.hash, idleExpiresMs)
-  return issueAccessToken(service, refresh)
+async function keep(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
+  const idleExpiresMs = idleExpiry(use.authorization, use.client.kind, service.clock.nowMs())
+  await extendIdleLife(use.tx, use.token.hash, idleExpiresMs)
+  return issueAccessToken(service, use)
 }
 
 /** Returns the tokens that the first use got. If their access token has expired since, a new one replaces it. */
-async function repeatSuccessor(service: ServiceContext, refresh: Refresh): Promise<IssuedTokens> {
-  const { tx, token, presented } = refresh
+async function repeatSuccessor(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
+  const { tx, token, presented } = use
   const pair = JSON.parse(decrypt(presented.refreshToken, token.successorEncrypted ?? '')) as IssuedTokens
   const accessToken = await findAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
-  return accessToken === undefined ? { ...pair, ...(await issueAccessToken(service, refresh)) } : pair
+  return accessToken === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
 }

@@ -34,10 +34,10 @@ export function queryTraitsOf(db: RawDatabase): QueryTraits {
 }
 
 /**
- * Ignores the error of a rollback that fails. After some errors (a full disk, a lost connection) the engine has rolled back
- * already, and the rollback that follows would replace the first error, which says what happened.
+ * Returns the dialect with two changes. Its adapter carries the traits. A rollback that fails does not replace the first error,
+ * which says what happened: after some errors (a full disk, a lost connection) the engine has rolled back already.
  */
-export function keepingFirstFailure(dialect: Dialect, queryTraits: QueryTraits): Dialect {
+export function serviceDialect(dialect: Dialect, queryTraits: QueryTraits): Dialect {
   return {
     createAdapter: () => Object.assign(dialect.createAdapter(), { queryTraits }),
     createIntrospector: (db) => dialect.createIntrospector(db),

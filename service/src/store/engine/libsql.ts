@@ -3,13 +3,13 @@ import { SqliteAdapter, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
-import { keepingFirstFailure } from './engine.ts'
+import { serviceDialect } from './engine.ts'
 import { makePrivate } from './private-file.ts'
 import { cachingStatements } from './statement-cache.ts'
 
 export function libsqlEngine(dataFile: string | undefined): StoreEngine {
   return {
-    kyselyDialect: keepingFirstFailure(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
+    kyselyDialect: serviceDialect(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
       textPosition: 'instr',
       runs: 'on-event-loop',
     }),

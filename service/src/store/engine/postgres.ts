@@ -2,13 +2,13 @@ import { PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
-import { keepingFirstFailure } from './engine.ts'
+import { serviceDialect } from './engine.ts'
 
 const int8 = 20
 
 export function postgresEngine(databaseUrl: string): StoreEngine {
   return {
-    kyselyDialect: keepingFirstFailure(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), {
+    kyselyDialect: serviceDialect(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), {
       textPosition: 'strpos',
       runs: 'on-server',
     }),

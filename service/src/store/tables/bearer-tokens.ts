@@ -63,7 +63,10 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
     .where('tenants.active', '=', 1),
 )
 
-/** Finds the bearer of an OAuth access token. Each call reads it, so that a revocation takes effect with the next request (S-054). */
+/**
+ * Finds the bearer of an OAuth access token. Each call reads it, so that a revocation or an inactive account (401) and the end of an
+ * approval or of a client (403, by `client.approval`) take effect with the next request (S-054).
+ */
 export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
   const row = await liveAccessToken.first(db, { hash, nowMs })
   if (row === undefined) return undefined

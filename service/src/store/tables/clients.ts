@@ -82,7 +82,10 @@ interface ApprovalColumns {
   surfaces: string | null
 }
 
-/** Returns whether the client is active, is approved for the tenant and has the api surface (spec 5.1, S-061). */
+/**
+ * Returns whether the client is active, is approved for the tenant and has the api surface (spec 5.1, S-061). Every call of the
+ * API, every issue of tokens and every consent reads it.
+ */
 export function approvalOf(columns: ApprovalColumns | undefined): Approval {
   if (columns?.client_active !== 1) return 'client-inactive'
   if (columns.approved !== 1) return 'client-not-approved'
