@@ -129,7 +129,7 @@ export const requestLimits = {
   redirectUris: 10,
   redirectUriCharacters: 2_048,
   shownRedirectUriCharacters: 200,
-  /** Clients of a tenant: each CORS check reads every redirect URI of all of them, and no client is removed. */
+  /** Clients of a tenant: the pages list all of them, and no client is removed. */
   clientsPerTenant: 1_000,
   /** Code points of a client's name. Its secrets: one in use and one that replaces it. Tries of a code. */
   clientNameCharacters: 100,

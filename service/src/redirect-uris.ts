@@ -15,13 +15,24 @@ export function matchesRegistered(sent: string, registered: string, kind: 'publi
   return left[1] === right[1] && (left[3] ?? '') === (right[3] ?? '')
 }
 
-/** Returns whether a matching redirect URI can be a page of this origin, which then has to finish the login (S-045). */
-export function matchesOrigin(origin: string, registered: string, kind: 'public' | 'confidential'): boolean {
+/**
+ * Returns the origin of the pages at which a login with this redirect URI can end (S-045). `:*` is any port. The store compares it
+ * with `pageOriginsOf` the origin of a page.
+ */
+export function registeredPageOrigin(registered: string, kind: 'public' | 'confidential'): string {
   const url = new URL(registered)
-  if (origin === url.origin) return true
-  const sent = loopbackLiteral.exec(origin)
-  const isOrigin = sent !== null && isPort(sent[2]) && new URL(origin).origin === origin
-  return isOrigin && kind === 'public' && url.protocol === 'http:' && sent[1] === url.hostname
+  return kind === 'public' && url.protocol === 'http:' ? anyPortOf(url.hostname) : url.origin
+}
+
+/** Returns the registered page origins that a page of this origin belongs to, none if the text is no origin. */
+export function pageOriginsOf(origin: string): string[] {
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) return []
+  const host = loopbackLiteral.exec(origin)?.[1]
+  return host === undefined ? [origin] : [origin, anyPortOf(host)]
+}
+
+function anyPortOf(loopbackHost: string): string {
+  return `http://${loopbackHost}:*`
 }
 
 function isPort(text: string | undefined): boolean {

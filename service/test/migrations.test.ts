@@ -5,9 +5,11 @@ import { Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import type { RawDatabase } from '../src/store/database.ts'
-import { rawDatabase } from '../src/store/database.ts'
+import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
 import { openEngine } from '../src/store/engine/open-engine.ts'
 import { openStore } from '../src/store/store.ts'
+import { isRegisteredOrigin } from '../src/store/tables/clients.ts'
+import { clientRegistryOf } from '../src/store/tables/tenant/client-registry.ts'
 import { llmModelsOf } from '../src/store/tables/tenant/llm-models.ts'
 import type { NewParentAgent } from '../src/store/tables/tenant/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
@@ -23,6 +25,7 @@ const names = [
   '006-names-as-sent',
   '007-requests-by-session',
   '008-carried-requests',
+  '009-page-origins',
 ]
 
 let location: { dataFile: string | undefined; databaseUrl: string | undefined }
@@ -72,6 +75,11 @@ async function searchTexts(db: RawDatabase): Promise<string[]> {
   return [...agents, ...models].map(({ search_text }) => search_text)
 }
 
+async function dropPageOrigins(db: RawDatabase): Promise<void> {
+  await db.schema.dropIndex('redirect_uris_by_origin').execute()
+  await db.schema.alterTable('client_redirect_uris').dropColumn('page_origin').execute()
+}
+
 test('issue: empty data gets every table, and data that has them is left as it is', async () => {
   expect(await done()).toEqual(names)
   await opened((db) => sql`drop table registry_events`.execute(db))
@@ -97,6 +105,7 @@ test('issue: data of an earlier version is brought up to date', async () => {
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     for (const name of [...searchIndexes, 'requests_by_session']) await db.schema.dropIndex(name).execute()
     await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
+    await dropPageOrigins(db)
   })
   expect(await done()).toEqual(names)
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
@@ -114,6 +123,7 @@ test('A-23 what earlier versions wrote is found like what this one writes', asyn
     await sql`delete from kysely_migration where name >= '005'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
     await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
+    await dropPageOrigins(db)
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     return now
   })
@@ -131,6 +141,7 @@ test('A-17 names of earlier versions are returned as they were, and their text i
     await sql`delete from kysely_migration where name >= '006'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
     await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
+    await dropPageOrigins(db)
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
   })
   const search = {
@@ -142,6 +153,28 @@ test('A-17 names of earlier versions are returned as they were, and their text i
   }
   const { rows } = await opened((db) => parentAgentsOf(db, 't').search(search))
   expect(rows.map(({ agent_name, description }) => [agent_name, description])).toEqual([['ΑΣ', 'cafe\u0301']])
+})
+
+test('S-045 pages of the clients of an earlier version are known', async () => {
+  await opened(async (db) => {
+    await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
+    for (const kind of ['public', 'confidential'] as const) {
+      const redirectUris = [`http://127.0.0.1:1/${kind}`, `https://${kind}.example:443/cb`]
+      await clientRegistryOf(opaqueDatabase(db), 't').create({ id: kind, name: kind, kind, redirectUris })
+    }
+    await sql`delete from kysely_migration where name >= '009'`.execute(db)
+    await dropPageOrigins(db)
+  })
+  const origins = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'https://public.example', 'https://confidential.example']
+  const known = await opened((db) => {
+    const isKnown = (clientId: string) =>
+      Promise.all(origins.map((origin) => isRegisteredOrigin(opaqueDatabase(db), origin, clientId)))
+    return Promise.all(['public', 'confidential'].map(isKnown))
+  })
+  expect(known).toEqual([
+    [true, true, true, false],
+    [true, false, false, true],
+  ])
 })
 
 test.each([

@@ -4,7 +4,13 @@ import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
 import { callbackUrl } from '../src/authorize/send-back.ts'
-import { matchesOrigin, matchesRegistered, refuseRedirectUri, refuseRegistration } from '../src/redirect-uris.ts'
+import {
+  matchesRegistered,
+  pageOriginsOf,
+  refuseRedirectUri,
+  refuseRegistration,
+  registeredPageOrigin,
+} from '../src/redirect-uris.ts'
 import { authorizeUrl, Browser, clientOf } from './login.ts'
 import { createService } from './start.ts'
 
@@ -176,7 +182,14 @@ test('A-12 the origins that may finish a login are those of the redirect URIs th
   const uris = ['http://127.0.0.1/cb', 'http://127.0.0.1:5173/cb', 'http://[::1]/cb', 'https://app.example/cb']
   const origins = ['http://127.0.0.1', 'http://127.0.0.1:1', 'http://127.0.0.1:5199', 'http://[::1]:5199']
   const others = ['https://app.example', 'https://app.example:5199', 'https://127.0.0.1:5199', 'http://localhost:5199']
-  const noOrigins = ['null', '', 'http://127.0.0.1:80', 'http://127.0.0.1:0', 'http://127.0.0.1:65536']
+  const noOrigins = [
+    'null',
+    '',
+    'http://127.0.0.1:*',
+    'http://127.0.0.1:80',
+    'http://127.0.0.1:0',
+    'http://127.0.0.1:65536',
+  ]
   const spelt = [
     'http://127.0.0.1:5199/',
     'http://127.0.0.1:5199/cb',
@@ -187,7 +200,7 @@ test('A-12 the origins that may finish a login are those of the redirect URIs th
     for (const kind of ['public', 'confidential'] as const) {
       const expected = [...origins, ...others].filter((origin) => matchesRegistered(`${origin}/cb`, registered, kind))
       const allowed = [...origins, ...others, ...noOrigins, ...spelt].filter((origin) => {
-        return matchesOrigin(origin, registered, kind)
+        return pageOriginsOf(origin).includes(registeredPageOrigin(registered, kind))
       })
       expect([registered, kind, allowed]).toEqual([registered, kind, expected])
     }

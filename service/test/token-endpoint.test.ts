@@ -423,6 +423,7 @@ test('S-045 the origin of another client cannot read, an unregistered one is ref
   const row = {
     client_id: clientOf(service, 'Other public').clientId,
     redirect_uri: 'https://other.example/cb',
+    page_origin: 'https://other.example',
     position: 9,
   }
   await db.insertInto('client_redirect_uris').values(row).execute()

@@ -32,7 +32,7 @@ export interface Tables {
     created_ms: Generated<number>
     retired_ms: number | null
   }
-  client_redirect_uris: { client_id: string; redirect_uri: string; position: number }
+  client_redirect_uris: { client_id: string; redirect_uri: string; position: number; page_origin: Generated<string> }
   client_approvals: { client_id: string; tenant_id: string; active: Flag; surfaces: string }
   registry_events: {
     id: Generated<number>

@@ -1,8 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { serverLimits } from '../../limits.ts'
-import { matchesOrigin } from '../../redirect-uris.ts'
-import type { RegisteredUri } from '../../store/tables/clients.ts'
-import { findEveryRedirectUri, findRedirectUrisOf } from '../../store/tables/clients.ts'
+import { isRegisteredOrigin } from '../../store/tables/clients.ts'
 import type { HttpEnvironment } from '../environment.ts'
 
 /**
@@ -35,22 +33,16 @@ async function preflight(c: Context<HttpEnvironment>, methods: string): Promise<
   return new Response(null, { status: 204, headers })
 }
 
-async function mayRead(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
-  const clientId = c.get('clientId')
-  if (clientId === undefined) return isKnownOrigin(c, origin)
-  return isAllowed(c, origin, () => findRedirectUrisOf(c.get('service').store.db, clientId))
+function mayRead(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
+  return isAllowed(c, origin, c.get('clientId'))
 }
 
 /** Returns whether the login of some client may end at a page of this origin. */
 export function isKnownOrigin(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {
-  return isAllowed(c, origin, () => findEveryRedirectUri(c.get('service').store.db))
+  return isAllowed(c, origin)
 }
 
-async function isAllowed(
-  c: Context<HttpEnvironment>,
-  origin: string,
-  registered: () => Promise<RegisteredUri[]>,
-): Promise<boolean> {
-  if (c.get('service').config.allowedOrigins.includes(origin)) return true
-  return (await registered()).some(({ redirectUri, kind }) => matchesOrigin(origin, redirectUri, kind))
+async function isAllowed(c: Context<HttpEnvironment>, origin: string, clientId?: string): Promise<boolean> {
+  const { config, store } = c.get('service')
+  return config.allowedOrigins.includes(origin) || isRegisteredOrigin(store.db, origin, clientId)
 }

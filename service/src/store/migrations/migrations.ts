@@ -9,6 +9,7 @@ import { foldSearchText } from './005-search-text.ts'
 import { keepNamesAsSent } from './006-names-as-sent.ts'
 import { indexRequestsBySession } from './007-requests-by-session.ts'
 import { markCarriedRequests } from './008-carried-requests.ts'
+import { addPageOrigins } from './009-page-origins.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. */
 export function migrations(engine: StoreEngine): Record<string, Migration> {
@@ -26,5 +27,6 @@ export function migrations(engine: StoreEngine): Record<string, Migration> {
     '006-names-as-sent': { up: keepNamesAsSent },
     '007-requests-by-session': { up: indexRequestsBySession },
     '008-carried-requests': { up: markCarriedRequests },
+    '009-page-origins': { up: addPageOrigins },
   }
 }

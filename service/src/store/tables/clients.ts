@@ -1,3 +1,4 @@
+import { pageOriginsOf } from '../../redirect-uris.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
@@ -126,16 +127,39 @@ export interface RegisteredUri {
   kind: ClientRecord['kind']
 }
 
-const everyRedirectUri = prepare((db) =>
+const origin = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
   db
-    .selectFrom('client_redirect_uris as uri')
-    .innerJoin('clients', 'clients.id', 'uri.client_id')
-    .select(['uri.redirect_uri as redirectUri', 'clients.kind'])
-    .distinct(),
+    .selectFrom('client_redirect_uris')
+    .select('client_id')
+    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)]))
+    .limit(1),
 )
 
-export function findEveryRedirectUri(db: Db): Promise<RegisteredUri[]> {
-  return everyRedirectUri.all(db, {})
+const originOfClient = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins & { clientId: string }>) =>
+  db
+    .selectFrom('client_redirect_uris')
+    .select('client_id')
+    .where('client_id', '=', clientId)
+    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)]))
+    .limit(1),
+)
+
+interface PageOrigins {
+  origin: string
+  anyPort: string
+}
+
+/**
+ * Returns whether the login of some client, or of this one, can end at a page of this origin (S-045). It reads one row by an
+ * index, because each CORS check asks and the clients of a tenant can have 10,000 redirect URIs.
+ */
+export async function isRegisteredOrigin(db: Db, pageOrigin: string, clientId?: string): Promise<boolean> {
+  const [first, anyPort = first] = pageOriginsOf(pageOrigin)
+  if (first === undefined || anyPort === undefined) return false
+  const origins = { origin: first, anyPort }
+  const row =
+    clientId === undefined ? await origin.first(db, origins) : await originOfClient.first(db, { ...origins, clientId })
+  return row !== undefined
 }
 
 const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
@@ -146,7 +170,7 @@ const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =
     .where('uri.client_id', '=', clientId),
 )
 
-/** Finds the redirect URIs of one client, whose origins may read responses to it. */
+/** Finds the redirect URIs of one client. */
 export function findRedirectUrisOf(db: Db, clientId: string): Promise<RegisteredUri[]> {
   return redirectUrisOf.all(db, { clientId })
 }

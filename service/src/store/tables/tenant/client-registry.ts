@@ -1,3 +1,4 @@
+import { registeredPageOrigin } from '../../../redirect-uris.ts'
 import type { Db, RawDatabase } from '../../database.ts'
 import { rawDatabase } from '../../database.ts'
 import type { RegisteredClient } from '../clients.ts'
@@ -124,7 +125,12 @@ async function insertClient(
     .executeTakeFirstOrThrow()
   const position = last === null ? 0 : Number(last) + 1
   await db.insertInto('clients').values({ id, tenant_id: tenantId, name, kind, active: 1, position }).execute()
-  const uris = redirectUris.map((uri, index) => ({ client_id: id, redirect_uri: uri, position: index }))
+  const uris = redirectUris.map((uri, index) => ({
+    client_id: id,
+    redirect_uri: uri,
+    position: index,
+    page_origin: registeredPageOrigin(uri, kind),
+  }))
   await db.insertInto('client_redirect_uris').values(uris).execute()
   const approval = { client_id: id, tenant_id: tenantId, active: 1 as const, surfaces: JSON.stringify(['api']) }
   await db.insertInto('client_approvals').values(approval).execute()
