@@ -48,7 +48,8 @@ export function backendContext(given: BackendOptions): BackendContext {
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default } = options
   const config = configFrom(options as AuthConfigOptions, clientCredentials(options))
-  if (proxy.some((route) => / \/api\//.test(route))) checkApiUrl(config.baseUrl)
+  const routes = proxyRoutes(proxy, basePath)
+  if (routes.some(({ template }) => / \/api\//.test(template))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
   checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })
   // `checkServiceUrl` allows http on loopback only.
@@ -65,7 +66,7 @@ export function backendContext(given: BackendOptions): BackendContext {
     pendingLoginKeys: pendingLoginKeys(options.secrets),
     basePath,
     origin,
-    routes: proxyRoutes(proxy, basePath),
+    routes,
     passedHeaders: passedHeaders(options.proxyHeaders ?? {}),
     ...cookies,
     sessionLifeMs,

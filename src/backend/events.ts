@@ -78,5 +78,5 @@ export interface LoginFailedEvent {
  */
 export type Revocation = 'done' | 'failed' | 'off'
 
-/** `body`: too large. `body_read`: other code, such as `express.json()`, read it before the backend. */
-export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'headers' | 'body' | 'body_read' | 'busy'
+/** `query`: a parameter that the route does not list. `body`: too large. `body_read`: other code, such as `express.json()`, read it before the backend. */
+export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'query' | 'headers' | 'body' | 'body_read' | 'busy'

@@ -12,5 +12,6 @@ export type {
 } from './events.ts'
 export type { BackendOptions } from './options.ts'
 export type { ProxyHeaderNames } from './proxy/headers.ts'
+export type { ProxyRouteOptions } from './proxy/routes.ts'
 export type { SessionAnswer } from './routes/session.ts'
 export type { BackendSession, SessionSource, SignedInSession } from './sessions/get-session.ts'

@@ -3,6 +3,7 @@ import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BackendEvent } from './events.ts'
 import type { ProxyHeaderNames } from './proxy/headers.ts'
+import type { ProxyRouteOptions } from './proxy/routes.ts'
 
 /** The options of `createAuthConfig`, whose `redirectUri` is `{basePath}/callback` of the app's origin, and these. */
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
@@ -12,8 +13,11 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   secrets: readonly string[]
   /** Sets the path of the routes login, callback, session and logout. Default `/auth`. */
   basePath?: string | undefined
-  /** Lists the routes of the API that pages may call: `METHOD /path/:param` under `baseUrl`, served at the same path. Default: none. */
-  proxy?: readonly string[] | undefined
+  /**
+   * Lists the routes of the API that pages may call: `METHOD /path/:param` under `baseUrl`, served at the same path, or an object
+   * with limits of its own. Default: none.
+   */
+  proxy?: readonly (string | ProxyRouteOptions)[] | undefined
   /** Names headers that pass the proxy in addition to [those that always do](../../docs/backend.md#headers). Default: none. */
   proxyHeaders?: ProxyHeaderNames | undefined
   /** Sets `SameSite` of the session cookie. With `lax`, links from other sites arrive signed in and choose the return URL. Default `strict`. */

@@ -162,12 +162,12 @@ export const revocationTimeoutMs = 2_000
 export const proxyQueueLimits = { maxAtOnce: 32, maxWaiting: 480, maxWaitMs: 30_000 } as const
 /** How large the headers of a proxied request may be: Node and most servers refuse more than 16 KiB. */
 export const maxProxiedHeaderBytes = 16_384
-/** How large the body of a proxied request may be. */
-export const maxProxiedBodyBytes = 1_048_576
+/** How large the body of a proxied request may be: by default, and the highest value of a route. */
+export const proxiedBodyLimits = { defaultBytes: 1_048_576, maxBytes: 1_073_741_824 } as const
 /** How large a body may be that is read before it is sent, so that it can be sent again after a 401. */
 export const maxBufferedBodyBytes = 65_536
-/** How long the API may send nothing, before its response and within it, in milliseconds. */
-export const maxApiSilenceMs = 30_000
+/** How long the API may send nothing, before its response and within it, in milliseconds: by default, and the values of a route. */
+export const apiSilenceLimitsMs = { default: 30_000, min: 100, max: 600_000 } as const
 /** How long a browser may take to read one chunk of a response, in milliseconds. */
 export const maxBrowserSilenceMs = 120_000
 /** How many places in the code the cause of an event has: enough to find a defect, and still one line of a log each. */

@@ -33,6 +33,20 @@ describe('the options of a backend', () => {
 
   test.each<[string, object, string]>([
     ['proxy', { proxy: 'GET /api/x' }, 'proxy must be a list'],
+    ['a route', { proxy: [{ route: 'GET /api/*' }] }, 'proxy[0] must be METHOD /path/:param'],
+    ['a route', { proxy: [{ query: ['a'] }] }, 'proxy[0] must be METHOD /path/:param'],
+    ['a route', { proxy: ['GET /api/y', { route: 'GET /api/x', maxBytes: 5 }] }, 'is not an option of proxy[1]'],
+    ['a route', { proxy: [{ route: 'GET /api/x', query: 'limit' }] }, 'query must be a list'],
+    ['a route', { proxy: [{ route: 'GET /api/x', query: [/x/] }] }, 'query of proxy[0] must be a list of names'],
+    ['a route', { proxy: [{ route: 'GET /api/x', maxBodyBytes: 0 }] }, 'maxBodyBytes of proxy[0] must be from 1 byte'],
+    ['a route', { proxy: [{ route: 'GET /api/x', maxBodyBytes: 2e9 }] }, 'maxBodyBytes of proxy[0]'],
+    [
+      'a route',
+      { proxy: [{ route: 'GET /api/x', timeoutMs: 30 }] },
+      'timeoutMs of proxy[0] must be from 100 to 600000',
+    ],
+    ['a route', { proxy: [{ route: 'GET /api/x', timeoutMs: 1e6 }] }, 'timeoutMs of proxy[0]'],
+    ['a route', { proxy: [{ route: 'GET /api/x', timeoutMs: Number.NaN }] }, 'timeoutMs of proxy[0]'],
     ['proxy', { proxy: [/x/] }, 'proxy[0] must be METHOD /path/:param'],
     ['proxy', { proxy: ['GET /api/x', 'get /api/y'] }, 'proxy[1] must be METHOD /path/:param'],
     ['proxy', { proxy: ['GET /api/x', 'POST /api/x/{id}'] }, 'such as GET /api/agents/:id'],

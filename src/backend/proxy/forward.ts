@@ -1,5 +1,4 @@
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
-import { maxApiSilenceMs, maxProxiedBodyBytes } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { causeOf, type ErrorCause, tokenEndpointCause, unreachedCause } from '../error-cause.ts'
 import type { ProxyRefusal } from '../events.ts'
@@ -9,11 +8,11 @@ import type { LiveSession } from '../sessions/live-sessions.ts'
 import { type HeaderList, isDecoded, responseHeaders } from './headers.ts'
 import { type BodyProblem, drainBody, requestBody, UnusableBodyError } from './request-body.ts'
 import { type OnResponseEnd, relayBody } from './response-body.ts'
+import type { ProxyRoute } from './routes.ts'
 
 /** A request that passed the checks of the proxy. */
 export interface ProxyCall {
-  /** Method and path as configured in `proxy`. */
-  readonly route: string
+  readonly route: ProxyRoute
   readonly request: Request
   /** The headers that the API may see. */
   readonly headers: HeaderList
@@ -38,12 +37,12 @@ export interface Forwarded {
  * that can be passed on, the browser gets an error response.
  */
 export async function forward(context: BackendContext, call: ProxyCall): Promise<Forwarded> {
-  const { request } = call
+  const { request, route } = call
   const stop = new AbortController()
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  const timer = setTimeout(() => stop.abort(lateError()), maxApiSilenceMs)
+  const timer = setTimeout(() => stop.abort(lateError(route)), route.timeoutMs)
   // Filled in by a streamed body, because `fetch` rejects with an error of its own when the stream fails.
   const streamed: { problem?: BodyProblem } = {}
   let response: Response | undefined
@@ -53,14 +52,18 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
     call.release()
   }
   try {
-    const body = await requestBody(request, stop.signal, (problem) => {
-      streamed.problem = problem
+    const body = await requestBody(request, {
+      signal: stop.signal,
+      maxBytes: route.maxBodyBytes,
+      onProblem: (problem) => {
+        streamed.problem = problem
+      },
     })
     response = await send(context, call, body, stop.signal)
-    return passOn(context, response, (how, interruption) => {
+    return passOn(context, { response, route }, (how, interruption) => {
       // A browser that left has aborted the request to the API, which is no failure of the API.
       if (interruption !== undefined && !request.signal.aborted)
-        context.emit({ type: 'proxy_interrupted', route: call.route, cause: causeOf(interruption) })
+        context.emit({ type: 'proxy_interrupted', route: route.template, cause: causeOf(interruption) })
       end(how)
     })
   } catch (error) {
@@ -72,7 +75,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
     if (hasLeft) return leftResponse()
     await drainBody(request)
     const bodyProblem = error instanceof UnusableBodyError ? error.problem : streamed.problem
-    return bodyProblem ? unusableBodyResponse(bodyProblem) : failedResponse(context, error, response)
+    return bodyProblem ? unusableBodyResponse(bodyProblem, route) : failedResponse(context, error, response)
   } finally {
     clearTimeout(timer)
   }
@@ -93,7 +96,11 @@ function send(
 }
 
 /** Returns the response of the API as the browser may see it, or a 502. */
-function passOn(context: BackendContext, response: Response, onEnd: OnResponseEnd): Forwarded {
+function passOn(
+  context: BackendContext,
+  { response, route }: { readonly response: Response; readonly route: ProxyRoute },
+  onEnd: OnResponseEnd,
+): Forwarded {
   const { status, type, redirected, body } = response
   const isRedirect = status >= 300 && status < 400 && status !== 304
   if (type === 'opaqueredirect' || redirected || isRedirect) {
@@ -108,13 +115,15 @@ function passOn(context: BackendContext, response: Response, onEnd: OnResponseEn
   }
   const headers = responseHeaders(response.headers, context.passedHeaders)
   if (!body) onEnd('complete')
-  return { response: withPrivateHeaders(new Response(body && relayBody(body, onEnd), { status, headers })) }
+  return {
+    response: withPrivateHeaders(new Response(body && relayBody(body, route.timeoutMs, onEnd), { status, headers })),
+  }
 }
 
 /** Returns the response to a request whose body cannot be sent to the API as a whole. */
-function unusableBodyResponse(problem: BodyProblem): Forwarded {
+function unusableBodyResponse(problem: BodyProblem, { maxBodyBytes }: ProxyRoute): Forwarded {
   if (problem === 'too_large') {
-    const message = `The request body is larger than ${maxProxiedBodyBytes / 1_048_576} MiB. Send a smaller one.`
+    const message = `The request body is larger than ${sizeText(maxBodyBytes)}. Send a smaller one.`
     return { response: errorResponse(413, { code: 'request_failed', message }), refusal: 'body' }
   }
   const message =
@@ -138,8 +147,12 @@ function failedResponse({ config }: BackendContext, error: unknown, received: Re
   }
 }
 
-function lateError(): AgentAuthError {
-  const message = `The API did not respond within ${maxApiSilenceMs / 1_000} s. Try again.`
+function sizeText(bytes: number): string {
+  return bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes} bytes`
+}
+
+function lateError({ timeoutMs }: ProxyRoute): AgentAuthError {
+  const message = `The API did not respond within ${timeoutMs / 1_000} s. Try again.`
   return new AgentAuthError('timeout', message, { retryable: true })
 }
 

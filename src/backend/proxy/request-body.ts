@@ -1,5 +1,13 @@
-import { drainLimits, maxBufferedBodyBytes, maxProxiedBodyBytes } from '../../internal/limits.ts'
+import { drainLimits, maxBufferedBodyBytes } from '../../internal/limits.ts'
 import { abortable, withTimeout } from '../../internal/timeouts.ts'
+
+/** What `requestBody` needs besides the request. */
+export interface BodyOptions {
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+  /** Called if a streamed body turns out to be unusable. */
+  readonly onProblem: (problem: BodyProblem) => void
+}
 
 /** `too_large`: over the limit. `read_before`: other code read it, or a part of it, before the backend got the request. */
 export type BodyProblem = 'too_large' | 'read_before'
@@ -20,22 +28,25 @@ export class UnusableBodyError extends Error {
  */
 export async function requestBody(
   request: Request,
-  signal: AbortSignal,
-  onProblem: (problem: BodyProblem) => void,
+  options: BodyOptions,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined> {
   if (/^(GET|HEAD)$/.test(request.method)) return undefined
   const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
-  if (declared > maxProxiedBodyBytes && Number.isFinite(declared)) throw new UnusableBodyError('too_large')
-  if (declared <= maxBufferedBodyBytes) return wholeBody(request, declared, signal)
+  if (declared > options.maxBytes && Number.isFinite(declared)) throw new UnusableBodyError('too_large')
+  if (declared <= maxBufferedBodyBytes) return wholeBody(request, declared, options)
   // Server adapters create the stream when the property is read, and a short body needs none.
   const { body } = request
   if (request.bodyUsed || body?.locked) throw new UnusableBodyError('read_before')
-  if (body) return limitBody(body, request.headers, { signal, onProblem })
+  if (body) return limitBody(body, request.headers, options)
   if (minBytes(request.headers) > 0) throw new UnusableBodyError('read_before')
   return undefined
 }
 
-async function wholeBody(request: Request, declared: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+async function wholeBody(
+  request: Request,
+  declared: number,
+  { signal, maxBytes }: BodyOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
   let bytes: Uint8Array<ArrayBuffer>
   try {
     bytes = new Uint8Array(await abortable(request.arrayBuffer(), signal))
@@ -43,7 +54,7 @@ async function wholeBody(request: Request, declared: number, signal: AbortSignal
     // A body that was read rejects with a TypeError, a failed connection with other types. Fetch standard, section 5.3.
     throw error instanceof TypeError ? new UnusableBodyError('read_before') : error
   }
-  if (bytes.length > maxProxiedBodyBytes) throw new UnusableBodyError('too_large')
+  if (bytes.length > maxBytes) throw new UnusableBodyError('too_large')
   if (bytes.length < declared) throw new UnusableBodyError('read_before')
   return bytes
 }
@@ -57,16 +68,11 @@ function minBytes(headers: Headers): number {
   return declared === null ? Number(headers.has('transfer-encoding')) : Number(declared)
 }
 
-interface LimitOptions {
-  readonly signal: AbortSignal
-  readonly onProblem: (problem: BodyProblem) => void
-}
-
 /** Passes a body on up to the limit. Releases it when the signal fires, so that `drainBody` can read the rest. */
 function limitBody(
   body: ReadableStream<Uint8Array>,
   headers: Headers,
-  { signal, onProblem }: LimitOptions,
+  { signal, maxBytes, onProblem }: BodyOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
@@ -81,7 +87,7 @@ function limitBody(
         const { done, value } = await reader.read()
         if (done) return size < minBytes(headers) ? refuse('read_before') : controller.close()
         size += value.byteLength
-        return size > maxProxiedBodyBytes ? refuse('too_large') : controller.enqueue(value)
+        return size > maxBytes ? refuse('too_large') : controller.enqueue(value)
       },
     },
     { highWaterMark: 0 },

@@ -1,5 +1,5 @@
 import { AgentAuthError } from '../../errors.ts'
-import { maxApiSilenceMs, maxBrowserSilenceMs } from '../../internal/limits.ts'
+import { maxBrowserSilenceMs } from '../../internal/limits.ts'
 import { once } from '../once.ts'
 
 /** Called once when no more of a response is sent. `interruption` is set if the API is the reason. */
@@ -9,7 +9,11 @@ export type OnResponseEnd = (how: 'complete' | 'broken', interruption?: unknown)
  * Passes the body of a response on, one chunk at a time. If the API sends nothing or the browser reads nothing for too long,
  * the response ends.
  */
-export function relayBody(body: ReadableStream<Uint8Array>, onEnd: OnResponseEnd): ReadableStream<Uint8Array> {
+export function relayBody(
+  body: ReadableStream<Uint8Array>,
+  maxApiSilenceMs: number,
+  onEnd: OnResponseEnd,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let timer: ReturnType<typeof setTimeout> | undefined
   let state: 'open' | 'ended' = 'open'
@@ -28,7 +32,7 @@ export function relayBody(body: ReadableStream<Uint8Array>, onEnd: OnResponseEnd
     clearTimeout(timer)
     timer =
       side === 'api'
-        ? setTimeout(() => fail(controller, apiSilence()), maxApiSilenceMs)
+        ? setTimeout(() => fail(controller, apiSilence(maxApiSilenceMs)), maxApiSilenceMs)
         : setTimeout(() => fail(controller), maxBrowserSilenceMs)
   }
   return new ReadableStream<Uint8Array>(
@@ -53,6 +57,6 @@ export function relayBody(body: ReadableStream<Uint8Array>, onEnd: OnResponseEnd
   )
 }
 
-function apiSilence(): AgentAuthError {
+function apiSilence(maxApiSilenceMs: number): AgentAuthError {
   return new AgentAuthError('timeout', `The API sent nothing for ${maxApiSilenceMs / 1_000} s within a response.`)
 }

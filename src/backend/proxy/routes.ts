@@ -1,4 +1,18 @@
 import { invalid } from '../../config/invalid.ts'
+import { checkOptions, type OptionKinds } from '../../config/options.ts'
+import { apiSilenceLimitsMs, proxiedBodyLimits } from '../../internal/limits.ts'
+
+/** A route of the option `proxy` with limits of its own. */
+export interface ProxyRouteOptions {
+  /** Names the method and path: `METHOD /path/:param`. */
+  route: string
+  /** Limits the request body. Bytes, default 1 MiB, at most 1 GiB. */
+  maxBodyBytes?: number | undefined
+  /** Limits how long the API may send nothing, before its response and within it. Milliseconds, default 30 s, at most 10 min. */
+  timeoutMs?: number | undefined
+  /** Names the query parameters that may be sent. The proxy encodes the query again. Default: the query passes unchanged. */
+  query?: readonly string[] | undefined
+}
 
 /** One route of the API that pages may call through the backend. */
 export interface ProxyRoute {
@@ -6,20 +20,60 @@ export interface ProxyRoute {
   readonly template: string
   readonly method: string
   readonly segments: readonly string[]
+  readonly maxBodyBytes: number
+  readonly timeoutMs: number
+  readonly query: readonly string[] | undefined
 }
 
 const template = /^(GET|HEAD|POST|PUT|PATCH|DELETE) ((?:\/(?::\w+|[\w~-][\w.~-]*))+)$/
 
+const optionKinds: OptionKinds<ProxyRouteOptions> = {
+  route: 'string',
+  maxBodyBytes: 'number',
+  timeoutMs: 'number',
+  query: 'list',
+}
+
 /** Parses the option `proxy`. Throws `config_invalid`. */
-export function proxyRoutes(templates: readonly string[], basePath: string): readonly ProxyRoute[] {
-  return templates.map((text, at) => {
-    const [, method, path] = template.exec(text) ?? []
+export function proxyRoutes(
+  templates: readonly (string | ProxyRouteOptions)[],
+  basePath: string,
+): readonly ProxyRoute[] {
+  return templates.map((entry, at) => {
+    const options: Partial<ProxyRouteOptions> = isPlainObject(entry)
+      ? checkOptions(`proxy[${at}]`, entry, optionKinds)
+      : { route: entry }
+    const { route = '', query } = options
+    const [, method, path] = template.exec(route) ?? []
     if (!method || !path || `${path}/`.startsWith(`${basePath}/`))
       invalid(
         `proxy[${at}] must be METHOD /path/:param, such as GET /api/agents/:id: capitals, plain segments, not under basePath`,
       )
-    return { template: text, method, segments: path.split('/') }
+    if (query?.some((name) => typeof name !== 'string')) invalid(`query of proxy[${at}] must be a list of names`)
+    return { template: route, method, segments: path.split('/'), query: query && [...query], ...limitsOf(options, at) }
   })
+}
+
+function isPlainObject(entry: string | ProxyRouteOptions): entry is ProxyRouteOptions {
+  return Object.prototype.toString.call(entry) === '[object Object]'
+}
+
+function limitsOf(options: Partial<ProxyRouteOptions>, at: number): Pick<ProxyRoute, 'maxBodyBytes' | 'timeoutMs'> {
+  const { maxBodyBytes = proxiedBodyLimits.defaultBytes, timeoutMs = apiSilenceLimitsMs.default } = options
+  if (!(maxBodyBytes >= 1 && maxBodyBytes <= proxiedBodyLimits.maxBytes))
+    invalid(`maxBodyBytes of proxy[${at}] must be from 1 byte to 1 GiB`)
+  if (!(timeoutMs >= apiSilenceLimitsMs.min && timeoutMs <= apiSilenceLimitsMs.max))
+    invalid(`timeoutMs of proxy[${at}] must be from 100 to 600000 milliseconds`)
+  return { maxBodyBytes, timeoutMs }
+}
+
+/** Returns the query for the API, with its `?`. Returns undefined if the route does not list one of its names. */
+export function queryOf({ query }: ProxyRoute, search: string): string | undefined {
+  if (!query) return search
+  const parameters = new URLSearchParams(search)
+  if ([...parameters.keys()].some((name) => !query.includes(name))) return undefined
+  // Encoded again, because the API may split the text in another way, for example at a semicolon.
+  return parameters.size > 0 ? `?${parameters}` : ''
 }
 
 export interface ProxyMatch {

@@ -8,7 +8,7 @@ import { once } from '../once.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
 import { requestHeaders } from '../proxy/headers.ts'
 import { drainBody } from '../proxy/request-body.ts'
-import type { ProxyMatch } from '../proxy/routes.ts'
+import { type ProxyMatch, queryOf } from '../proxy/routes.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
 
 /** Forwards one listed request to the API with the user's token, and returns the response of the API. */
@@ -45,6 +45,8 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
   const { route, path } = match
   if (!passesCsrfChecks(request, context.origin)) return { status: 403, reason: 'cross_site', error: crossSite }
   if (path === undefined) return { status: 400, reason: 'path', error: invalidPath }
+  const query = queryOf(route, new URL(request.url).search)
+  if (query === undefined) return { status: 400, reason: 'query', error: unlistedQuery }
   const headers = requestHeaders(request.headers, context.passedHeaders)
   if (!headers) return { status: 431, reason: 'headers', error: largeHeaders }
   const { key, removal } = await readSessionCookie(context, request)
@@ -63,14 +65,18 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     if (turn !== 'left') turn()
     releaseSession()
   })
-  const target = path + new URL(request.url).search
-  return { route: route.template, request, headers, live, target, release }
+  return { route, request, headers, live, target: path + query, release }
 }
 
 const invalidPath: ErrorBody = {
   code: 'origin_forbidden',
   message:
     'A path parameter is invalid. It must be one segment without / \\ ; % ? # or control characters, and not only dots.',
+}
+
+const unlistedQuery: ErrorBody = {
+  code: 'origin_forbidden',
+  message: 'A query parameter is not allowed for this route. Remove it, or list its name in query of the route.',
 }
 
 const largeHeaders: ErrorBody = {

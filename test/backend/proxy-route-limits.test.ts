@@ -1,0 +1,108 @@
+// Routes of the proxy with limits of their own: src/backend/proxy/routes.ts.
+import { afterEach, expect, test, vi } from 'vitest'
+import { codeOf } from '../support/backend-rig.ts'
+import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const proxy = [
+  'POST /api/items',
+  { route: 'POST /api/notes', maxBodyBytes: 2_000 },
+  { route: 'POST /api/files', maxBodyBytes: 4_194_304 },
+  { route: 'GET /api/reports/:id', timeoutMs: 120_000 },
+  { route: 'GET /api/items', timeoutMs: 5_000, query: ['limit', 'tag[]'] },
+]
+
+const rigOfRoutes = (answer?: (request: Request) => Response | Promise<Response>): Promise<ProxyRig> =>
+  proxyRig(answer, { backend: { proxy } })
+
+test.each([
+  ['/api/notes', 2_000, 200],
+  ['/api/notes', 2_001, 413],
+  ['/api/items', 2_001, 200],
+  ['/api/items', 1_048_577, 413],
+  ['/api/files', 4_194_304, 200],
+  ['/api/files', 4_194_305, 413],
+] as const)('C-126 a body for %s of %i bytes, with or without its length: %i', async (path, bytes, status) => {
+  const received: number[] = []
+  const rig = await rigOfRoutes(async (request) => {
+    received.push((await request.arrayBuffer()).byteLength)
+    return new Response(null)
+  })
+  const whole = 'x'.repeat(bytes)
+  const declared = await rig.get(path, { method: 'POST', body: whole, headers: { 'content-length': String(bytes) } })
+  const streamed = await rig.get(path, {
+    method: 'POST',
+    body: new Blob([whole]).stream(),
+    duplex: 'half',
+  } as RequestInit)
+  expect([declared.status, streamed.status]).toEqual([status, status])
+  if (status === 200) return expect(received).toEqual([bytes, bytes])
+  expect(received).toEqual([])
+  const limit = { '/api/notes': '2000 bytes', '/api/items': '1 MiB', '/api/files': '4 MiB' }[path]
+  expect(await declared.json()).toMatchObject({
+    message: `The request body is larger than ${limit}. Send a smaller one.`,
+  })
+})
+
+test.each([
+  ['/api/items', 5_000, '5 s'],
+  ['/api/reports/7', 120_000, '120 s'],
+])('C-126 an API that does not respond to %s within %i ms: 504', async (path, timeoutMs, text) => {
+  const rig = await rigOfRoutes(() => new Promise(() => {}))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const call = rig.get(path)
+  while (rig.seen.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await vi.advanceTimersByTimeAsync(timeoutMs - 1)
+  expect(rig.seen[0]?.signal.aborted).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await (await call).json()).toMatchObject({
+    code: 'timeout',
+    message: `The API did not respond within ${text}. Try again.`,
+  })
+})
+
+test('C-126 the time of a route also limits how long the API may send nothing within a response', async () => {
+  const rig = await rigOfRoutes(() => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  for (const [path, timeoutMs] of [
+    ['/api/items', 5_000],
+    ['/api/reports/7', 120_000],
+  ] as const) {
+    const reading = (await rig.get(path)).text().catch((error: Error) => error.message)
+    await vi.advanceTimersByTimeAsync(timeoutMs - 1)
+    expect(rig.seen.at(-1)?.signal.aborted).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await reading).toBe('The response of the API ended early.')
+  }
+})
+
+test.each([
+  ['', ''],
+  ['?', ''],
+  ['?limit=5&limit=6', '?limit=5&limit=6'],
+  ['?limit=%35&tag[]=a%20b', '?limit=5&tag%5B%5D=a+b'],
+  ['?limit=5;admin=1', '?limit=5%3Badmin%3D1'],
+])('C-123 a query %s with listed names alone is sent as the proxy read it: %s', async (search, sent) => {
+  const rig = await rigOfRoutes()
+  expect((await rig.get(`/api/items${search}`)).status).toBe(200)
+  expect(rig.seen[0]?.url).toBe(`${rig.service.baseUrl}/api/items${sent}`)
+})
+
+test.each(['?admin=1', '?limit=5&admin=1', '?limit=5&%61dmin', '?Limit=5', '?=5', '?__proto__=1'])(
+  'C-123 a query %s with a name that is not listed: 400, and the API is not called',
+  async (search) => {
+    const rig = await rigOfRoutes()
+    expect(await codeOf(await rig.get(`/api/items${search}`))).toEqual([400, 'origin_forbidden'])
+    expect(rig.events.at(-1)).toEqual({ type: 'proxy_refused', route: 'GET /api/items', status: 400, reason: 'query' })
+    expect(rig.seen).toEqual([])
+  },
+)
+
+test('C-123 the query of a route without a list passes unchanged', async () => {
+  const rig = await rigOfRoutes()
+  await rig.get('/api/reports/7?a=%35;b&&=')
+  expect(rig.seen[0]?.url).toBe(`${rig.service.baseUrl}/api/reports/7?a=%35;b&&=`)
+})
