@@ -37,27 +37,27 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   if (typeof source !== 'string') checkArgument('source, the first argument,', source, sourceKind)
   const own = checkOptions('createBearerFetch', options, optionKinds)
   const tokens = typeof source === 'string' ? fixedToken(source) : source
-  const rejectElsewhere = own.elsewhere === 'reject' ? tokenMayNotGo : undefined
-  return bearerFetch(tokens, { targetOf: allowedTargets(own), fetch: own.fetch, rejectElsewhere })
+  const onElsewhere = own.elsewhere === 'reject' ? tokenMayNotGo : undefined
+  return bearerFetch(tokens, { targetOf: allowedTargets(own), fetch: own.fetch, onElsewhere })
 }
 
 export interface Sending {
   /** Says which requests get the token, and what to send for them. */
   readonly targetOf: TargetOf
-  readonly fetch?: typeof fetch | undefined
-  /** Throws for a request that must not carry the token. Default: it is sent without the token. */
-  readonly rejectElsewhere?: (() => never) | undefined
+  readonly fetch: typeof fetch | undefined
+  /** Called for a request that must not carry the token. If it does not throw, the request is sent without the token. */
+  readonly onElsewhere: ((input: Parameters<typeof fetch>[0]) => void) | undefined
 }
 
 /** Does the work of `createBearerFetch` for callers that have checked the options. */
 export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof fetch {
-  const { targetOf, fetch: injected, rejectElsewhere } = sending
+  const { targetOf, fetch: injected, onElsewhere } = sending
   return async (input, init) => {
     const send = injected ?? fetch
     const target = targetOf(input)
     if (target === undefined) {
       if (hasUserInfo(input)) throw forbidden('A URL must not hold a user name or password.')
-      rejectElsewhere?.()
+      onElsewhere?.(input)
       return send(input, init)
     }
     const request = typeof target === 'string' ? undefined : target

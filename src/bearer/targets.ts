@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkServiceUrl } from '../config/service-url.ts'
+import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { attempt } from '../internal/attempt.ts'
 import { maxPathDecodings, maxRememberedUrlLength, maxRememberedUrls } from '../internal/limits.ts'
 import { cloneOf, urlGetter } from './platform-request.ts'
@@ -32,7 +32,7 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerTargets): Target
   )
 }
 
-/** Allows the targets under one base URL. */
+/** Allows the targets under one base URL. They throw `config_invalid` for a relative URL that would hold `/api` twice. */
 export function targetsUnder(baseUrl: string): TargetOf {
   const { origin, pathname } = new URL(checkServiceUrl('baseUrl', baseUrl))
   const prefix = pathname.replace(/\/+$/, '')
@@ -51,6 +51,7 @@ function targetsAt(allowed: readonly string[], prefix: string, relativeTo?: stri
       const url = absolute(text)
       return url && input instanceof Request ? requestTo(input, text) : url
     }
+    if (relativeTo && text.startsWith('api/')) checkApiUrl(relativeTo)
     const current = relativeTo ?? pageUrl()
     if (base !== current) {
       base = current
@@ -71,6 +72,13 @@ function remembered(judgeText: Judge): Judge {
     judged.set(text, url)
     return url
   }
+}
+
+/** Returns the origin that a request goes to if it does not get the token. Undefined if that is none of a host. */
+export function originOf(input: FetchInput): string | undefined {
+  const text = textOf(input)
+  const origin = text === undefined ? text : parse(text, pageUrl())?.origin
+  return origin?.startsWith('http') ? origin : undefined
 }
 
 /** Returns whether a URL holds a user name or password, because every `fetch` rejects it with an error that quotes it. */

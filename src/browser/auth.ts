@@ -1,5 +1,5 @@
 import { createLogin, requireWebCrypto } from '../authorize.ts'
-import { targetsUnder } from '../bearer/targets.ts'
+import { originOf, targetsUnder } from '../bearer/targets.ts'
 import { bearerFetch } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
 import { configFrom } from '../config.ts'
@@ -11,6 +11,7 @@ import type { SessionState } from '../session/state.ts'
 import type { Session } from '../session.ts'
 import { callbackMode, markedState } from './callback-url.ts'
 import { loginFinisher } from './finish-login.ts'
+import { hint } from './hint.ts'
 import { countAutomatic } from './login-loop.ts'
 import { type BrowserAuthOptions, checkAuthOptions, checkOrigin, type SignInOptions, signInOptions } from './options.ts'
 import { untilShown } from './prerendering.ts'
@@ -61,6 +62,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const handOver = popup && ((callback: string) => popup.handOver(name, callback))
   const login = loginFinisher({ config, name, session, loginStorage, navigate, handOver })
+  const reportedOrigins: string[] = []
   return {
     async ready() {
       const finished = Promise.resolve(login.finish())
@@ -93,7 +95,16 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
           return session.getAccessToken(wanted)
         },
       },
-      { targetOf: targetsUnder(config.baseUrl), fetch: options.fetch },
+      {
+        targetOf: targetsUnder(config.baseUrl),
+        fetch: options.fetch,
+        onElsewhere(input) {
+          const origin = originOf(input)
+          if (!origin || reportedOrigins.includes(origin)) return
+          reportedOrigins.push(origin)
+          hint(config, { type: 'sent_without_token', origin }, `${origin} gets no token, because it is not baseUrl.`)
+        },
+      },
     ),
     session,
     isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,

@@ -1,5 +1,5 @@
 import { readCallback } from '../callback.ts'
-import { isLoopback } from '../config/service-url.ts'
+import { invalid } from '../config/invalid.ts'
 import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError, AgentAuthErrorCode } from '../errors.ts'
 import { redeemGrant } from '../exchange.ts'
@@ -10,6 +10,7 @@ import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback } from './callback-url.ts'
+import { hint } from './hint.ts'
 import { noteSuccess } from './login-loop.ts'
 import { untilShown } from './prerendering.ts'
 
@@ -86,7 +87,8 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       if (shown !== undefined) return shown.then(finish)
       pending = { address: location.href }
       hideCallback()
-    }
+    } else if (mode(withOtherSlash()))
+      invalid('redirectUri and this page differ by a slash at the end of the path. Make both the same')
     if (pending) result = inPage.share(run(pending))
     pending = undefined
     return result ?? inPage.current()
@@ -112,6 +114,11 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
     },
     close: remindOfCallback(config, mode),
   }
+}
+
+/** Returns the address with or without the slash that some servers add to the end of a path, or remove from it, by a redirect. */
+function withOtherSlash(): string | undefined {
+  return globalThis.location?.href.replace(/\/?\?/, (found) => (found === '?' ? '/?' : '?'))
 }
 
 async function signIn({ config, session }: LoginFinisherOptions, grant: Grant, signal: AbortSignal): Promise<void> {
@@ -171,11 +178,7 @@ function loginInProgress(name: string): LoginInProgress {
 function remindOfCallback(config: AuthConfig, mode: () => unknown): () => void {
   if (!mode()) return () => {}
   const timer = setTimeout(() => {
-    if (!mode()) return
-    config.emit({ type: 'callback_unfinished' })
-    if (!isLoopback(location.hostname)) return
-    // biome-ignore lint/suspicious/noConsole: a developer looks there if a login does not end, and no call could throw this.
-    console.warn('agent-auth: call ready() to finish the login of this callback page.')
+    if (mode()) hint(config, { type: 'callback_unfinished' }, 'call ready() to finish the login of this callback page.')
   }, callbackReminderMs)
   return () => clearTimeout(timer)
 }

@@ -556,6 +556,42 @@ describe('callback', () => {
     })
   })
 
+  it('a callback whose path a server changed by a slash at its end is told as such, and the code stays unused', async () => {
+    const page = await rig.open(await rig.context(), '/memory/home')
+    const callback = await interrupted(page)
+    expect(await goto(page, callback.replace('/callback?', '/callback/?'))).toBe('config_invalid')
+    const message = await page.evaluate(() => window.app.auth.ready().catch((error: Error) => error.message))
+    expect(message).toBe(
+      'Configuration: redirectUri and this page differ by a slash at the end of the path. Make both the same.',
+    )
+    expect(rig.tokenRequests('authorization_code')).toBe(0)
+    expect(await goto(page, callback)).toBe('signed-in')
+  })
+
+  it('a request to another origin goes without the token, and the page is told so once, on the console and as an event', async () => {
+    const context = await rig.context()
+    await context.addInitScript(() => {
+      // The policy of the page forbids these addresses.
+      window.adjust = (options) => ({ ...options, fetch: async () => new Response() })
+    })
+    const page = await rig.open(context, '/memory/home')
+    const printed: string[] = []
+    page.on('console', (message) => printed.push(`${message.type()}: ${message.text()}`))
+    const events = await page.evaluate(async () => {
+      const { auth, events } = window.app
+      const before = events.length
+      const request = new Request('data:text/plain,x')
+      for (const input of ['https://other.example/a', 'https://other.example/b', request, 'blob:x', 'https://[']) {
+        await auth.fetch(input)
+      }
+      return events.slice(before)
+    })
+    expect(events).toEqual([{ type: 'sent_without_token', origin: 'https://other.example' }])
+    expect(printed.filter((line) => line.includes('agent-auth'))).toEqual([
+      'warning: agent-auth: https://other.example gets no token, because it is not baseUrl.',
+    ])
+  })
+
   it('a callback page that never calls ready() is told so once, on the console and as an event', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')

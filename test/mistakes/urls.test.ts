@@ -1,9 +1,10 @@
 import { createBackend } from 'agent-auth/backend'
+import { createBrowserAuth } from 'agent-auth/browser'
 import { expect, it } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
-import { configWith, failure } from '../support/token-flow.ts'
+import { configWith, failure, optionsWith, scriptedFetch } from '../support/token-flow.ts'
 
 // Service URLs that a new user confuses. Each message names the option and what to do.
 
@@ -30,6 +31,32 @@ it.each(['https://api.example.com/api', 'https://api.example.com/v2/api/'])(
     expect(() => createBearerFetch('token', { baseUrl })).not.toThrow()
   },
 )
+
+it.each([
+  ['/api/parent_agents/search', 'https://api.example.com/api/parent_agents/search', 'Bearer token'],
+  ['parent_agents/search', 'https://api.example.com/api/parent_agents/search', 'Bearer token'],
+  ['https://api.example.com/api/api/x', 'https://api.example.com/api/api/x', 'Bearer token'],
+  ['/parent_agents/search', '/parent_agents/search', null],
+])('baseUrl ends in /api: fetch(%j) goes to %s', async (path, url, authorization) => {
+  const { fetch, calls } = scriptedFetch(new Response())
+  await createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })(path)
+  expect(calls.map(({ url, init }) => [url, new Headers(init.headers).get('authorization')])).toEqual([
+    [url, authorization],
+  ])
+})
+
+it('baseUrl ends in /api: a relative URL that begins with api/ is refused, because it would hold /api twice', async () => {
+  const { fetch, calls } = scriptedFetch(new Response())
+  const api = createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })
+  const auth = createBrowserAuth({ ...optionsWith(), baseUrl: 'https://api.example.com/api/', fetch })
+  for (const call of [api, auth.fetch])
+    expect(await failure(call('api/parent_agents/search'))).toMatchObject(
+      invalid('baseUrl must not end in /api, which its paths begin with'),
+    )
+  expect(calls).toEqual([])
+  await createBearerFetch('token', { baseUrl: 'https://api.example.com', fetch })('api/parent_agents/search')
+  expect(calls.map(({ url }) => url)).toEqual(['https://api.example.com/api/parent_agents/search'])
+})
 
 it.each(['/auth/v1', '/oauth2', '/oauth', '/authorize', '/oauth2/authorize', '/auth/v1/token'])(
   'authUrl with the path %s of an endpoint: the endpoints would be below it',
