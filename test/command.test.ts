@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { type Service, startService } from 'agent-service'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { freePort } from './support/free-port.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -52,16 +53,19 @@ interface Run {
 function machine(path = join(folder, 'bin')) {
   const home = mkdtempSync(join(folder, 'home-'))
   const env = { AGENT_AUTH_HOME: join(home, 'agent-auth'), OPENED: join(home, 'opened'), PATH: path }
-  const start = (...args: string[]): ChildProcess => {
-    const child = spawn(process.execPath, [join(folder, 'command.mjs'), ...args], { env })
+  const startWith = (more: Readonly<Record<string, string>>, ...args: string[]): ChildProcess => {
+    const child = spawn(process.execPath, [join(folder, 'command.mjs'), ...args], { env: { ...env, ...more } })
     onTestFinished(() => void child.kill('SIGKILL'))
     return child
   }
+  const start = (...args: string[]): ChildProcess => startWith({}, ...args)
   return {
     file: join(env.AGENT_AUTH_HOME, 'sessions.json'),
     opened: (): string[] => JSON.parse(readFileSync(env.OPENED, 'utf8')),
     start,
     run: (...args: string[]): Promise<Run> => ended(start(...args)),
+    runWith: (more: Readonly<Record<string, string>>, ...args: string[]): Promise<Run> =>
+      ended(startWith(more, ...args)),
   }
 }
 
@@ -224,6 +228,87 @@ describe('a login', () => {
   )
 })
 
+describe('a confidential client', () => {
+  /** A service with a redirect URI on one port, and a file with the secret of its client. */
+  async function confidential() {
+    const port = await freePort()
+    const redirectUris = [`http://127.0.0.1:${port}/callback`]
+    const own = await startService({ dev: 'on', authPort: 0, basePort: 0, redirectUris })
+    onTestFinished(() => own.close())
+    own.dev.autoApprove(own.people.find(({ tenant }) => tenant === 'demo')?.email)
+    const client = own.clients.find(({ kind, tenant }) => kind === 'confidential' && tenant === 'demo')
+    const { clientId = '', clientSecret = '' } = client ?? {}
+    const secretFile = join(mkdtempSync(join(folder, 'secret-')), 'client-secret')
+    writeFileSync(secretFile, `${clientSecret}\n`)
+    const urls = { 'auth-url': own.authUrl, 'base-url': own.baseUrl, 'redirect-uri': redirectUris[0] ?? '' }
+    const flags = [...settings({ ...urls, 'client-id': clientId }), `--ports=${port}`]
+    return { own, flags, clientId, clientSecret, secretFile }
+  }
+
+  test('C-137 signs in and refreshes with the secret of a file, which it remembers by its path alone', async () => {
+    const { own, flags, clientSecret, secretFile } = await confidential()
+    const user = machine()
+    expect(await user.run('login', ...flags, '--client-secret-file', secretFile)).toMatchObject({ code: 0, err: '' })
+    const first = (await user.run('token')).out
+    writeFileSync(user.file, readFileSync(user.file, 'utf8').replace(/\\"expiresAtMs\\":\d+/, '\\"expiresAtMs\\":1000'))
+    const second = await user.run('token')
+    expect([second.code, second.err]).toEqual([0, ''])
+    expect(second.out).not.toBe(first)
+    expect(readFileSync(user.file, 'utf8')).not.toContain(clientSecret)
+    const checks = JSON.parse((await user.run('doctor', '--json')).out).checks as { check: string; ok: boolean }[]
+    expect(checks.filter(({ ok }) => !ok)).toEqual([])
+    expect(own.dev.journal().length).toBeGreaterThan(0)
+  })
+
+  test('C-137 takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other', async () => {
+    const { flags, clientId, clientSecret } = await confidential()
+    const user = machine()
+    const env = { AGENT_CLIENT_ID: clientId, AGENT_CLIENT_SECRET: clientSecret }
+    expect(await user.runWith(env, 'login', ...flags)).toMatchObject({ code: 0, err: '' })
+    const other = machine()
+    expect(await other.runWith(env, 'login', ...settings())).toMatchObject({ code: 0, err: '' })
+    const refused = await machine().runWith({ ...env, AGENT_CLIENT_ID: 'other' }, 'login', ...flags)
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('(client_rejected)')])
+    expect(refused.err + refused.out).not.toContain(clientSecret)
+  })
+
+  test('C-137 a secret file that is gone or empty is named, and does not keep the user from a logout', async () => {
+    const { flags, clientSecret, secretFile } = await confidential()
+    const user = machine()
+    expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
+    writeFileSync(secretFile, '\n')
+    expect(await user.run('token')).toMatchObject({ code: 2, err: expect.stringContaining('is empty') })
+    rmSync(secretFile)
+    const gone = await user.run('token')
+    expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('--client-secret-file cannot be read (ENOENT)')])
+    expect(gone.err).not.toContain(clientSecret)
+    expect((await user.run('status')).code).toBe(0)
+    expect((await user.run('logout')).code).toBe(0)
+    expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
+  })
+
+  test.each(['client', 'service'])('C-137 a secret file is not used for another %s', async (which) => {
+    const { own, flags, secretFile } = await confidential()
+    const user = machine()
+    expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
+    const another =
+      which === 'client' ? settings() : [...flags, `--auth-url=${own.authUrl.replace('127.0.0.1', 'localhost')}`]
+    const { code } = await user.run('login', ...another, '--redirect-uri=http://127.0.0.1/callback')
+    expect(code).toBe(which === 'client' ? 0 : 1)
+    const sent = own.dev
+      .journal()
+      .filter((entry) => entry.kind === 'request' && entry.grantType === 'authorization_code')
+    expect(sent).toHaveLength(which === 'client' ? 1 : 2)
+    if (which === 'client') expect(readFileSync(user.file, 'utf8')).not.toContain(secretFile)
+    else expect(readFileSync(user.file, 'utf8')).toContain(secretFile)
+  })
+
+  test('C-137 no flag takes the secret itself, because other users can read arguments', async () => {
+    const run = await machine().run('login', ...settings(), '--client-secret', 'x')
+    expect([run.code, run.out]).toEqual([2, ''])
+  })
+})
+
 test.each<[string[], number]>([
   [['--help'], 0],
   [[], 0],
@@ -271,7 +356,7 @@ describe('doctor', () => {
 
   test.each<[string, Record<string, string>, string]>([
     ['redirect URI', { 'redirect-uri': 'https://app.example.com/nowhere' }, 'Register'],
-    ['client', { 'client-id': 'unknown' }, 'public client'],
+    ['client', { 'client-id': 'unknown' }, '--client-secret-file'],
     ['CORS', { origin: 'https://other.example' }, 'origin'],
     ['settings', { 'auth-url': 'ftp://x' }, '--auth-url'],
   ])('C-137 finds what is wrong with the %s', async (check, change, fix) => {

@@ -2,12 +2,22 @@ import { parseArgs } from 'node:util'
 
 /** The commands, and which options each takes besides those of all. */
 export const commands = {
-  login: ['auth-url', 'base-url', 'client-id', 'redirect-uri', 'scope', 'ports', 'timeout', 'no-browser'],
+  login: [
+    'auth-url',
+    'base-url',
+    'client-id',
+    'client-secret-file',
+    'redirect-uri',
+    'scope',
+    'ports',
+    'timeout',
+    'no-browser',
+  ],
   logout: [],
   status: [],
   token: [],
   fetch: [],
-  doctor: ['auth-url', 'base-url', 'client-id', 'redirect-uri', 'scope', 'origin'],
+  doctor: ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'redirect-uri', 'scope', 'origin'],
 } as const
 
 export type CommandName = keyof typeof commands
@@ -27,6 +37,7 @@ export interface Flags {
   readonly 'auth-url'?: string
   readonly 'base-url'?: string
   readonly 'client-id'?: string
+  readonly 'client-secret-file'?: string
   readonly 'redirect-uri'?: string
   readonly scope?: string
   readonly ports?: string
@@ -72,6 +83,7 @@ function parse(args: readonly string[]): Parsed {
         'auth-url': { type: 'string' },
         'base-url': { type: 'string' },
         'client-id': { type: 'string' },
+        'client-secret-file': { type: 'string' },
         'redirect-uri': { type: 'string' },
         scope: { type: 'string' },
         ports: { type: 'string' },

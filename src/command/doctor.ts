@@ -95,8 +95,8 @@ function checkService({ config }: Profile, { authorize, token, api }: Probes): C
     finding('client', [
       [
         !isKnown,
-        'The client is unknown or confidential.',
-        'Pass the --client-id of a public client, which has no secret.',
+        'The client is unknown, or its secret is missing or wrong.',
+        'Check --client-id. Pass --client-secret-file for a confidential client, and none for a public client.',
       ],
     ]),
     finding('redirect URI', [

@@ -17,7 +17,10 @@ Options of every command:
 Options of login and doctor. login remembers them for the profile:
   --auth-url URL       sets the authorization server (default: AGENT_AUTH_URL)
   --base-url URL       sets the API (default: AGENT_BASE_URL)
-  --client-id ID       sets the id of a public client (default: AGENT_PUBLIC_CLIENT_ID)
+  --client-id ID       sets the id of the client (default: AGENT_PUBLIC_CLIENT_ID)
+  --client-secret-file FILE
+                       sets the file with the secret of a confidential client (default: none, or
+                       AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID)
   --redirect-uri URI   sets the registered redirect URI (default: http://127.0.0.1/callback)
   --scope SCOPE        sets the scope (default: api.access)
 

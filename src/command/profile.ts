@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
@@ -7,6 +7,7 @@ import { fileStorage } from '../node/file-storage.ts'
 import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
+import { readClientSecret } from './client-secret.ts'
 import type { Flags } from './command-line.ts'
 
 /** What a profile remembers. */
@@ -16,7 +17,12 @@ export interface Settings {
   readonly clientId: string
   readonly redirectUri: string
   readonly scope: string
+  /** The path of the file that holds the secret of a confidential client. The secret itself is not remembered. */
+  readonly clientSecretFile?: string | undefined
 }
+
+/** Sets whether a profile can get tokens. Without the secret, a profile can be read and signed out when its file is gone. */
+export type SecretPolicy = 'with secret' | 'without secret'
 
 /** A profile, with the session of its user. */
 export interface Profile {
@@ -40,20 +46,30 @@ export function openStorage(env: NodeJS.ProcessEnv): TokenStorage & { ready(): P
 export async function chooseSettings(storage: TokenStorage, name: string, flags: Flags): Promise<Settings> {
   const saved = await readSettings(storage, name)
   const { env } = process
+  const authUrl = flags['auth-url'] ?? env.AGENT_AUTH_URL ?? saved?.authUrl ?? ''
+  const clientId = flags['client-id'] ?? env.AGENT_PUBLIC_CLIENT_ID ?? saved?.clientId ?? ''
+  // A secret must not reach another service or client.
+  const isSame = authUrl === saved?.authUrl && clientId === saved.clientId
+  const secretFile = flags['client-secret-file']
   return {
-    authUrl: flags['auth-url'] ?? env.AGENT_AUTH_URL ?? saved?.authUrl ?? '',
+    authUrl,
     baseUrl: flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? '',
-    clientId: flags['client-id'] ?? env.AGENT_PUBLIC_CLIENT_ID ?? saved?.clientId ?? '',
+    clientId,
     redirectUri: flags['redirect-uri'] ?? saved?.redirectUri ?? loopback,
     scope: flags.scope ?? saved?.scope ?? 'api.access',
+    clientSecretFile: secretFile === undefined ? (isSame ? saved.clientSecretFile : undefined) : resolve(secretFile),
   }
 }
 
 /** Returns the profile that a login has remembered. Rejects with `login_required` if there was none. */
-export async function openProfile(storage: TokenStorage, name: string): Promise<Profile> {
+export async function openProfile(
+  storage: TokenStorage,
+  name: string,
+  secret: SecretPolicy = 'with secret',
+): Promise<Profile> {
   const settings = await readSettings(storage, name)
   if (!settings) throw new AgentAuthError('login_required', 'This profile has no session. Run agent-auth login.')
-  return profileOf(storage, name, settings)
+  return profileOf(storage, name, settings, secret)
 }
 
 /** Returns the profile of an earlier login at another service or client, whose record a login with this config leaves in place. */
@@ -64,13 +80,20 @@ export async function replacedProfile(
 ): Promise<Profile | undefined> {
   const settings = await readSettings(storage, name)
   // Settings that this version does not accept must not keep the user from a login.
-  const earlier = settings && attempt(() => profileOf(storage, name, settings))
+  const earlier = settings && attempt(() => profileOf(storage, name, settings, 'without secret'))
   return earlier && sessionName(earlier.config, name) !== sessionName(config, name) ? earlier : undefined
 }
 
 /** Returns a profile with these settings. Throws `config_invalid`. */
-export function profileOf(storage: TokenStorage, name: string, settings: Settings): Profile {
-  const config = createAuthConfig({ ...settings })
+export function profileOf(
+  storage: TokenStorage,
+  name: string,
+  settings: Settings,
+  secret: SecretPolicy = 'with secret',
+): Profile {
+  const { clientSecretFile: _, ...options } = settings
+  const clientSecret = secret === 'with secret' ? readClientSecret(settings, process.env) : undefined
+  const config = createAuthConfig({ ...options, clientSecret })
   return { settings, config, session: createSession(config, { storage, key: name }) }
 }
 
@@ -83,7 +106,9 @@ async function readSettings(storage: TokenStorage, name: string): Promise<Settin
   const text = (await storage.getItem(keyOf(name))) ?? ''
   const value: Partial<Settings> | undefined = attempt(() => JSON.parse(text))
   const members = [value?.authUrl, value?.baseUrl, value?.clientId, value?.redirectUri, value?.scope]
-  return members.every((member) => typeof member === 'string') ? (value as Settings) : undefined
+  const secretFile = value?.clientSecretFile
+  const isKnown = secretFile === undefined || typeof secretFile === 'string'
+  return isKnown && members.every((member) => typeof member === 'string') ? (value as Settings) : undefined
 }
 
 function keyOf(name: string): string {

@@ -17,7 +17,7 @@ export async function token({ profile }: CommandLine): Promise<Result> {
 
 /** Says whether the user is signed in. Needs no network. */
 export async function status({ profile }: CommandLine): Promise<Result> {
-  const { session, settings } = await openProfile(openStorage(process.env), profile)
+  const { session, settings } = await openProfile(openStorage(process.env), profile, 'without secret')
   const { status, expiresAtMs } = await session.ready()
   const until = expiresAtMs === undefined ? '' : `, access token until ${new Date(expiresAtMs).toISOString()}`
   const isSignedIn = status === 'signed-in'
@@ -30,7 +30,7 @@ export async function status({ profile }: CommandLine): Promise<Result> {
 
 /** Ends the session on this machine. */
 export async function logout({ profile }: CommandLine): Promise<Result> {
-  const { session } = await openProfile(openStorage(process.env), profile)
+  const { session } = await openProfile(openStorage(process.env), profile, 'without secret')
   await session.signOut()
   return { exitCode: 0, text: `${profile}: signed out`, json: { profile, status: 'signed-out' } }
 }

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { invalid } from '../config/invalid.ts'
+
+export interface SecretSource {
+  readonly clientId: string
+  readonly clientSecretFile?: string | undefined
+}
+
+/**
+ * Returns the secret of a confidential client, or undefined for any other. It is in the file that a login named, or else in
+ * AGENT_CLIENT_SECRET, which belongs to the client AGENT_CLIENT_ID alone. Throws `config_invalid`.
+ */
+export function readClientSecret(
+  { clientId, clientSecretFile }: SecretSource,
+  { AGENT_CLIENT_ID, AGENT_CLIENT_SECRET }: NodeJS.ProcessEnv,
+): string | undefined {
+  if (clientSecretFile !== undefined) return secretIn(clientSecretFile)
+  return clientId === AGENT_CLIENT_ID ? AGENT_CLIENT_SECRET : undefined
+}
+
+function secretIn(file: string): string {
+  const secret = textOf(file).replace(/\r?\n$/, '')
+  if (!secret) invalid('the file of --client-secret-file is empty. Write the client secret into it')
+  return secret
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code = 'no code' } = error as NodeJS.ErrnoException
+    invalid(
+      `the file of --client-secret-file cannot be read (${code}). Check its path, or log in again with another one`,
+    )
+  }
+}
