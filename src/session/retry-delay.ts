@@ -2,7 +2,10 @@ import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError } from '../errors.ts'
 import { backoffMs } from '../internal/backoff.ts'
 
-/** The delay after a failed refresh. Until it has passed, calls get the same error. */
+/**
+ * The delay after a failed refresh: that of `Retry-After`, or half to all of a cap that doubles from 0.5 s to 30 s. Until it has
+ * passed, calls get the same error. `resume`, a sign-in and a sign-out reset it.
+ */
 export interface RetryDelay {
   readonly failure: AgentAuthError | undefined
   /** When the next refresh may start, on the monotonic clock. */

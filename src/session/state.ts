@@ -1,4 +1,10 @@
-/** Why a session ended: the user signed out, the refresh token was refused, the record vanished, or nothing can refresh it. */
+/**
+ * Why a session ended.
+ * - `signed_out`: the user signed out, here or elsewhere (sign-out.ts).
+ * - `refused`: the authorization server refused the refresh token (`endRefused` in refresh.ts).
+ * - `store_lost`: the record vanished from the storage (reconcile.ts).
+ * - `expired`: the access token expired, and there is no refresh token (decide.ts). The record stays.
+ */
 export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expired'
 
 /** What is known about the signed-in user. */

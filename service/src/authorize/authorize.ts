@@ -22,7 +22,11 @@ const newIds =
   'Was this service restarted without --data, or with other data? Then copy the new .env block into your application.'
 const prefetch = 'Prefetch of this page is not allowed. Open it in the browser.'
 
-/** GET /auth/v1/authorize (RFC 6749 §4.1.1): checks the request, then shows the sign-in page or the consent page. */
+/**
+ * GET /auth/v1/authorize (RFC 6749 §4.1.1): checks the request, then shows the sign-in page or the consent page. An unknown client
+ * or redirect URI gets an error page. Any other fault is sent to the redirect URI, but only once the user is signed in
+ * (`askConsent` in consent.ts).
+ */
 export async function authorize(c: Context<HttpEnvironment>): Promise<Response> {
   // HEAD reaches this handler too, and a prefetch is not a user action (S-011).
   if (c.req.raw.method !== 'GET') return methodNotAllowed(c)

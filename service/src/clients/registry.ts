@@ -51,6 +51,7 @@ export async function rotateSecret(context: RegistryContext, clientId: string): 
   })
 }
 
+/** Retires a secret, which is refused from then on (`findSecretHashes`). The only active one cannot be retired. */
 export async function retireSecret(
   context: RegistryContext,
   { clientId, secretId }: { clientId: string; secretId: string },
@@ -67,6 +68,10 @@ export async function retireSecret(
   })
 }
 
+/**
+ * Activates or deactivates a client. While it is inactive, its tokens are refused from the next call on, and it gets no new ones
+ * (`approvalOf` in store/tables/clients.ts). Its tokens are not revoked.
+ */
 export async function setActivity(
   context: RegistryContext,
   { clientId, activity }: { clientId: string; activity: 'active' | 'inactive' },

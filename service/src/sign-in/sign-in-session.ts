@@ -11,7 +11,7 @@ export interface SignedIn {
   sessionHash: string
 }
 
-/** Returns the user who is signed in with this browser, unless the account is disabled. */
+/** Returns the user who is signed in with this browser, unless the account is disabled or the session expired (`useSignInSession`). */
 export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedIn | undefined> {
   const { store, clock } = c.get('service')
   const cookie = readCookie(c, 'session')

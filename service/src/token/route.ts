@@ -20,6 +20,7 @@ export async function token(c: Context<HttpEnvironment>): Promise<Response> {
   }
 }
 
+/** Checks method, origin, fields and client, in this order, and then the code or the refresh token. */
 async function respond(c: Context<HttpEnvironment>): Promise<Response> {
   if (c.req.raw.method !== 'POST') throw methodNotAllowed()
   await checkOrigin(c)

@@ -24,7 +24,10 @@ const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: num
   db.updateTable('sign_in_sessions').set({ seen_ms: nowMs }).where('id_hash', '=', idHash),
 )
 
-/** Finds the user of a sign-in session that has not expired, and counts this as its latest use (S-023, A-61). */
+/**
+ * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61). A session expires half an hour after its
+ * latest use, and twelve hours after the sign-in (limits.ts).
+ */
 export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<Account | undefined> {
   const seenAfterMs = nowMs - lifetimes.signInIdleMs
   const createdAfterMs = nowMs - lifetimes.signInMs
