@@ -1,3 +1,4 @@
+import type { AuthEvent } from 'agent-auth'
 import {
   type BrowserAuth,
   type BrowserAuthOptions,
@@ -121,12 +122,17 @@ export function reactInDom(): void {
   })
 
   it('F070 without IndexedDB the login lives in memory', async () => {
-    const events: string[] = []
-    const auth = authWith({ storage: indexedDbStorage(), onEvent: ({ type }) => events.push(type) })
+    const events: AuthEvent[] = []
+    const auth = authWith({ storage: indexedDbStorage(), onEvent: (event) => events.push(event) })
     expect((await auth.ready()).status).toBe('signed-out')
     await auth.session.signIn(tokens('of-ada'))
     await shows(await render(auth), 'protected')
-    expect(events).toEqual(['storage_degraded'])
+    await expect
+      .poll(() => events)
+      .toEqual([
+        { type: 'storage_degraded', reason: 'read_failed' },
+        { type: 'storage_degraded', reason: 'remove_failed' },
+      ])
   })
 }
 
