@@ -88,6 +88,8 @@ export interface HookedSession {
   readonly current: CurrentSession
   /** Signs out because of a sign-out elsewhere, and does not call `onSignOut`. Rejects as `signOut` does. */
   followSignOut(): Promise<void>
+  /** Does the work of `signIn`, with an id that the caller made. It must be unique. */
+  signInAs(id: string, tokens: Tokens): Promise<void>
 }
 
 /**
@@ -123,21 +125,21 @@ export function createHookedSession(
     return done
   }
 
+  async function signInAs(id: string, tokens: Tokens): Promise<void> {
+    const own = checkedTokens(tokens)
+    const call = ++latestCall
+    // `signOut` removes the record of any sign-in, so wait for one in progress. A call during that wait takes effect instead.
+    await succeedsOrThrowsBug(() => pendingSignOut)
+    if (call !== latestCall) return
+    schedule.cancel()
+    current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save' })
+    await saveSignIn(parts)
+    current.notify()
+  }
+
   const methods: Omit<Session, 'state' | 'claims'> = {
     getAccessToken: tokenGetter(parts, schedule),
-    async signIn(tokens) {
-      const own = checkedTokens(tokens)
-      const call = ++latestCall
-      // `signOut` removes the record of any sign-in, so wait for one in progress. If `signIn` or `signOut` is called again
-      // during that wait, the later call takes effect.
-      await succeedsOrThrowsBug(() => pendingSignOut)
-      if (call !== latestCall) return
-      schedule.cancel()
-      const signedInAtMs = config.clock.wallMs()
-      current.set({ id: randomText(), rev: 1, signedInAtMs, tokens: own }, { kind: 'first_save' })
-      await saveSignIn(parts)
-      current.notify()
-    },
+    signIn: (tokens) => signInAs(randomText(), tokens),
     signOut() {
       const done = followSignOut()
       onSignOut()
@@ -159,7 +161,7 @@ export function createHookedSession(
     },
     subscribe: current.subscribe,
   }
-  return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut }
+  return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut, signInAs }
 }
 
 /** Has the getters of all sessions, because V8 gives each object with a getter of its own a hash table. */

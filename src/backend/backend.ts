@@ -10,6 +10,7 @@ import { logout } from './routes/logout.ts'
 import { proxy } from './routes/proxy.ts'
 import { session } from './routes/session.ts'
 import { sharedCallbacks } from './routes/shared-callbacks.ts'
+import { endAll, endSessionOfKey, endSessionsOf } from './sessions/end-many.ts'
 import { type BackendSession, getSession, requestProblem, type SessionSource } from './sessions/get-session.ts'
 
 /** Login, callback, session, logout and an API proxy for one app. */
@@ -26,6 +27,22 @@ export interface Backend {
    * `storage_failed` or `config_invalid`.
    */
   getSession(source: SessionSource): Promise<BackendSession>
+  /**
+   * Ends the session with this `key` of `getSession` in all processes and revokes its refresh token. Does nothing if there is none.
+   * Rejects with `storage_failed` if the session may still be there, and with `config_invalid`.
+   */
+  endSession(key: string): Promise<void>
+  /**
+   * Ends the sessions of this person, by the claim `sub` of their access tokens, in all processes within two seconds. A sign-in
+   * after this call is valid at once. Has no effect on tokens that are no JWT. Rejects with `storage_failed` if some may still be
+   * there, and with `config_invalid`.
+   */
+  endSessionsOf(subject: string): Promise<void>
+  /**
+   * Ends all sessions of this client in all processes within two seconds. A sign-in after this call is valid at once. Rejects with
+   * `storage_failed` if they may still be there.
+   */
+  endAll(): Promise<void>
 }
 
 /**
@@ -65,6 +82,9 @@ export function createBackend(options: BackendOptions): Backend {
     serves: (method, pathname) => own.has(pathname) || matchRoute(context.routes, method, pathname) !== undefined,
     basePath,
     getSession: (source) => getSession(context, source),
+    endSession: (key) => endSessionOfKey(context, key),
+    endSessionsOf: (subject) => endSessionsOf(context, subject),
+    endAll: () => endAll(context),
   })
 }
 

@@ -11,7 +11,10 @@ import type { BackendEvent } from './events.ts'
 import { type BackendOptions, backendOptionKinds } from './options.ts'
 import { type PassedHeaders, passedHeaders } from './proxy/headers.ts'
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
+import { type Endings, sessionEndings } from './sessions/endings.ts'
 import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
+import { endedRemoval } from './sessions/remove-ended.ts'
+import { validSessions } from './sessions/valid-sessions.ts'
 import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
 import { type SetupProblems, setupProblems } from './setup-problems.ts'
 import { unheardEvents } from './unheard-events.ts'
@@ -21,7 +24,9 @@ export interface BackendContext {
   readonly config: AuthConfig
   /** Sends the requests to the API. Default: the platform's `fetch`. */
   readonly injectedFetch: typeof fetch | undefined
+  /** Shows only the records of sessions that have not ended. */
   readonly sessions: LockedStorage
+  readonly endings: Endings
   readonly live: LiveSessions
   /** The keys of the latest session ids. */
   readonly sessionKeys: Map<string, string>
@@ -57,11 +62,15 @@ export function backendContext(given: BackendOptions): BackendContext {
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)
   const watched = watchedStorage(sessions, emit)
+  const endings = sessionEndings(config, watched)
+  const removeEnded = endedRemoval({ config, revocationEndpoint, sessions: watched, emit })
+  const valid = validSessions(watched, endings, removeEnded)
   return Object.freeze<BackendContext>({
     config,
     injectedFetch: options.fetch,
-    sessions: watched,
-    live: liveSessions(config, watched),
+    sessions: valid,
+    endings,
+    live: liveSessions(config, valid),
     sessionKeys: new Map(),
     pendingLoginKeys: pendingLoginKeys(options.secrets),
     basePath,

@@ -10,6 +10,8 @@ export type BackendEvent =
   | { readonly type: 'login_finished'; readonly durationMs: number }
   | LoginFailedEvent
   | LoggedOutEvent
+  | SessionsEndedEvent
+  | EndedSessionRemovedEvent
   | ProxiedEvent
   /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
@@ -27,6 +29,26 @@ export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
 /** A logout that ended the session here. */
 export interface LoggedOutEvent {
   readonly type: 'logged_out'
+  /** Whether the refresh token was revoked. */
+  readonly revocation: Revocation
+  /** Why the revocation request failed, if it got no response. */
+  readonly cause?: ErrorCause
+}
+
+/** Your code ended sessions with `endSession` (`session`), `endSessionsOf` (`subject`) or `endAll` (`all`). */
+export interface SessionsEndedEvent {
+  readonly type: 'sessions_ended'
+  /** Which sessions: one, those of a subject, or all. */
+  readonly scope: 'session' | 'subject' | 'all'
+  /** Whether the refresh token was revoked. Only for `session`: those of the others are revoked when a process sees them. */
+  readonly revocation?: Revocation
+  /** Why the revocation request failed, if it got no response. */
+  readonly cause?: ErrorCause
+}
+
+/** A process found the record of a session that had ended, and removed it. */
+export interface EndedSessionRemovedEvent {
+  readonly type: 'ended_session_removed'
   /** Whether the refresh token was revoked. */
   readonly revocation: Revocation
   /** Why the revocation request failed, if it got no response. */

@@ -2,11 +2,13 @@ export { type Backend, createBackend } from './backend.ts'
 export type { ErrorCause } from './error-cause.ts'
 export type {
   BackendEvent,
+  EndedSessionRemovedEvent,
   LoggedOutEvent,
   LoginFailedEvent,
   ProxiedEvent,
   ProxyRefusal,
   Revocation,
+  SessionsEndedEvent,
   SetupProblemEvent,
   StorageOperation,
 } from './events.ts'

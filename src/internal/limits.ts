@@ -153,6 +153,10 @@ export const maxIdleSessions = 1_000
 export const maxUnsavedSessions = 9_000
 /** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
 export const maxRefreshWaitMs = 1_000
+/** How long an ending that was read counts, in milliseconds. With the second of a record that was read, a process sees one in time. */
+export const endingReadMs = 500
+/** How many endings of subjects one process remembers. */
+export const maxRememberedEndings = 1_000
 /** How long the revocation requests of one logout may take together, in milliseconds. */
 export const revocationTimeoutMs = 2_000
 /**

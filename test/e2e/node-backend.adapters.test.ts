@@ -59,11 +59,15 @@ function environment(name: string): Record<string, string> {
 }
 
 function browserAt(name: string): AppBrowser {
+  const forServer = (): Promise<never> => Promise.reject(new Error('That is for the server.'))
   const overHttp: Backend = {
     handle: sendPlain,
     serves: () => true,
     basePath: '/auth',
-    getSession: () => Promise.reject(new Error('That is for the server.')),
+    getSession: forServer,
+    endSession: forServer,
+    endSessionsOf: forServer,
+    endAll: forServer,
   }
   return new AppBrowser(service, overHttp, `http://127.0.0.1:${ports.get(name)}/auth/callback`)
 }

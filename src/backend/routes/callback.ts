@@ -51,26 +51,33 @@ export async function callback(context: BackendContext, shared: SharedCallbacks,
  * callback finds the session.
  */
 async function startSession(context: BackendContext, { id }: PendingLoginCookie, grant: Grant): Promise<void> {
-  const { config, live } = context
+  const { config, endings, live } = context
   const key = await sessionKey(context, id)
   const name = sessionName(config, key)
   await underLoginLock(context, name, () =>
-    live.use(key, async ({ session, observed }) => {
+    live.use(key, async ({ session, observed, signInAs }) => {
       // If the storage does not respond, this rejects before the code is used.
       const { status, reason } = await session.ready()
       // `expired`: an earlier callback of this login used the code, and its access token has expired since.
       if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
-      await session.signIn(tokens)
+      const id = await endings.signInId(tokens).catch(() => {
+        throw notSaved()
+      })
+      await signInAs(id, tokens)
       // Reads again, because a write that was reported as failed may have succeeded. A session that does not know would save its
       // record again after a logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())
-      // The code is used, so this error is not retryable, unlike that of a storage that failed before.
-      throw new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
+      throw notSaved()
     }),
   )
+}
+
+/** Makes the error of a session that was not saved. It is not retryable, because the code is used. */
+function notSaved(): AgentAuthError {
+  return new AgentAuthError('storage_failed', 'The new session could not be saved. Sign in again.')
 }
 
 /** Runs the task under a lock of its own, because a sign-in in the task takes the lock of the record itself. */

@@ -1,26 +1,55 @@
+import { isAgentAuthError } from '../../errors.ts'
 import { maxRefreshWaitMs } from '../../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
 import { sessionStore, tryRead } from '../../session/store.ts'
 import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
+import { type RevocationResult, revokeAll, type TokensToRevoke } from './revocation.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /** A session that has begun to end. */
-export interface EndingSession {
+interface EndingSession extends TokensToRevoke {
   /** Resolves when the user is signed out everywhere. Rejects with `storage_failed` if the record may still be there. */
   readonly signedOut: Promise<void>
-  /** The refresh tokens that may be valid. */
-  readonly refreshTokens: readonly string[]
-  /** `possible`: a refresh did not end in time, so that the service may have issued a token that was not read. */
-  readonly otherTokens: 'none' | 'possible'
+}
+
+/**
+ * Ends a session and revokes its tokens, also if it then rejects with `storage_failed` because the record may remain.
+ * `onEnded` gets the outcome of the revocation. It is not called if there is no such session.
+ */
+export async function endSession(
+  context: BackendContext,
+  key: string,
+  onEnded: (result: RevocationResult) => void,
+): Promise<void> {
+  await context.live.use(key, async (live) => {
+    if (await isUnknown(live)) return
+    const ending = context.revocationEndpoint ? await beginSignOut(context, live, key) : undefined
+    try {
+      await (ending?.signedOut ?? live.session.signOut())
+    } finally {
+      onEnded(ending ? await revokeAll(context, ending) : { revocation: 'off' })
+    }
+  })
+}
+
+/** Returns whether no session has this key. It only reads, so that invented cookies cost the storage no lock and no write. */
+async function isUnknown({ session }: LiveSession): Promise<boolean> {
+  try {
+    const { status, reason } = await session.ready()
+    return status === 'signed-out' && reason === undefined
+  } catch (error) {
+    if (!isAgentAuthError(error)) throw error
+    return false
+  }
 }
 
 /**
  * Waits a second at most for a refresh in any process, because that refresh replaces the token to revoke, then begins the
- * sign-out. If it got the lock, it has tried to remove the record before it frees the lock. `logout` sends the revocation.
+ * sign-out. If it got the lock, it has tried to remove the record before it frees the lock. `endSession` sends the revocation.
  */
-export async function endSession(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
+async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
   const { config, sessions } = context
   const name = sessionName(config, key)
   const store = sessionStore(sessions, name)

@@ -1,5 +1,6 @@
 import type { AuthConfig } from '../../config.ts'
 import { maxIdleSessions, maxUnsavedSessions } from '../../internal/limits.ts'
+import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
@@ -8,7 +9,7 @@ import { type RequestQueue, requestQueue } from '../proxy/request-queue.ts'
 import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
-export interface LiveSession extends Pick<HookedSession, 'session' | 'current'> {
+export interface LiveSession extends Pick<HookedSession, 'session' | 'current' | 'signInAs'> {
   /** The storage of this session, with its last writes and reads. */
   readonly observed: ObservedStorage
   /** Calls the API with the session's token. Made at the first proxied request. */
@@ -23,6 +24,8 @@ export interface LiveSessions {
   acquire(key: string): [live: LiveSession, release: () => void]
   /** Runs the task with the session, and releases it then. Rejects as the task does. */
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
+  /** Lets every session read the storage again. Idle ones whose tokens are saved leave the memory for that. */
+  readAgain(): Promise<void>
   /** How many sessions are in memory. */
   readonly size: number
 }
@@ -60,10 +63,8 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     idle.add(key)
     const oldest = removeOldest(idle, maxIdleSessions)
     if (oldest === undefined) return
-    const entry = entries.get(oldest)
-    // An unsaved session stays as long as possible, because memory holds the only copy of its tokens.
-    if (entry?.current.record && entry.current.expected.kind !== 'saved') moveToUnsaved(oldest)
-    else entries.delete(oldest)
+    // An unsaved session stays as long as possible.
+    if (!forgetSaved(entries, oldest)) moveToUnsaved(oldest)
   }
 
   function moveToUnsaved(key: string): void {
@@ -85,10 +86,28 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
         removeUser(key, entry)
       }
     },
+    readAgain() {
+      for (const key of idle) if (forgetSaved(entries, key)) idle.delete(key)
+      return resumeAll(entries.values())
+    },
     get size() {
       return entries.size
     },
   }
+}
+
+/** Removes the session from memory, unless memory has the only copy of its tokens. Returns whether it did. */
+function forgetSaved(entries: Map<string, Entry>, key: string): boolean {
+  const entry = entries.get(key)
+  return !(entry && isUnsaved(entry)) && entries.delete(key)
+}
+
+async function resumeAll(entries: Iterable<Entry>): Promise<void> {
+  await Promise.all(Array.from(entries, ({ session }) => succeedsOrThrowsBug(() => session.resume())))
+}
+
+function isUnsaved({ current }: Entry): boolean {
+  return current.record !== undefined && current.expected.kind !== 'saved'
 }
 
 /**
@@ -102,6 +121,10 @@ function isForgettable({ observed, session }: Entry): boolean {
 
 function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
   const observed = observedStorage(sessions)
-  const { session, current } = createHookedSession(config, { storage: observed.storage, key }, { onSignOut() {} })
-  return { session, current, observed, queue: requestQueue(), users: 0 }
+  const { session, current, signInAs } = createHookedSession(
+    config,
+    { storage: observed.storage, key },
+    { onSignOut() {} },
+  )
+  return { session, current, signInAs, observed, queue: requestQueue(), users: 0 }
 }

@@ -1,11 +1,17 @@
 import { allowInsecureRequests, type ClientAuth, customFetch, revocationRequest } from 'oauth4webapi'
+import type { AuthConfig } from '../../config.ts'
 import { discardBody } from '../../internal/discard-body.ts'
 import { revocationTimeoutMs } from '../../internal/limits.ts'
 import { withDeadline } from '../../internal/timeouts.ts'
-import type { BackendContext } from '../context.ts'
+
+/** Where tokens are revoked. */
+export interface RevocationTarget {
+  readonly config: AuthConfig
+  readonly revocationEndpoint: string | undefined
+}
 
 /** Sends one revocation request, and returns whether the service accepted it. RFC 7009 section 2.1. */
-export async function revoke({ config, revocationEndpoint }: BackendContext, token: string): Promise<boolean> {
+export async function revoke({ config, revocationEndpoint }: RevocationTarget, token: string): Promise<boolean> {
   const { authUrl, clientId } = config
   const authenticate: ClientAuth = (_server, client, body, headers) => {
     const authorization = config.authorization()

@@ -1,0 +1,49 @@
+import { invalid } from '../../config/invalid.ts'
+import { checkArgument } from '../../config/options.ts'
+import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
+import type { BackendContext } from '../context.ts'
+import { endSession } from './end-session.ts'
+import type { RevocationResult } from './revocation.ts'
+
+/** Ends the session with this key. Does nothing if there is none. Rejects with `storage_failed` or `config_invalid`. */
+export async function endSessionOfKey(context: BackendContext, key: string): Promise<void> {
+  checkText('key', key)
+  let result: RevocationResult | undefined
+  const end = (): Promise<void> =>
+    endSession(context, key, (outcome) => {
+      result = outcome
+    })
+  await orSay('This session may still be there', 'endSession', end)
+  if (result) context.emit({ type: 'sessions_ended', scope: 'session', ...result })
+}
+
+/** Ends the sessions of this subject. Rejects with `storage_failed` or `config_invalid`. */
+export async function endSessionsOf({ endings, live, emit }: BackendContext, subject: string): Promise<void> {
+  checkText('subject', subject)
+  await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.endSessionsOf(subject))
+  await live.readAgain()
+  emit({ type: 'sessions_ended', scope: 'subject' })
+}
+
+/** Ends all sessions. Rejects with `storage_failed`. */
+export async function endAll({ endings, live, emit }: BackendContext): Promise<void> {
+  await orSay('All sessions may still be there', 'endAll', () => endings.endAll())
+  await live.readAgain()
+  emit({ type: 'sessions_ended', scope: 'all' })
+}
+
+function checkText(name: string, value: unknown): void {
+  checkArgument(name, value, 'string')
+  if (value === '') invalid(`${name} must not be empty`)
+}
+
+/** Says what has not ended, because the error of the storage does not. */
+async function orSay(what: string, call: string, end: () => Promise<void>): Promise<void> {
+  try {
+    await end()
+  } catch (error) {
+    if (!isAgentAuthError(error) || error.code !== 'storage_failed') throw error
+    const message = `${what}, because the storage failed. Check the storage, then call ${call} again.`
+    throw new AgentAuthError('storage_failed', message, { retryable: true })
+  }
+}

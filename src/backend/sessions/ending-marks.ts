@@ -1,0 +1,84 @@
+import type { AuthConfig } from '../../config.ts'
+import { randomText } from '../../internal/base64url.ts'
+import { objectOf, parseObject } from '../../internal/json-object.ts'
+import { endingReadMs, maxRememberedEndings } from '../../internal/limits.ts'
+import { succeeds } from '../../internal/timeouts.ts'
+import { isPromise } from '../../session/store.ts'
+import { bounded, storageFailed } from '../../storage/bounded.ts'
+import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
+import { removeOldest } from '../oldest.ts'
+
+/** One stored ending of many sessions. */
+export interface EndingMark {
+  /** Random. A sign-in notes it, so that a session without it began before, on any clock. */
+  readonly mark: string
+  /** When it was written, in epoch milliseconds. */
+  readonly atMs: number
+}
+
+/** The endings in the storage, by name. */
+export interface EndingMarks {
+  /**
+   * Returns the ending of this name, if there is one. `due` accepts an asynchronous read of the last half second. `now` reads
+   * again, and shares no read in progress. Rejects if the storage fails or has another text there.
+   */
+  read(name: string, when: 'due' | 'now'): MaybePromise<EndingMark | undefined>
+  /** Writes another ending. Rejects with `storage_failed` if that may not have taken effect. */
+  write(name: string): Promise<void>
+}
+
+interface Known {
+  readonly found: EndingMark | undefined
+  readonly readAtMs: number
+}
+
+export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): EndingMarks {
+  const known = new Map<string, Known>()
+  const reading = new Map<string, Promise<EndingMark | undefined>>()
+
+  function readLater(name: string, raw: Promise<unknown>): Promise<EndingMark | undefined> {
+    const readAtMs = clock.monotonicMs()
+    const mine = bounded(async () => decodeMark(await raw))
+    reading.set(name, mine)
+    const remember = async (): Promise<void> => {
+      const isRead = await succeeds(mine)
+      // A read that began before a later read or write may show less.
+      if (reading.get(name) !== mine) return
+      reading.delete(name)
+      if (!isRead) return
+      known.delete(name)
+      known.set(name, { found: await mine, readAtMs })
+      removeOldest(known, maxRememberedEndings)
+    }
+    void remember()
+    return mine
+  }
+
+  return {
+    read(name, when) {
+      const last = known.get(name)
+      if (when === 'due' && last && clock.monotonicMs() - last.readAtMs < endingReadMs) return last.found
+      const shared = when === 'due' ? reading.get(name) : undefined
+      if (shared !== undefined) return shared
+      const raw = sessions.getItem(name)
+      return isPromise(raw) ? readLater(name, raw) : decodeMark(raw)
+    },
+    async write(name) {
+      const text = JSON.stringify({ v: 1, mark: randomText(), atMs: clock.wallMs() })
+      try {
+        await bounded(async () => sessions.setItem(name, text))
+      } finally {
+        known.delete(name)
+        reading.delete(name)
+      }
+    },
+  }
+}
+
+/** Reads what a storage returned, which some storages have parsed already. Throws `storage_failed` for any other text. */
+function decodeMark(raw: unknown): EndingMark | undefined {
+  if (raw == null) return undefined
+  const { v, mark, atMs } = (typeof raw === 'string' ? parseObject(raw) : objectOf(raw)) ?? {}
+  if (v !== 1 || typeof mark !== 'string' || typeof atMs !== 'number') throw storageFailed()
+  return { mark, atMs }
+}

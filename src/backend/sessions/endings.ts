@@ -1,0 +1,81 @@
+import { readClaims } from '../../claims.ts'
+import type { AuthConfig } from '../../config.ts'
+import { randomText } from '../../internal/base64url.ts'
+import { type SessionRecord, sessionName, signInMs } from '../../session/record.ts'
+import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
+import type { Tokens } from '../../tokens.ts'
+import { after } from './after.ts'
+import { type EndingMark, endingMarks } from './ending-marks.ts'
+
+/** The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it. */
+export interface Endings {
+  /** Returns whether the storage has an ending at all. Rejects if the storage fails. */
+  exist(): MaybePromise<boolean>
+  /** Returns whether an ending came after the sign-in of this record. Rejects if the storage fails. */
+  hasEnded(record: SessionRecord): MaybePromise<boolean>
+  /** Returns the id of a new sign-in, which notes the endings before it. Rejects with `storage_failed`. */
+  signInId(tokens: Tokens): Promise<string>
+  /** Ends every session that began before. Rejects with `storage_failed`. */
+  endAll(): Promise<void>
+  /** Ends the sessions of this subject that began before. Rejects with `storage_failed`. */
+  endSessionsOf(subject: string): Promise<void>
+}
+
+/** The endings that concern one session. */
+interface Concerning {
+  readonly all: EndingMark | undefined
+  readonly own: EndingMark | undefined
+}
+
+export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endings {
+  const marks = endingMarks(config, sessions)
+  // A session name has four parts, so a name with a fifth is that of no session.
+  const all = `${sessionName(config, '')}:ended`
+  /** Changes with every ending of a subject, so that no other one is read as long as there is none. */
+  const subjects = `${sessionName(config, '')}:ended-subjects`
+  const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
+  const read = marks.read
+
+  function concerning({ tokens }: SessionRecord, when: 'due' | 'now'): MaybePromise<Concerning> {
+    const own = after(read(subjects, when), (any): MaybePromise<EndingMark | undefined> => {
+      const subject = any && readClaims(tokens)?.subject
+      return subject === undefined ? undefined : read(nameOf(subject), when)
+    })
+    return after(own, (ofSubject) => after(read(all, when), (ofAll) => ({ all: ofAll, own: ofSubject })))
+  }
+
+  return {
+    exist: () =>
+      after(read(all, 'due'), (found) => found !== undefined || after(read(subjects, 'due'), (any) => !!any)),
+    hasEnded: (record) =>
+      after(
+        after(concerning(record, 'due'), (known) => isOver(record, known)),
+        // The sign-in may have noted an ending that this process has not read yet.
+        (ended) => ended && after(concerning(record, 'now'), (known) => isOver(record, known)),
+      ),
+    async signInId(tokens) {
+      const subject = readClaims(tokens)?.subject
+      const [ofAll, own] = await Promise.all([
+        read(all, 'now'),
+        subject === undefined ? undefined : read(nameOf(subject), 'now'),
+      ])
+      return [randomText(), ofAll?.mark, own?.mark].join('.')
+    },
+    endAll: () => marks.write(all),
+    async endSessionsOf(subject) {
+      await marks.write(nameOf(subject))
+      await marks.write(subjects)
+    },
+  }
+}
+
+function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
+  const [, noted, notedOwn] = record.id.split('.')
+  return isBefore(record, all, noted) || isBefore(record, own, notedOwn)
+}
+
+/** Returns whether the sign-in came before the ending. One that noted none, such as that of a script, is compared by time. */
+function isBefore(record: SessionRecord, ending: EndingMark | undefined, noted: string | undefined): boolean {
+  if (!ending) return false
+  return noted === undefined ? signInMs(record) <= ending.atMs : noted !== ending.mark
+}

@@ -1,0 +1,269 @@
+// Ending sessions: src/backend/sessions/end-many.ts, endings.ts, ending-marks.ts, valid-sessions.ts and remove-ended.ts.
+import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
+import type { Backend, BackendOptions } from 'agent-auth/backend'
+import { describe, expect, test } from 'vitest'
+import { type AppBrowser, type BackendRig, steppedStorage } from '../support/backend-rig.ts'
+import { type TestClock, testClock } from '../support/clock.ts'
+import { rigOf } from '../support/rig-of.ts'
+import { failure } from '../support/token-flow.ts'
+
+const revocationEndpoint = 'https://auth.example.com/revoke'
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+interface Issuer {
+  readonly options: Partial<BackendOptions>
+  /** The refresh tokens that the service would accept. */
+  readonly live: Set<string>
+  /** The subject of the next tokens. Undefined: tokens that are no JWT. */
+  subject: string | undefined
+  /** Delays the responses to refreshes. */
+  held: Promise<void> | undefined
+}
+
+/** A service that issues numbered tokens and revokes them. */
+function issuer(): Issuer {
+  let issued = 0
+  const live = new Set<string>()
+  const fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const url = String(input)
+    if (url === revocationEndpoint) {
+      live.delete(new URLSearchParams(String(init?.body)).get('token') ?? '')
+      return new Response(null)
+    }
+    if (!url.includes('/token?')) return new Response(null, { status: 204 })
+    if (url.includes('=refresh_token')) live.delete(JSON.parse(String(init?.body)).refresh_token)
+    const { subject } = own
+    const access_token = subject ? `${part({ alg: 'none' })}.${part({ sub: subject, n: ++issued })}.x` : `a-${++issued}`
+    const refresh_token = `refresh-${issued}`
+    live.add(refresh_token)
+    if (url.includes('=refresh_token')) await own.held
+    return Response.json({ access_token, refresh_token, expires_in: 600 })
+  }
+  const own: Issuer = { options: { revocationEndpoint, fetch }, live, subject: 'ada', held: undefined }
+  return own
+}
+
+interface TwoProcesses {
+  readonly rig: BackendRig
+  readonly clock: TestClock
+  readonly service: Issuer
+  readonly records: Map<string, string>
+  readonly other: Backend
+  /** Signs a user in through the first process, and returns a browser at each. */
+  signIn(subject?: string): Promise<{ here: AppBrowser; there: AppBrowser }>
+  /** Fails the next writes while it is set. */
+  fault: { writes: 'work' | 'fail' }
+}
+
+/** Two backends over one asynchronous storage, whose records are read once a second. `skewMs` sets the clock of the other. */
+async function twoProcesses({ skewMs = 0, kind = 'asynchronous' as 'asynchronous' | 'synchronous' } = {}) {
+  const clock = testClock(Date.now())
+  const otherClock = { wallMs: () => clock.wallMs() + skewMs, monotonicMs: () => clock.monotonicMs() + 5_000 }
+  const service = issuer()
+  const fault: TwoProcesses['fault'] = { writes: 'work' }
+  const records = new Map<string, string>()
+  const fail = (): void => {
+    if (fault.writes === 'fail') throw new Error('READONLY')
+  }
+  const plain: TokenStorage = {
+    getItem: (name) => records.get(name),
+    setItem(name, value) {
+      fail()
+      records.set(name, value)
+    },
+    removeItem(name) {
+      fail()
+      records.delete(name)
+    },
+    withLock: memoryStorage().withLock as NonNullable<TokenStorage['withLock']>,
+  }
+  const sessions = kind === 'synchronous' ? plain : steppedStorage(() => {}, plain)
+  const rig = await rigOf({ backend: { ...service.options, clock, sessions } })
+  const other = rig.another({ clock: otherClock })
+  const signIn = async (subject: string | undefined = 'ada', backend = rig.backend) => {
+    service.subject = subject
+    const here = rig.browser(backend)
+    const there = rig.browser(backend === other ? rig.backend : other)
+    const started = await here.send('/auth/login', { headers: { 'sec-fetch-site': 'same-origin' } })
+    const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')
+    expect((await here.send(`/auth/callback?code=c&state=${state}`)).status).toBe(200)
+    there.setCookie(...here.session())
+    return { here, there }
+  }
+  return { rig, clock, service, records, other, signIn, fault }
+}
+
+const statuses = (...browsers: AppBrowser[]): Promise<string[]> =>
+  Promise.all(browsers.map((browser) => browser.status()))
+const keyOf = async (rig: BackendRig, browser: AppBrowser): Promise<string> => {
+  const session = await rig.backend.getSession(browser.request('/'))
+  if (session.status === 'signed-out') throw new Error('Nobody is signed in.')
+  return session.key
+}
+
+describe.each(['asynchronous', 'synchronous'] as const)('endAll over an %s storage', (kind) => {
+  test('ends every session: here at once, in another process within two seconds, and revokes those that are seen', async () => {
+    const { rig, clock, service, records, signIn } = await twoProcesses({ kind })
+    const [ada, ben] = [await signIn('ada'), await signIn('ben')]
+    expect(await statuses(ada.here, ada.there, ben.here, ben.there)).toEqual(Array(4).fill('signed-in'))
+    await rig.backend.endAll()
+    expect(rig.events.at(-1)).toEqual({ type: 'sessions_ended', scope: 'all' })
+    expect(await statuses(ada.here, ben.here)).toEqual(['signed-out', 'signed-out'])
+    expect((await ada.here.call()).status).toBe(401)
+    clock.advance(2_000)
+    expect(await statuses(ada.there, ben.there)).toEqual(['signed-out', 'signed-out'])
+    await expect.poll(() => [...service.live]).toEqual([])
+    await expect
+      .poll(() => rig.events.filter(({ type }) => type === 'ended_session_removed'))
+      .toEqual(Array(2).fill({ type: 'ended_session_removed', revocation: 'done' }))
+    expect([...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
+  })
+
+  test('a sign-in after it is valid at once, also in a process that has read only an earlier ending', async () => {
+    const { rig, clock, other, signIn } = await twoProcesses({ kind })
+    const before = await signIn()
+    await rig.backend.endAll()
+    expect(await statuses(before.here)).toEqual(['signed-out'])
+    const first = await signIn()
+    // The other process reads the first ending now, and keeps it for a moment.
+    expect(await statuses(first.here, first.there)).toEqual(['signed-in', 'signed-in'])
+    await rig.backend.endAll()
+    const second = await signIn('ada', rig.backend)
+    expect(await statuses(second.here, second.there)).toEqual(['signed-in', 'signed-in'])
+    const third = await signIn('ada', other)
+    expect(await statuses(third.here, third.there)).toEqual(['signed-in', 'signed-in'])
+    clock.advance(2_000)
+    expect(await statuses(first.here, first.there)).toEqual(['signed-out', 'signed-out'])
+    expect(await statuses(second.here, second.there, third.here)).toEqual(Array(3).fill('signed-in'))
+  })
+})
+
+describe('endSessionsOf', () => {
+  test('ends the sessions of this subject in all processes, and those of no other', async () => {
+    const { rig, clock, service, signIn } = await twoProcesses()
+    const [one, two, ben] = [await signIn('ada'), await signIn('ada'), await signIn('ben')]
+    expect(await statuses(one.there, two.there, ben.there)).toEqual(Array(3).fill('signed-in'))
+    await rig.backend.endSessionsOf('ada')
+    expect(rig.events.at(-1)).toEqual({ type: 'sessions_ended', scope: 'subject' })
+    expect(await statuses(one.here, two.here, ben.here)).toEqual(['signed-out', 'signed-out', 'signed-in'])
+    clock.advance(2_000)
+    expect(await statuses(one.there, two.there, ben.there)).toEqual(['signed-out', 'signed-out', 'signed-in'])
+    await expect.poll(() => [...service.live]).toEqual(['refresh-3'])
+    const again = await signIn('ada')
+    expect(await statuses(again.here, again.there)).toEqual(['signed-in', 'signed-in'])
+  })
+
+  test('does not end a session whose access token names no subject', async () => {
+    const { rig, clock, signIn } = await twoProcesses()
+    const { here, there } = await signIn('')
+    await rig.backend.endSessionsOf('ada')
+    clock.advance(2_000)
+    expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+  })
+
+  test.each([undefined, '', 7])('refuses the subject %o with config_invalid', async (subject) => {
+    const { rig } = await twoProcesses()
+    expect(await failure(() => rig.backend.endSessionsOf(subject as string))).toMatchObject({ code: 'config_invalid' })
+    expect(rig.events).toEqual([])
+  })
+})
+
+describe('endSession', () => {
+  test('ends the session of a key in all processes, revokes its token and keeps the other sessions', async () => {
+    const { rig, clock, service, signIn } = await twoProcesses()
+    const [one, two] = [await signIn(), await signIn()]
+    expect(await statuses(one.there)).toEqual(['signed-in'])
+    await rig.backend.endSession(await keyOf(rig, one.here))
+    expect(rig.events.at(-1)).toEqual({ type: 'sessions_ended', scope: 'session', revocation: 'done' })
+    expect([...service.live]).toEqual(['refresh-2'])
+    clock.advance(2_000)
+    expect(await statuses(one.here, one.there, two.here)).toEqual(['signed-out', 'signed-out', 'signed-in'])
+  })
+
+  test('does nothing and emits nothing for a key without a session', async () => {
+    const { rig, records } = await twoProcesses()
+    await rig.backend.endSession('web-unknown')
+    expect(rig.events).toEqual([])
+    expect([...records]).toEqual([])
+  })
+})
+
+describe('clocks of processes that are a minute apart', () => {
+  test.each([60_000, -60_000])(
+    'skew of %i ms: an ending ends the sessions before it, and none after it',
+    async (skewMs) => {
+      const { rig, clock, other, signIn } = await twoProcesses({ skewMs })
+      const before = [await signIn('ada', rig.backend), await signIn('ada', other)]
+      await other.endSessionsOf('ada')
+      await rig.backend.endAll()
+      const later = [await signIn('ada', rig.backend), await signIn('ada', other)]
+      clock.advance(2_000)
+      for (const { here, there } of before) expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])
+      for (const { here, there } of later) expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+    },
+  )
+})
+
+describe('a storage that takes no writes', () => {
+  test.each([
+    ['All sessions', 'endAll', (backend: Backend, _: string) => backend.endAll()],
+    ['Sessions of this subject', 'endSessionsOf', (backend: Backend) => backend.endSessionsOf('ada')],
+    ['This session', 'endSession', (backend: Backend, key: string) => backend.endSession(key)],
+  ])('%s may still be there: %s rejects, says so, and reports no ending', async (what, call, end) => {
+    const { rig, fault, signIn } = await twoProcesses()
+    const { here, there } = await signIn()
+    const key = await keyOf(rig, here)
+    fault.writes = 'fail'
+    const error = await failure(() => end(rig.backend, key))
+    expect(error).toMatchObject({ code: 'storage_failed', retryable: true })
+    expect((error as Error).message).toContain(`${what} may still be there`)
+    expect((error as Error).message).toContain(`call ${call} again`)
+    expect(rig.events.filter(({ type }) => type === 'sessions_ended')).toEqual([])
+    expect(await statuses(there)).toEqual(['signed-in'])
+    fault.writes = 'work'
+    await end(rig.backend, key)
+    expect(await statuses(here)).toEqual(['signed-out'])
+  })
+})
+
+test.each(['endAll', 'endSessionsOf'] as const)(
+  'a refresh in progress in another process does not bring a session back after %s, and its new token is revoked',
+  async (call) => {
+    const { rig, clock, service, records, signIn } = await twoProcesses()
+    const { here, there } = await signIn()
+    expect(await statuses(there)).toEqual(['signed-in'])
+    let release = (): void => {}
+    service.held = new Promise((resolve) => {
+      release = resolve
+    })
+    clock.advance(700_000)
+    const refreshing = there.call()
+    await expect.poll(() => [...service.live]).toEqual(['refresh-2'])
+    await rig.backend[call]('ada')
+    release()
+    await refreshing
+    clock.advance(2_000)
+    expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])
+    await expect.poll(() => [...service.live]).toEqual([])
+    await expect.poll(() => [...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
+    for (let round = 0; round < 3; round++) {
+      clock.advance(6_000)
+      expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])
+    }
+  },
+)
+
+test('a session that a script signed in ends if its sign-in is not later than the ending', async () => {
+  const { rig, clock } = await twoProcesses()
+  const { authUrl, baseUrl, clientId, redirectUri } = rig.options
+  const config = createAuthConfig({ authUrl, baseUrl, clientId, redirectUri, clock })
+  const script = createSession(config, { storage: rig.sessions, key: 'nightly' })
+  const tokens = (): Tokens => ({ accessToken: 'a', refreshToken: 'r', obtainedAtMs: clock.wallMs() })
+  const status = async (): Promise<string> => (await rig.backend.getSession({ key: 'nightly' })).status
+  await script.signIn(tokens())
+  await rig.backend.endAll()
+  expect(await status()).toBe('signed-out')
+  clock.advance(1_000)
+  await script.signIn(tokens())
+  expect(await status()).toBe('signed-in')
+})
