@@ -21,6 +21,10 @@ const benches: Record<string, Bench> = {
     measures: 'starts of Node that load one entry of the built package, against a bare node -e 0',
     load: async () => withoutArguments((await import('./import.ts')).imports),
   },
+  token: {
+    measures: 'agent-auth token with a valid session, against a bare node -e 0',
+    load: async () => withoutArguments((await import('./token.ts')).token),
+  },
   paging: {
     measures: '100,000 rows through searchAll of agent-auth/api, against a loop of fetch calls; memory',
     load: async () => withoutArguments((await import('./paging.ts')).paging),

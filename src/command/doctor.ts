@@ -2,7 +2,7 @@ import { isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { CommandLine } from './command-line.ts'
-import { type Probes, probe } from './probe.ts'
+import { type Probes, probe, type Reply } from './probe.ts'
 import { chooseSettings, openStorage, type Profile, profileOf } from './profile.ts'
 import type { Result } from './session.ts'
 
@@ -84,14 +84,7 @@ function checkService({ config }: Profile, { authorize, token, api }: Probes): C
         'Check --auth-url. If it is right, the operator of the service has to correct that header.',
       ],
     ]),
-    finding('API', [
-      [!api, 'baseUrl does not respond.', 'Check --base-url, and that the service runs.'],
-      [
-        api && (!api.isOfApi || api.status === 404),
-        'baseUrl is not the API.',
-        'Check --base-url. Is it the authorization server?',
-      ],
-    ]),
+    checkApi(api),
     finding('client', [
       [
         !isKnown,
@@ -128,6 +121,17 @@ function checkService({ config }: Profile, { authorize, token, api }: Probes): C
       ],
     ]),
   ]
+}
+
+function checkApi(api: Reply | undefined): Check {
+  return finding('API', [
+    [!api, 'baseUrl does not respond.', 'Check --base-url, and that the service runs.'],
+    [
+      api && (!api.isOfApi || api.status === 404),
+      'baseUrl is not the API.',
+      'Check --base-url. Is it the authorization server?',
+    ],
+  ])
 }
 
 function checkCors({ preflight }: Probes, origin: string): Check {
