@@ -52,10 +52,8 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
 
   async function runRefresh(from: CurrentRecord, signal: AbortSignal): Promise<void> {
     try {
-      const refreshed = await abortable(
-        store.locked(() => refreshOnce(parts, from, { lockReach, signal })),
-        signal,
-      )
+      const work = store.locked(() => refreshOnce(parts, from, { lockReach, signal }))
+      const refreshed = await abortable(work, signal)
       delay.reset()
       if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
     } catch (error) {
