@@ -4,6 +4,7 @@ import { type PendingLogin, startLogin } from '../../src/authorize.ts'
 import { readCallback } from '../../src/callback.ts'
 import { isAgentAuthError } from '../../src/errors.ts'
 import { exchangeCode } from '../../src/exchange.ts'
+import { anyText } from '../support/any-text.ts'
 import { secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { runs } from '../support/runs.ts'
@@ -133,7 +134,7 @@ describe('refusals', () => {
     const markup = await described('<img src=x onerror="alert(1)">')
     expect(markup?.errorDescription).toBe('<img src=x onerror=alert(1)>')
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 2_000 }), async (text) => {
+      fc.asyncProperty(anyText(2_000), async (text) => {
         const { errorDescription = '', errorUri = '' } = (await describedAny(pending, text)) ?? {}
         expect(errorDescription).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]{0,512}$/)
         expect(errorUri).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]{0,512}$/)
@@ -215,7 +216,7 @@ describe('any input', () => {
     )
     const values = fc.oneof(
       fc.constantFrom(pending.state, code, '', '%', '%00', '%ff', '&', '=', '#', '\u202e', '\ud800', 'access_denied'),
-      fc.string({ unit: 'binary', maxLength: 12 }),
+      anyText(12),
     )
     // What a callback says of an error is shown in the details: the code is not offered as that.
     const parameter = fc.tuple(names, values).filter(([k, v]) => v !== code || !k.startsWith('error'))
@@ -236,7 +237,7 @@ describe('any input', () => {
       fc.property(
         fc.oneof(
           fc.tuple(place, mark, query).map((all) => all.join('')),
-          fc.string({ unit: 'binary' }),
+          anyText(10),
         ),
         (url) => {
           try {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { anyText } from '../support/any-text.ts'
 import { runs } from '../support/runs.ts'
 import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
@@ -67,7 +68,7 @@ test('C-057 the record these properties start from is a good one', async () => {
 })
 
 test('P-12 C-057 F071 any text in the store gives a typed result', options, async () => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.base64String(), fc.string({ maxLength: 2_000 }))
+  const text = fc.oneof(anyText(10), fc.json(), fc.base64String(), fc.string({ maxLength: 2_000 }))
   await fc.assert(
     fc.asyncProperty(text, async (stored) => void (await expectOnlyTypedResults(stored))),
     { numRuns },
@@ -91,10 +92,7 @@ test(
     const edit = fc.record({
       at: fc.nat(text.length),
       cut: fc.nat(20),
-      put: fc.oneof(
-        fc.string({ maxLength: 5, unit: 'binary' }),
-        fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999'),
-      ),
+      put: fc.oneof(anyText(5), fc.constantFrom('"', '}', '{', ',', '\\', '\u0000', '1e999')),
     })
     await fc.assert(
       fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {

@@ -9,7 +9,7 @@ interface Testimony {
 }
 
 /** Property tests make the same error a million times: beyond this, one that looks the same is not kept. */
-const alike = 20
+const alike = 5
 
 // On globalThis, so that a test which resets its modules is still witnessed.
 const slot: unique symbol = Symbol.for('agent-auth.test.witness') as never

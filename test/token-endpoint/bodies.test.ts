@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isAgentAuthError } from '../../src/errors.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { refreshTokens } from '../../src/refresh.ts'
+import { anyText } from '../support/any-text.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { runs } from '../support/runs.ts'
 import { clock, configAnswering, nowMs, read, refused } from '../support/token-answers.ts'
@@ -208,7 +209,7 @@ describe('any answer', () => {
       objects.map((object) => JSON.stringify({ access_token: 'x', ...object })),
       objects.map((object) => JSON.stringify(object)),
       fc.jsonValue().map((any) => JSON.stringify(any)),
-      fc.string({ unit: 'binary' }),
+      anyText(10),
     )
     const status = fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom(200, 201, 400, 401) },
