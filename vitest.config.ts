@@ -31,7 +31,7 @@ class SlowFirst extends BaseSequencer {
 
 /** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
 const databaseTests = [
-  'access',
+  'access-change',
   'api-access',
   'api-create',
   'api-responses',
