@@ -10,6 +10,7 @@ const entry: Record<string, string> = {
   browser: 'src/browser/index.ts',
   backend: 'src/backend/index.ts',
   'backend/node': 'src/backend/node/index.ts',
+  'backend/client': 'src/backend/client/index.ts',
   react: 'src/react/index.ts',
   node: 'src/node/index.ts',
 }

@@ -40,7 +40,6 @@ const databaseTests = [
   'broken-store',
   'clients-pages',
   'codes',
-  'cors-lookup',
   'failed-commit',
   'injection.api',
   'injection.auth',

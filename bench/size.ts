@@ -45,6 +45,7 @@ const budgets: Readonly<Record<string, number>> = {
   [apiName]: 2_500,
   [redirectName]: 14_200,
   'agent-auth/browser': 15_300,
+  'agent-auth/backend/client': 1_500,
 }
 
 await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' }, record: { type: 'boolean' } } }, main)

@@ -95,10 +95,11 @@ const apart = [
 const edges: Record<string, string[]> = {
   api: [],
   browser: [],
-  react: ['browser'],
+  react: ['browser', 'backend/client'],
   node: [],
   command: ['node'],
   backend: [],
+  'backend/client': ['backend'],
   redis: [],
   postgres: [],
   testing: [],
@@ -193,8 +194,8 @@ const allNames = `JSON.stringify([globalThis, ...[Object, Function, Array, Promi
   .map((o) => Reflect.ownKeys(o).map(String)))`
 
 const edgeOf = (file: string): string | undefined => {
-  const [folder = ''] = file.split('/')
-  return folder in edges ? folder : undefined
+  const [folder = '', room = ''] = file.split('/')
+  return [`${folder}/${room}`, folder].find((edge) => edge in edges)
 }
 const stageOf = (file: string): string | undefined => Object.keys(stages).find((stage) => stages[stage]?.includes(file))
 const serviceSource = `${root}service/src`
@@ -240,6 +241,20 @@ describe('architecture', () => {
       return target !== undefined && target !== edge && !edges[edge ?? '']?.includes(target)
     })
     expect(show(wrong)).toEqual([])
+  })
+
+  it('gives the client of a backend nothing of the core but errors, limits and one header', () => {
+    const outside = [...reachable(valueImports, 'backend/client/index.ts')].filter(
+      (file) => edgeOf(file) !== 'backend/client',
+    )
+    expect(outside.sort()).toEqual([
+      'backend/csrf.ts',
+      'config/invalid.ts',
+      'errors.ts',
+      'internal/attempt.ts',
+      'internal/limits.ts',
+      'internal/present.ts',
+    ])
   })
 
   it('imports files of the package by relative path, so that no way round these rules exists', () => {

@@ -6,7 +6,7 @@ export const csrfHeader = 'x-agent-auth'
 /** The response to a request that does not pass the CSRF checks. */
 export const crossSite: ErrorBody = {
   code: 'origin_forbidden',
-  message: `Cross-site request rejected. Send the header ${csrfHeader}: 1 from a page of this app's origin.`,
+  message: "Cross-site request rejected. Send the header x-agent-auth: 1 from a page of this app's origin.",
 }
 
 /**

@@ -10,16 +10,26 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
+import type { BackendClientSession } from '../backend/client/session.ts'
+import type { BackendClientState } from '../backend/client/state.ts'
 import type { BrowserAuth } from '../browser/auth.ts'
 import type { TokenClaims } from '../claims.ts'
 import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
-import type { SessionState } from '../session/state.ts'
+
+/** What `AuthProvider` needs of the result of `createBrowserAuth` or `createBackendClient`. */
+export interface PageAuth extends Pick<BrowserAuth, 'ready' | 'signIn' | 'signOut' | 'fetch'> {
+  /** The state and the claims. */
+  readonly session: Pick<BackendClientSession, 'state' | 'claims' | 'subscribe'>
+}
 
 /** The return value of `useAuth`. It is the same object until the state or the error changes. */
 export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {
-  /** The status is `loading` until the session was read. If the storage cannot be read, it stays `loading` and `error` is set. */
-  readonly state: SessionState
+  /**
+   * The status is `loading` until the session was read. If the storage cannot be read, it stays `loading` and `error` is set.
+   * Only a backend sets `endsAtMs`.
+   */
+  readonly state: BackendClientState
   /** What the access token says about its user, for display and never for a decision about access. As `claims` of a session. */
   readonly claims: TokenClaims | undefined
   /** The error of the login that this page finished, or of the storage. Undefined as soon as a user is signed in. */
@@ -28,8 +38,8 @@ export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fet
 
 /** The props of `AuthProvider`. */
 export interface AuthProviderProps {
-  /** The result of `createBrowserAuth`. Create it once, outside of components. */
-  readonly auth: BrowserAuth
+  /** The result of `createBrowserAuth` or `createBackendClient`. Create it once, outside of components. */
+  readonly auth: PageAuth
   /** The components that call `useAuth`. */
   readonly children?: ReactNode
 }
@@ -39,7 +49,7 @@ const propKinds: OptionKinds<Omit<AuthProviderProps, 'children'>> = {
 }
 
 const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | undefined>(undefined)
-const loading: SessionState = { status: 'loading' }
+const loading: BackendClientState = { status: 'loading' }
 
 /**
  * Finishes the login if the page is its callback, and provides `useAuth` to its children. On a server the status is `loading`.

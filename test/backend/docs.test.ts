@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 const read = (path: string): string => readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
 
-test.each(['node-backend.ts', 'node-page.ts', 'telemetry.ts'])(
+test.each(['node-backend.ts', 'node-page.ts', 'telemetry.ts', 'backend-page.ts'])(
   'the guide shows %s as the type checker compiles it',
   (snippet) => {
     expect(read('backend.md')).toContain(`\`\`\`ts\n${read(`snippets/${snippet}`)}\`\`\``)

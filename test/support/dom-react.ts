@@ -1,4 +1,5 @@
 import type { AuthEvent } from 'agent-auth'
+import { createBackendClient } from 'agent-auth/backend/client'
 import {
   type BrowserAuth,
   type BrowserAuthOptions,
@@ -6,7 +7,7 @@ import {
   indexedDbStorage,
   webStorage,
 } from 'agent-auth/browser'
-import { AuthProvider, RequireSession, type SessionFallbackProps, useAuth } from 'agent-auth/react'
+import { AuthProvider, type PageAuth, RequireSession, type SessionFallbackProps, useAuth } from 'agent-auth/react'
 import { act, createElement, type ReactElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
@@ -44,7 +45,7 @@ function Protected(): ReactElement {
 }
 
 /** Renders a protected page in StrictMode; returns the element that shows it. */
-async function render(auth: BrowserAuth): Promise<HTMLElement> {
+async function render(auth: PageAuth): Promise<HTMLElement> {
   const element = document.body.appendChild(document.createElement('main'))
   const root = createRoot(element)
   const page = createElement(RequireSession, { fallback: Fallback }, createElement(Protected))
@@ -93,6 +94,25 @@ export function reactInDom(): void {
     await shows(element, 'protected for ben')
     await act(async () => auth.session.signIn(tokens('opaque')))
     await shows(element, 'protected')
+  })
+
+  it('takes the client of a backend, whose state and sign-out the components see', async () => {
+    const state = {
+      status: 'signed-in',
+      sessionRef: 'first',
+      endsAtMs: Date.now() + 3_600_000,
+      claims: { subject: 'ada' },
+    }
+    vi.stubGlobal('fetch', async (path: string) =>
+      Response.json(path === '/auth/session' ? state : { status: 'signed-out' }),
+    )
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const client = createBackendClient()
+    onTestFinished(() => client.close())
+    const element = await render(client)
+    await shows(element, 'protected for ada')
+    await act(async () => element.querySelector('button')?.click())
+    await shows(element, 'signed-out')
   })
 
   it('C-109 starts one login for a signed-out user, and finishes it at the callback', async () => {

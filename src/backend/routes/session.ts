@@ -1,3 +1,6 @@
+import type { TokenClaims } from '../../claims.ts'
+import { present } from '../../internal/present.ts'
+import type { Session } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'
@@ -8,10 +11,16 @@ export type SessionAnswer =
       readonly status: 'signed-in'
       /** The time by which the user must sign in again, in epoch milliseconds. */
       readonly endsAtMs: number
+      /** Identifies this sign-in: another sign-in changes it. Random, and not a secret. */
+      readonly sessionRef?: string
+      /** When the access token expires, in epoch milliseconds. The backend refreshes it. */
+      readonly expiresAtMs?: number
+      /** What the access token says about its user, unless it is not a JWT. Not verified: fit for display only. */
+      readonly claims?: TokenClaims
     }
   | { readonly status: 'signed-out' }
 
-/** `GET {basePath}/session`: tells pages of the app whether a user is signed in. */
+/** `GET {basePath}/session`: tells pages of the app whether a user is signed in, and who. */
 export async function session(context: BackendContext, request: Request): Promise<Response> {
   const site = request.headers.get('sec-fetch-site') ?? 'none'
   if (!/^(same-origin|none)$/.test(site))
@@ -20,8 +29,13 @@ export async function session(context: BackendContext, request: Request): Promis
       message: "Cross-site request rejected. Only pages of this app's origin may read the session.",
     })
   const { key, removal, endsAtMs } = await readSessionCookie(context, request)
-  const state = key === undefined ? undefined : await context.live.use(key, (live) => live.session.ready())
-  const body: SessionAnswer =
-    state?.status === 'signed-in' ? { status: 'signed-in', endsAtMs } : { status: 'signed-out' }
-  return jsonResponse(body, { cookies: removal })
+  const body = key === undefined ? undefined : await context.live.use(key, (live) => signedIn(live.session, endsAtMs))
+  return jsonResponse(body ?? { status: 'signed-out' }, { cookies: removal })
+}
+
+async function signedIn(session: Session, endsAtMs: number): Promise<SessionAnswer | undefined> {
+  const { status, sessionRef, expiresAtMs } = await session.ready()
+  if (status !== 'signed-in') return undefined
+  const { claims } = session
+  return present<Extract<SessionAnswer, { status: 'signed-in' }>>({ status, endsAtMs, sessionRef, expiresAtMs, claims })
 }

@@ -1,0 +1,58 @@
+import { invalid } from '../../config/invalid.ts'
+import { csrfHeader } from '../csrf.ts'
+import { type BackendClientOptions, type BackendSignInOptions, ownOption } from './options.ts'
+import { type BackendClientSession, pageSession } from './session.ts'
+
+/** Sign-in, session and requests of a page whose backend keeps the tokens. */
+export interface BackendClient extends BackendClientSession {
+  /**
+   * Sends the user to the login of the backend. Resolves when the browser starts to leave. Rejects with `config_invalid` for
+   * an unknown option.
+   */
+  signIn(options?: BackendSignInOptions): Promise<void>
+  /**
+   * Ends the session, in all tabs. Rejects with `temporarily_unavailable` if the backend was not reached, and with
+   * `storage_failed` if the user is signed out but the record may still be stored.
+   */
+  signOut(): Promise<void>
+  /**
+   * Sends requests as `fetch` does, and those to this origin with the header `x-agent-auth: 1`. Before it returns a 401 of this
+   * origin, it asks whether the session has ended. `state` then says so.
+   */
+  readonly fetch: typeof fetch
+  /** This object, where `createBrowserAuth` has its session, for code that takes either. */
+  readonly session: BackendClientSession
+  /** Removes the listeners of the page and the connection to other tabs. */
+  close(): void
+}
+
+/**
+ * Creates the client of a page of `createBackend`. It asks the backend who is signed in, and again when the page is shown or
+ * another tab reports a change. It has no tokens. On a server the state is `loading`. Throws `config_invalid`.
+ */
+export function createBackendClient(options: BackendClientOptions = {}): BackendClient {
+  const basePath = ownOption('createBackendClient', options, 'basePath') ?? '/auth'
+  if (!/^\/[\w.~-]/.test(basePath)) invalid('basePath must be like /auth')
+  const closing = new AbortController()
+  const [current, methods, revalidate] = pageSession(basePath, closing.signal)
+  return Object.assign(current, methods, {
+    // With `methods` it is one.
+    session: current as BackendClientSession,
+    async signIn(given: BackendSignInOptions = {}) {
+      // A click handler passes its event.
+      const chosen = 'preventDefault' in given ? {} : given
+      const returnTo = ownOption('signIn', chosen, 'returnTo') ?? location.href
+      location.assign(`${basePath}/login?return_to=${encodeURIComponent(returnTo)}`)
+    },
+    async fetch(input: string | URL | Request, init?: RequestInit) {
+      // The platform's own copy, so that the URL that is judged is the one that is requested.
+      const request = new Request(input, init)
+      if (new URL(request.url).origin !== globalThis.location?.origin) return fetch(request)
+      request.headers.set(csrfHeader, '1')
+      const response = await fetch(request)
+      if (response.status === 401) await revalidate()
+      return response
+    },
+    close: () => closing.abort(),
+  })
+}

@@ -1,0 +1,20 @@
+import { maxTimerMs } from '../../internal/limits.ts'
+
+/**
+ * Returns a function that reads once more, after a read in progress. Calls that wait for the same read share it. Each read is
+ * repeated after the wait that it resolves with, in milliseconds, until the signal fires. `read` must not reject.
+ */
+export function revalidation(read: () => Promise<number>, signal: AbortSignal): () => Promise<void> {
+  let latest = Promise.resolve()
+  let waiting: Promise<void> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const readOnce = async (): Promise<void> => {
+    waiting = undefined
+    clearTimeout(timer)
+    const waitMs = await read()
+    if (!signal.aborted) timer = setTimeout(run, Math.min(waitMs, maxTimerMs))
+  }
+  // A read in progress may have begun before the change that this call heard of.
+  const run = (): Promise<void> => (waiting ??= latest = latest.then(readOnce))
+  return run
+}

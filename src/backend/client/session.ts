@@ -1,0 +1,84 @@
+import { firstBackoffMs, maxBackoffMs } from '../../internal/limits.ts'
+import type { SessionEndReason } from '../../session/state.ts'
+import { type CurrentState, currentState } from './current.ts'
+import { openPageEvents } from './page-events.ts'
+import { callBackend } from './request.ts'
+import { revalidation } from './revalidation.ts'
+import { type BackendClientState, nameOf, nextReadMs, withReason } from './state.ts'
+
+/** The session of the user of a page, as its backend reports it. */
+export interface BackendClientSession extends CurrentState {
+  /**
+   * Resolves with the state when the backend has reported it. On a server the status is `loading`. Rejects with
+   * `temporarily_unavailable`, or with `storage_failed` if the backend cannot read the session.
+   */
+  ready(): Promise<BackendClientState>
+}
+
+export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
+  signOut(): Promise<void>
+}
+
+/**
+ * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. Returns the state, what a
+ * page does with its session, and a function that asks the backend again and never rejects.
+ */
+export function pageSession(
+  basePath: string,
+  signal: AbortSignal,
+): [current: CurrentState, methods: SessionMethods, revalidate: () => Promise<void>] {
+  let problem: unknown
+  let failures = 0
+  let heardReason: SessionEndReason | undefined
+  let first: Promise<void> | undefined
+  let send: ((name: string) => void) | undefined
+
+  const [current, apply] = currentState((name) => send?.(name))
+  const revalidate = revalidation(async () => {
+    const before = current.state
+    try {
+      const next = await callBackend(`${basePath}/session`, 'GET')
+      // After a sign-out the response of a read that began before it no longer counts.
+      if (current.state === before) apply(withReason(next, before, heardReason))
+      problem = undefined
+      failures = 0
+      return nextReadMs(current.state)
+    } catch (error) {
+      // The user may still be signed in, so the state stays.
+      problem = error
+      return Math.min(firstBackoffMs * 2 ** failures++, maxBackoffMs)
+    }
+  }, signal)
+  // A server has no page, so the state stays `loading` there.
+  if (globalThis.document) {
+    send = openPageEvents(`agent-auth:${basePath}`, {
+      received(name) {
+        if (name === nameOf(current.state)) return
+        heardReason = name === 'signed_out' ? name : undefined
+        void revalidate()
+      },
+      returned: revalidate,
+      signal,
+    })
+    first = revalidate()
+  }
+  const methods: SessionMethods = {
+    async ready() {
+      await (problem ? revalidate() : first)
+      if (problem && current.state.status === 'loading') throw problem
+      return current.state
+    },
+    async signOut() {
+      heardReason = 'signed_out'
+      try {
+        await callBackend(`${basePath}/logout`, 'POST')
+      } catch (error) {
+        // The backend may have removed the cookie, although the record is still stored.
+        await revalidate()
+        throw error
+      }
+      apply({ status: 'signed-out', reason: 'signed_out' })
+    },
+  }
+  return [current, methods, revalidate]
+}

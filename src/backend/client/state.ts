@@ -1,0 +1,36 @@
+import type { TokenClaims } from '../../claims.ts'
+import { sessionEndSlackMs } from '../../internal/limits.ts'
+import type { SessionEndReason, SessionState } from '../../session/state.ts'
+
+/** The state of a session that a backend keeps, as its page knows it. */
+export interface BackendClientState extends SessionState {
+  /** The time by which the user must sign in again, in epoch milliseconds of the backend's clock. */
+  readonly endsAtMs?: number
+  /** What the access token says about its user. Undefined if it is not a JWT. Not verified: fit for display only. */
+  readonly claims?: TokenClaims
+}
+
+/** Returns a name that differs if another user signed in, or no user is signed in. */
+export function nameOf({ sessionRef, reason, status }: BackendClientState): string {
+  return sessionRef ?? reason ?? status
+}
+
+/** Returns what the backend reports, with the reason if the session has ended on this page. The backend knows most of them not. */
+export function withReason(
+  next: BackendClientState,
+  before: BackendClientState,
+  heard: SessionEndReason | undefined,
+): BackendClientState {
+  const ended = heard ?? (leftMs(before) > 0 ? 'store_lost' : 'expired')
+  const reason = before.status === 'signed-in' ? ended : before.reason
+  return next.status === 'signed-out' && reason ? { ...next, reason } : next
+}
+
+/** Returns when to read again. If the session has not ended by this clock's time, the clock is wrong, and the waits double. */
+export function nextReadMs(state: BackendClientState): number {
+  return Math.abs(leftMs(state)) + sessionEndSlackMs
+}
+
+function leftMs({ endsAtMs = Infinity }: BackendClientState): number {
+  return endsAtMs - Date.now()
+}

@@ -1,0 +1,270 @@
+import { type BackendClientOptions, createBackendClient } from 'agent-auth/backend/client'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  backendClientRig,
+  codeOf,
+  failing,
+  signedIn,
+  signedOut,
+  startMs,
+  until,
+} from '../support/backend-client-rig.ts'
+import { pageOrigin } from '../support/page-stub.ts'
+import { flush, virtualTime } from '../support/virtual-time.ts'
+
+// src/backend/client: what a page does with its session. test/backend/client.test.ts has the state.
+
+describe('fetch', () => {
+  const own = ['/api/agents', 'api/agents', `${pageOrigin}/api/agents`, `${pageOrigin}:443/api/agents`]
+  const foreign = [
+    '//evil.example/api',
+    '\\\\evil.example/api',
+    'https://app.example.com.evil.example/',
+    'https://app.example.com:8443/api',
+    'https://api.app.example.com/',
+    'http://app.example.com/api',
+    'https://app.example.com@evil.example/'.replace('app.example.com@', ''),
+  ]
+
+  it.each(own)('adds the header for this origin: %s', async (url) => {
+    const { client, page } = backendClientRig()
+    await client.ready()
+    for (const input of [url, new URL(url, `${pageOrigin}/agents`), new Request(url, { method: 'PUT' })])
+      await client.fetch(input)
+    expect(page.requests.slice(1)).toEqual(
+      ['GET', 'GET', 'PUT'].map((method) => `${method} ${new URL(url, pageOrigin).pathname}*`),
+    )
+  })
+
+  it.each(foreign)('adds no header for another origin: %s', async (url) => {
+    const { client, page } = backendClientRig()
+    await client.ready()
+    for (const input of [url, new URL(url, `${pageOrigin}/agents`), new Request(url)]) await client.fetch(input)
+    expect(page.requests.slice(1).filter((line) => line.endsWith('*'))).toEqual([])
+    expect(page.requests).toHaveLength(4)
+  })
+
+  it('judges the URL that is requested, not one that an object shows', async () => {
+    const { client, page } = backendClientRig()
+    await client.ready()
+    const request = new Request('https://evil.example/api')
+    Object.defineProperty(request, 'url', { value: `${pageOrigin}/api` })
+    await client.fetch(request)
+    expect(page.requests[1]).toBe('GET https://evil.example/api')
+  })
+
+  it('keeps method, headers and body', async () => {
+    const rig = backendClientRig()
+    rig.other = async (_, request) => new Response(`${request.headers.get('x-own')} ${await request.text()}`)
+    const response = await rig.client.fetch('/api', { method: 'POST', headers: { 'x-own': 'yes' }, body: 'a body' })
+    expect(await response.text()).toBe('yes a body')
+  })
+
+  it('returns the 401 of a route of the API, and the user stays signed in', async () => {
+    const rig = backendClientRig()
+    const before = await rig.client.ready()
+    rig.other = () => new Response('no', { status: 401 })
+    expect((await rig.client.fetch('/api/agents')).status).toBe(401)
+    expect(rig.client.state).toBe(before)
+    expect(rig.page.reads()).toBe(2)
+  })
+
+  it('is signed out before it returns the 401 of a session that has ended: C-128', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    rig.other = () => new Response('no', { status: 401 })
+    rig.session = signedOut
+    const statuses = await Promise.all(Array.from({ length: 33 }, () => rig.client.fetch('/api/agents')))
+    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([401]))
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    expect(rig.page.reads()).toBeLessThanOrEqual(3)
+  })
+
+  it('does not read the session for the 401 of another origin', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    rig.other = () => new Response('no', { status: 401 })
+    await rig.client.fetch('https://evil.example/api')
+    expect(rig.page.reads()).toBe(1)
+  })
+
+  it('reads a response to its end if the session ends while it streams', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    let stream: ReadableStreamDefaultController<string> | undefined
+    const body = new ReadableStream<string>({
+      start(controller) {
+        stream = controller
+      },
+    })
+    rig.other = () => new Response(body.pipeThrough(new TextEncoderStream()))
+    const response = await rig.client.fetch('/api/events')
+    stream?.enqueue('before ')
+    await rig.client.signOut()
+    stream?.enqueue('after')
+    stream?.close()
+    expect(await response.text()).toBe('before after')
+    expect(rig.client.state.status).toBe('signed-out')
+  })
+})
+
+describe('sign-in', () => {
+  it('goes to the login of the backend, and back to this page or to returnTo', async () => {
+    const { client, page, another } = backendClientRig()
+    await client.signIn()
+    await client.signIn({ returnTo: '/agents/new?a=1&b=2' })
+    await another({ basePath: '/apps/one' }).signIn({ returnTo: undefined })
+    const here = encodeURIComponent(`${pageOrigin}/agents?page=2#top`)
+    expect(page.visited).toEqual([
+      `/auth/login?return_to=${here}`,
+      '/auth/login?return_to=%2Fagents%2Fnew%3Fa%3D1%26b%3D2',
+      `/apps/one/login?return_to=${here}`,
+    ])
+  })
+
+  it('takes the event of a click for no options', async () => {
+    const { client, page } = backendClientRig()
+    const onClick: (event: object) => Promise<void> = client.signIn
+    await onClick({ type: 'click', preventDefault() {} })
+    expect(page.visited).toHaveLength(1)
+  })
+})
+
+describe('options', () => {
+  it('names an option that is unknown, and a basePath that is no path', async () => {
+    const { client } = backendClientRig()
+    const misspelt = { basepath: '/auth' } as BackendClientOptions
+    expect(() => createBackendClient(misspelt)).toThrow('createBackendClient takes basePath and no basepath')
+    for (const basePath of ['auth', '//evil.example', 'https://evil.example/auth', '/\\evil.example', ''])
+      expect(() => createBackendClient({ basePath })).toThrow('basePath')
+    expect(await codeOf(client.signIn({ returnUrl: '/' } as object))).toBe('config_invalid')
+  })
+
+  it('are own members alone', async () => {
+    const { client, page } = backendClientRig()
+    await client.signIn(Object.create({ returnTo: '/elsewhere' }))
+    expect(page.visited[0]).not.toContain('elsewhere')
+  })
+})
+
+describe('sign-out', () => {
+  it('ends the session here, with the header', async () => {
+    const { client, page } = backendClientRig()
+    await client.ready()
+    await client.signOut()
+    expect(client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+    expect(page.requests.at(-1)).toBe('POST /auth/logout*')
+  })
+
+  it('rejects and stays signed in if the backend is not reached', async () => {
+    const rig = backendClientRig()
+    const before = await rig.client.ready()
+    rig.logout = () => Promise.reject(new TypeError('offline'))
+    expect(await codeOf(rig.client.signOut())).toBe('temporarily_unavailable')
+    expect(rig.client.state).toBe(before)
+  })
+
+  it('rejects with storage_failed if the record may remain, and is signed out with the cookie', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    rig.logout = failing
+    rig.session = signedOut
+    expect(await codeOf(rig.client.signOut())).toBe('storage_failed')
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+  })
+
+  it('is not undone by a read that began before it', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    let respond: ((response: Response) => void) | undefined
+    rig.session = () =>
+      new Promise<Response>((resolve) => {
+        respond = resolve
+      })
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 2)
+    await rig.client.signOut()
+    respond?.(Response.json(signedIn))
+    await flush()
+    expect(rig.client.state.status).toBe('signed-out')
+  })
+})
+
+describe('clients of one origin', () => {
+  it('follow the sign-out of one of them, and then rest: C-107', async () => {
+    const rig = backendClientRig()
+    const others = [rig.another(), rig.another({ basePath: '/auth' })]
+    for (const client of [rig.client, ...others]) await client.ready()
+    await rig.client.signOut()
+    for (const client of others) await until(() => client.state, { status: 'signed-out', reason: 'signed_out' })
+    await flush()
+    expect(rig.page.reads()).toBeLessThanOrEqual(9)
+  })
+
+  it('follow a sign-in in another tab', async () => {
+    const rig = backendClientRig(signedOut)
+    await rig.client.ready()
+    rig.session = signedIn
+    const fresh = rig.another()
+    await fresh.ready()
+    await until(() => rig.client.state, signedIn)
+  })
+
+  it('are apart if their backends are', async () => {
+    const rig = backendClientRig()
+    const other = rig.another({ basePath: '/apps/one' })
+    await Promise.all([rig.client.ready(), other.ready()])
+    await rig.client.signOut()
+    await flush()
+    expect(other.state).toEqual(signedIn)
+  })
+
+  it('hear each other again after the back/forward cache', async () => {
+    const rig = backendClientRig()
+    const other = rig.another()
+    await Promise.all([rig.client.ready(), other.ready()])
+    rig.page.dispatch('pagehide', { persisted: true })
+    rig.page.dispatch('pageshow', { persisted: true })
+    await until(rig.page.reads, 4)
+    await flush()
+    await rig.client.signOut()
+    await until(() => other.state.reason, 'signed_out')
+  })
+
+  it.each([
+    ['has none', undefined],
+    [
+      'blocks it',
+      class {
+        constructor() {
+          throw new DOMException('blocked', 'SecurityError')
+        }
+      },
+    ],
+  ])('work without BroadcastChannel where the browser %s', async (_, channel) => {
+    vi.stubGlobal('BroadcastChannel', channel)
+    const rig = backendClientRig()
+    const other = rig.another()
+    await Promise.all([rig.client.ready(), other.ready()])
+    await rig.client.signOut()
+    rig.page.dispatch('focus')
+    await until(() => other.state.status, 'signed-out')
+  })
+
+  it('do nothing after close()', async () => {
+    const time = virtualTime(startMs)
+    const rig = backendClientRig()
+    const other = rig.another()
+    await Promise.all([rig.client.ready(), other.ready()])
+    rig.client.close()
+    await other.signOut()
+    const before = rig.page.reads()
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, before + 1)
+    expect(rig.client.state).toEqual(signedIn)
+    other.close()
+    rig.page.dispatch('focus')
+    await flush()
+    expect([rig.page.reads(), time.nowMs()]).toEqual([before + 1, 0])
+  })
+})
