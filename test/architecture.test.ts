@@ -132,6 +132,7 @@ const backendOrder = [
   'sessions/after',
   'sessions/ending-marks',
   'sessions/endings',
+  'sessions/last-use',
   'sessions/remove-ended',
   'sessions/valid-sessions',
   'sessions/live-sessions',

@@ -3,7 +3,7 @@ import { invalid } from '../config/invalid.ts'
 import { checkOptions } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
-import { sessionLifeLimitsMs } from '../internal/limits.ts'
+import { idleLimits, sessionLifeLimitsMs } from '../internal/limits.ts'
 import type { EncryptionKeys } from '../storage/encrypt.ts'
 import { type CookieKind, cookieKinds, type PendingLoginCookieKind } from './cookies/cookies.ts'
 import { pendingLoginKeys } from './cookies/pending-login-keys.ts'
@@ -12,6 +12,7 @@ import { type BackendOptions, backendOptionKinds } from './options.ts'
 import { type PassedHeaders, passedHeaders } from './proxy/headers.ts'
 import { type ProxyRoute, proxyRoutes } from './proxy/routes.ts'
 import { type Endings, sessionEndings } from './sessions/endings.ts'
+import { lastUses } from './sessions/last-use.ts'
 import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
 import { endedRemoval } from './sessions/remove-ended.ts'
 import { validSessions } from './sessions/valid-sessions.ts'
@@ -51,26 +52,22 @@ export interface BackendContext {
 export function backendContext(given: BackendOptions): BackendContext {
   const options = checkOptions('createBackend', given, backendOptionKinds)
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
-  const { sessionLifeMs = sessionLifeLimitsMs.default } = options
+  const { sessionLifeMs = sessionLifeLimitsMs.default, idleMs } = options
   const config = configFrom(options as AuthConfigOptions, clientCredentials(options))
   const routes = proxyRoutes(proxy, basePath)
   if (routes.some(({ template }) => / \/api\//.test(template))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
-  checkValues({ sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint })
+  checkValues({ sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint })
   // `checkServiceUrl` allows http on loopback only.
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)
-  const watched = watchedStorage(sessions, emit)
-  const endings = sessionEndings(config, watched)
-  const removeEnded = endedRemoval({ config, revocationEndpoint, sessions: watched, emit })
-  const valid = validSessions(watched, endings, removeEnded)
+  const endable = endableSessions(config, watchedStorage(sessions, emit), { idleMs, revocationEndpoint, emit })
   return Object.freeze<BackendContext>({
     config,
     injectedFetch: options.fetch,
-    sessions: valid,
-    endings,
-    live: liveSessions(config, valid),
+    ...endable,
+    live: liveSessions(config, endable.sessions),
     sessionKeys: new Map(),
     pendingLoginKeys: pendingLoginKeys(options.secrets),
     basePath,
@@ -87,18 +84,32 @@ export function backendContext(given: BackendOptions): BackendContext {
   })
 }
 
+/** Returns the storage of the sessions that have not ended, and the endings. */
+function endableSessions(
+  config: AuthConfig,
+  watched: LockedStorage,
+  options: Pick<BackendOptions, 'idleMs' | 'revocationEndpoint'> & Pick<BackendContext, 'emit'>,
+): Pick<BackendContext, 'sessions' | 'endings'> {
+  const { idleMs, revocationEndpoint, emit } = options
+  const endings = sessionEndings(config, watched)
+  const uses = idleMs === undefined ? undefined : lastUses(watched, { clock: config.clock, idleMs })
+  const removeEnded = endedRemoval({ config, revocationEndpoint, sessions: watched, uses, emit })
+  return { sessions: validSessions(watched, { endings, uses, removeEnded }), endings }
+}
+
 interface CheckedValues {
   readonly sessions: unknown
   readonly basePath: string
   /** That of the redirect URI. */
   readonly pathname: string
   readonly sessionLifeMs: number
+  readonly idleMs: number | undefined
   readonly errorPath: string | undefined
   readonly revocationEndpoint: string | undefined
 }
 
 function checkValues(values: CheckedValues): void {
-  const { sessions, basePath, pathname, sessionLifeMs, errorPath, revocationEndpoint } = values
+  const { sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint } = values
   const { min, max } = sessionLifeLimitsMs
   if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid('basePath must be a plain path such as /auth')
   // This line refuses a basePath with dots as well, because the URL parser removed them from the redirect URI.
@@ -106,6 +117,8 @@ function checkValues(values: CheckedValues): void {
   if (!sessions) invalid('sessions is missing. Set a storage such as memoryStorage()')
   if (!(sessionLifeMs >= min && sessionLifeMs <= max))
     invalid('sessionLifeMs must be from a minute to 400 days, in milliseconds')
+  if (idleMs !== undefined && !(idleMs >= idleLimits.minMs && idleMs <= max))
+    invalid('idleMs must be from two minutes to 400 days, in milliseconds')
   if (errorPath !== undefined && !/^\/(?![/\\])[^?#\s]*$/.test(errorPath))
     invalid('errorPath must be a path of the app, such as /sign-in-failed')
   if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)

@@ -49,6 +49,8 @@ export interface SessionsEndedEvent {
 /** A process found the record of a session that had ended, and removed it. */
 export interface EndedSessionRemovedEvent {
   readonly type: 'ended_session_removed'
+  /** Why it had ended: by `endSessionsOf` or `endAll` (`ended`), or because it was not used for `idleMs`. */
+  readonly reason: 'ended' | 'idle'
   /** Whether the refresh token was revoked. */
   readonly revocation: Revocation
   /** Why the revocation request failed, if it got no response. */

@@ -24,6 +24,11 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   sameSite?: 'strict' | 'lax' | undefined
   /** Limits the life of a session. It should not exceed that of the refresh token. Milliseconds, default 30 days, at most 400 days. */
   sessionLifeMs?: number | undefined
+  /**
+   * Ends a session without requests for so long, at 90 % of this time at the earliest. Milliseconds, at least two minutes. Default:
+   * no limit but `sessionLifeMs`.
+   */
+  idleMs?: number | undefined
   /** Names a path of the app that shows a failed login. It is loaded with `?code=`. Default: a page of the backend. */
   errorPath?: string | undefined
   /** Names the endpoint that revokes the refresh token at logout. Default: no revocation. RFC 7009. */
@@ -41,6 +46,7 @@ export const backendOptionKinds: OptionKinds<BackendOptions> = {
   proxyHeaders: checkedElsewhere,
   sameSite: { oneOf: ['strict', 'lax'] },
   sessionLifeMs: 'number',
+  idleMs: 'number',
   errorPath: 'string',
   revocationEndpoint: 'string',
 }

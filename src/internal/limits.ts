@@ -133,6 +133,8 @@ export const maxTableNameLength = 50
 
 /** How long a session may last, in milliseconds, from a minute to 400 days, which is the longest that browsers keep a cookie. */
 export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 34_560_000_000 } as const
+/** How short `idleMs` may be, because clocks of processes may differ by a minute, and how often a use is noted within it. */
+export const idleLimits = { minMs: 120_000, steps: 10 } as const
 /** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
 export const minCookieSecretLength = 32
 /** How long after the end of its session a page asks the backend, in milliseconds, because timers and clocks are not exact. */
@@ -155,10 +157,8 @@ export const maxIdleSessions = 1_000
 export const maxUnsavedSessions = 9_000
 /** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
 export const maxRefreshWaitMs = 1_000
-/** How long an ending that was read counts, in milliseconds. With the second of a record that was read, a process sees one in time. */
-export const endingReadMs = 500
-/** How many endings of subjects one process remembers. */
-export const maxRememberedEndings = 1_000
+/** How long an ending that was read counts: with the second of a record, a process sees one within two. How many it remembers. */
+export const endingLimits = { readMs: 500, maxRemembered: 1_000 } as const
 /** How long the revocation requests of one logout may take together, in milliseconds. */
 export const revocationTimeoutMs = 2_000
 /**

@@ -1,100 +1,11 @@
 // Ending sessions: src/backend/sessions/end-many.ts, endings.ts, ending-marks.ts, valid-sessions.ts and remove-ended.ts.
-import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
-import type { Backend, BackendOptions } from 'agent-auth/backend'
+import { createAuthConfig, createSession, type Tokens } from 'agent-auth'
+import type { Backend } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
-import { type AppBrowser, type BackendRig, steppedStorage } from '../support/backend-rig.ts'
-import { type TestClock, testClock } from '../support/clock.ts'
-import { rigOf } from '../support/rig-of.ts'
+import type { AppBrowser, BackendRig } from '../support/backend-rig.ts'
 import { failure } from '../support/token-flow.ts'
+import { statuses, twoProcesses } from '../support/two-processes.ts'
 
-const revocationEndpoint = 'https://auth.example.com/revoke'
-const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-
-interface Issuer {
-  readonly options: Partial<BackendOptions>
-  /** The refresh tokens that the service would accept. */
-  readonly live: Set<string>
-  /** The subject of the next tokens. Undefined: tokens that are no JWT. */
-  subject: string | undefined
-  /** Delays the responses to refreshes. */
-  held: Promise<void> | undefined
-}
-
-/** A service that issues numbered tokens and revokes them. */
-function issuer(): Issuer {
-  let issued = 0
-  const live = new Set<string>()
-  const fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
-    const url = String(input)
-    if (url === revocationEndpoint) {
-      live.delete(new URLSearchParams(String(init?.body)).get('token') ?? '')
-      return new Response(null)
-    }
-    if (!url.includes('/token?')) return new Response(null, { status: 204 })
-    if (url.includes('=refresh_token')) live.delete(JSON.parse(String(init?.body)).refresh_token)
-    const { subject } = own
-    const access_token = subject ? `${part({ alg: 'none' })}.${part({ sub: subject, n: ++issued })}.x` : `a-${++issued}`
-    const refresh_token = `refresh-${issued}`
-    live.add(refresh_token)
-    if (url.includes('=refresh_token')) await own.held
-    return Response.json({ access_token, refresh_token, expires_in: 600 })
-  }
-  const own: Issuer = { options: { revocationEndpoint, fetch }, live, subject: 'ada', held: undefined }
-  return own
-}
-
-interface TwoProcesses {
-  readonly rig: BackendRig
-  readonly clock: TestClock
-  readonly service: Issuer
-  readonly records: Map<string, string>
-  readonly other: Backend
-  /** Signs a user in through the first process, and returns a browser at each. */
-  signIn(subject?: string): Promise<{ here: AppBrowser; there: AppBrowser }>
-  /** Fails the next writes while it is set. */
-  fault: { writes: 'work' | 'fail' }
-}
-
-/** Two backends over one asynchronous storage, whose records are read once a second. `skewMs` sets the clock of the other. */
-async function twoProcesses({ skewMs = 0, kind = 'asynchronous' as 'asynchronous' | 'synchronous' } = {}) {
-  const clock = testClock(Date.now())
-  const otherClock = { wallMs: () => clock.wallMs() + skewMs, monotonicMs: () => clock.monotonicMs() + 5_000 }
-  const service = issuer()
-  const fault: TwoProcesses['fault'] = { writes: 'work' }
-  const records = new Map<string, string>()
-  const fail = (): void => {
-    if (fault.writes === 'fail') throw new Error('READONLY')
-  }
-  const plain: TokenStorage = {
-    getItem: (name) => records.get(name),
-    setItem(name, value) {
-      fail()
-      records.set(name, value)
-    },
-    removeItem(name) {
-      fail()
-      records.delete(name)
-    },
-    withLock: memoryStorage().withLock as NonNullable<TokenStorage['withLock']>,
-  }
-  const sessions = kind === 'synchronous' ? plain : steppedStorage(() => {}, plain)
-  const rig = await rigOf({ backend: { ...service.options, clock, sessions } })
-  const other = rig.another({ clock: otherClock })
-  const signIn = async (subject: string | undefined = 'ada', backend = rig.backend) => {
-    service.subject = subject
-    const here = rig.browser(backend)
-    const there = rig.browser(backend === other ? rig.backend : other)
-    const started = await here.send('/auth/login', { headers: { 'sec-fetch-site': 'same-origin' } })
-    const state = new URL(started.headers.get('location') ?? '').searchParams.get('state')
-    expect((await here.send(`/auth/callback?code=c&state=${state}`)).status).toBe(200)
-    there.setCookie(...here.session())
-    return { here, there }
-  }
-  return { rig, clock, service, records, other, signIn, fault }
-}
-
-const statuses = (...browsers: AppBrowser[]): Promise<string[]> =>
-  Promise.all(browsers.map((browser) => browser.status()))
 const keyOf = async (rig: BackendRig, browser: AppBrowser): Promise<string> => {
   const session = await rig.backend.getSession(browser.request('/'))
   if (session.status === 'signed-out') throw new Error('Nobody is signed in.')
@@ -115,7 +26,7 @@ describe.each(['asynchronous', 'synchronous'] as const)('endAll over an %s stora
     await expect.poll(() => [...service.live]).toEqual([])
     await expect
       .poll(() => rig.events.filter(({ type }) => type === 'ended_session_removed'))
-      .toEqual(Array(2).fill({ type: 'ended_session_removed', revocation: 'done' }))
+      .toEqual(Array(2).fill({ type: 'ended_session_removed', reason: 'ended', revocation: 'done' }))
     expect([...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
   })
 

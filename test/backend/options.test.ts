@@ -15,6 +15,9 @@ describe('the options of a backend', () => {
     ['a base path with dots', { basePath: '/..', redirectUri: 'https://app.demo.example/../callback' }],
     ['no life', { sessionLifeMs: 0 }],
     ['an endless life', { sessionLifeMs: Number.POSITIVE_INFINITY }],
+    ['no idle time', { idleMs: 0 }],
+    ['an idle time that clocks would break', { idleMs: 119_999 }],
+    ['an endless idle time', { idleMs: Number.POSITIVE_INFINITY }],
     ['no sessions', { sessions: undefined as never }],
     ['another SameSite', { sameSite: 'none' as never }],
     ['an error page elsewhere', { errorPath: '//evil.example' }],
@@ -60,6 +63,7 @@ describe('the options of a backend', () => {
     ['sameSite', { sameSite: 'none' }, 'sameSite must be strict or lax'],
     ['sameSite', { sameSite: 'Lax' }, 'sameSite must be strict or lax'],
     ['sessionLifeMs', { sessionLifeMs: '3600000' }, 'sessionLifeMs must be a number'],
+    ['idleMs', { idleMs: '600000' }, 'idleMs must be a number'],
     ['errorPath', { errorPath: true }, 'errorPath must be a string'],
     ['revocationEndpoint', { revocationEndpoint: new URL('https://x.example') }, 'revocationEndpoint must be a string'],
     ['onEvent', { onEvent: 'log' }, 'onEvent must be a function'],
@@ -77,7 +81,16 @@ describe('the options of a backend', () => {
 
   test('C-127 every option may be undefined', async () => {
     const rig = await rigOf()
-    const names = ['basePath', 'proxy', 'proxyHeaders', 'sameSite', 'sessionLifeMs', 'errorPath', 'revocationEndpoint']
+    const names = [
+      'basePath',
+      'proxy',
+      'proxyHeaders',
+      'sameSite',
+      'sessionLifeMs',
+      'idleMs',
+      'errorPath',
+      'revocationEndpoint',
+    ]
     expect(() => rig.another(Object.fromEntries(names.map((name) => [name, undefined])))).not.toThrow()
   })
 })

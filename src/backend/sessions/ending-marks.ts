@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../../config.ts'
 import { randomText } from '../../internal/base64url.ts'
 import { objectOf, parseObject } from '../../internal/json-object.ts'
-import { endingReadMs, maxRememberedEndings } from '../../internal/limits.ts'
+import { endingLimits } from '../../internal/limits.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import { isPromise } from '../../session/store.ts'
 import { bounded, storageFailed } from '../../storage/bounded.ts'
@@ -48,7 +48,7 @@ export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): Endi
       if (!isRead) return
       known.delete(name)
       known.set(name, { found: await mine, readAtMs })
-      removeOldest(known, maxRememberedEndings)
+      removeOldest(known, endingLimits.maxRemembered)
     }
     void remember()
     return mine
@@ -57,7 +57,7 @@ export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): Endi
   return {
     read(name, when) {
       const last = known.get(name)
-      if (when === 'due' && last && clock.monotonicMs() - last.readAtMs < endingReadMs) return last.found
+      if (when === 'due' && last && clock.monotonicMs() - last.readAtMs < endingLimits.readMs) return last.found
       const shared = when === 'due' ? reading.get(name) : undefined
       if (shared !== undefined) return shared
       const raw = sessions.getItem(name)

@@ -2,24 +2,33 @@ import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { isRecord, type SessionRecord } from '../../session/record.ts'
 import { sessionStore } from '../../session/store.ts'
 import type { MaybePromise } from '../../storage/token-storage.ts'
-import type { BackendEvent } from '../events.ts'
+import type { BackendEvent, EndedSessionRemovedEvent } from '../events.ts'
+import type { LastUses } from './last-use.ts'
 import { revokeAll } from './revocation.ts'
 import type { RevocationTarget } from './revocation-request.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /** Removes the record of a session that has ended, and revokes its tokens. Never rejects: the next request tries again. */
-export type RemoveEnded = (name: string, isEnded: (record: SessionRecord) => MaybePromise<boolean>) => Promise<void>
+export type RemoveEnded = (name: string, ending: EndingFound) => Promise<void>
+
+/** Why a process hides the record of a session. */
+export interface EndingFound {
+  readonly reason: EndedSessionRemovedEvent['reason']
+  /** Returns whether this record, which is read again under the lock, is to be removed. */
+  isEnded(record: SessionRecord): MaybePromise<boolean>
+}
 
 interface RemovalParts extends RevocationTarget {
   /** Shows ended sessions as well. */
   readonly sessions: LockedStorage
+  readonly uses: LastUses | undefined
   emit(event: BackendEvent): void
 }
 
 /** Returns a function that removes ended sessions, each in one process, which emits `ended_session_removed`. */
-export function endedRemoval({ sessions, emit, ...target }: RemovalParts): RemoveEnded {
+export function endedRemoval({ sessions, uses, emit, ...target }: RemovalParts): RemoveEnded {
   const removing = new Set<string>()
-  return async (name, isEnded) => {
+  return async (name, { reason, isEnded }) => {
     if (removing.has(name)) return
     removing.add(name)
     const store = sessionStore(sessions, name)
@@ -30,12 +39,17 @@ export function endedRemoval({ sessions, emit, ...target }: RemovalParts): Remov
         const stored = await store.read()
         if (!isRecord(stored) || !(await isEnded(stored))) return
         await store.remove()
+        await uses?.forget(name)
         removed = stored
       }),
     ).finally(() => removing.delete(name))
     if (!removed) return
     const { refreshToken } = removed.tokens
     const refreshTokens = refreshToken === undefined ? [] : [refreshToken]
-    emit({ type: 'ended_session_removed', ...(await revokeAll(target, { refreshTokens, otherTokens: 'none' })) })
+    emit({
+      type: 'ended_session_removed',
+      reason,
+      ...(await revokeAll(target, { refreshTokens, otherTokens: 'none' })),
+    })
   }
 }

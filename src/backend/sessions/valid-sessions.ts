@@ -1,8 +1,17 @@
-import { decodeRecord, isRecord } from '../../session/record.ts'
+import { decodeRecord, isRecord, type SessionRecord } from '../../session/record.ts'
+import type { MaybePromise } from '../../storage/token-storage.ts'
 import { after } from './after.ts'
 import type { Endings } from './endings.ts'
-import type { RemoveEnded } from './remove-ended.ts'
+import type { LastUses } from './last-use.ts'
+import type { EndingFound, RemoveEnded } from './remove-ended.ts'
 import type { LockedStorage } from './watched-storage.ts'
+
+interface Validity {
+  readonly endings: Endings
+  /** Undefined: sessions may be idle. */
+  readonly uses: LastUses | undefined
+  readonly removeEnded: RemoveEnded
+}
 
 type Read = ReturnType<LockedStorage['getItem']>
 
@@ -10,13 +19,14 @@ type Read = ReturnType<LockedStorage['getItem']>
  * Returns a storage that shows no record of an ended session. For a session in memory this is a sign-out elsewhere: it ends, and
  * saves nothing that a refresh in progress brings.
  */
-export function validSessions(sessions: LockedStorage, endings: Endings, removeEnded: RemoveEnded): LockedStorage {
+export function validSessions(sessions: LockedStorage, validity: Validity): LockedStorage {
+  const { endings, uses, removeEnded } = validity
   function show(name: string, raw: Awaited<Read>): Read {
     const record = decodeRecord(name, raw)
     if (!isRecord(record)) return raw
-    return after(endings.hasEnded(record), (ended) => {
-      if (!ended) return raw
-      void removeEnded(name, endings.hasEnded)
+    return after(endingOf(name, record, validity), (found) => {
+      if (!found) return raw
+      void removeEnded(name, found)
       return null
     })
   }
@@ -26,7 +36,25 @@ export function validSessions(sessions: LockedStorage, endings: Endings, removeE
       after(sessions.getItem(name), (raw): Read => {
         // An invented cookie costs one read.
         if (raw == null) return raw
-        return after(endings.exist(), (exist) => (exist ? show(name, raw) : raw))
+        return after(uses !== undefined || endings.exist(), (check) => (check ? show(name, raw) : raw))
       }),
+    async removeItem(name) {
+      await sessions.removeItem(name)
+      await uses?.forget(name)
+    },
   }
+}
+
+function endingOf(
+  name: string,
+  record: SessionRecord,
+  { endings, uses }: Validity,
+): MaybePromise<EndingFound | undefined> {
+  const { hasEnded } = endings
+  return after(hasEnded(record), (ended): MaybePromise<EndingFound | undefined> => {
+    if (ended) return { reason: 'ended', isEnded: hasEnded }
+    // Not judged again under the lock, because the session has ended in this process already.
+    const isSame = ({ id }: SessionRecord): boolean => id === record.id
+    return uses && after(uses.isIdle(name, record), (idle) => (idle ? { reason: 'idle', isEnded: isSame } : undefined))
+  })
 }
