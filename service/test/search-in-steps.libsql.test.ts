@@ -113,6 +113,21 @@ test('S-085 A-45 a filter that an index answers narrows the texts that are read'
   expect([found.count, textRanges.length]).toEqual([1, 1])
 })
 
+test('A-45 either of two filters that indexes answer narrows what is read, and few hits are sorted by one query', async () => {
+  const filter: Filter<ParentAgentColumn> = {
+    kind: 'any',
+    filters: [equals('agent_key', 'key b 0'), equals('agent_name', 'a 7919'), equals('agent_key', 'key b 0')],
+  }
+  const found = await searchDemo({ filter, sort: sorted('parent_agent_type_key', 'agent_name') })
+  expect([found.count, log]).toEqual([1, ['query', 'pause', 'query', 'pause', 'pause', 'query', 'pause']])
+  log.length = 0
+  const three = await searchDemo({
+    filter: { kind: 'any', filters: [1, 2, 3].map((id) => equals('id', id)) },
+    sort: sorted('active', 'agent_name'),
+  })
+  expect([three.count, log.filter((entry) => entry === 'query').length]).toEqual([3, 4])
+})
+
 test.each<[string, Partial<AgentSearch>]>([
   ['no condition', {}],
   ['one sort column', { sort: sorted('agent_name') }],

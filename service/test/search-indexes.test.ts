@@ -40,7 +40,8 @@ test.each<[string, Partial<Search<ParentAgentColumn>>, string | RegExp]>([
       searchValue: 'reads',
       sort: [{ column: 'agent_name', direction: 'desc' }],
     },
-    'parent_agents_by_type',
+    // The second query of libSQL reads agents by the ids that the first one found.
+    isOnPostgres() ? 'parent_agents_by_type' : /parent_agents_by_type|USING INTEGER PRIMARY KEY/,
   ],
 ])('a filter by %s finds page and count by its index', async (_name, search, index) => {
   const plans = await plansOf(search)
@@ -56,8 +57,7 @@ test('either of two filters finds page and count by both indexes', async () => {
   }
   const plans = await plansOf({ filter: either, sort: [{ column: 'agent_name', direction: 'asc' }] })
   expect(plans).toHaveLength(2)
-  // libSQL reads the agents in steps, because a filter in a group can hold for all of them.
-  for (const plan of isOnPostgres() ? plans : []) {
+  for (const plan of isOnPostgres() ? plans : plans.slice(0, 1)) {
     expect(plan).toContain('parent_agents_by_name')
     expect(plan).toContain(keyIndex)
     expect(plan).not.toMatch(fullRead)
