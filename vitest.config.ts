@@ -40,6 +40,7 @@ const databaseTests = [
   'broken-store',
   'clients-pages',
   'codes',
+  'cors-lookup',
   'failed-commit',
   'injection.api',
   'injection.auth',

@@ -31,7 +31,7 @@ describe('README', () => {
   })
 
   it('the page on the API client shows the files that the type checker compiles', () => {
-    const files = ['client.ts', 'create.ts', 'paging.ts', 'form.ts', 'query.ts', 'ky.ts']
+    const files = ['client.ts', 'create.ts', 'paging.ts', 'form.ts', 'query.ts', 'ky.ts', 'openapi.fixture.ts']
     expect(blocks('docs/api-client.md')).toEqual(files.map((file) => snippet(`api-client/${file}`)))
   })
 

@@ -6,7 +6,7 @@ import type { Assembly } from '../src/server/assemble.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/purge.ts'
-import { authorizeUrl, Browser, clientOf, login, refresh } from './login.ts'
+import { authorize, authorizeUrl, Browser, clientOf, login, refresh } from './login.ts'
 import { assemble, isOnPostgres } from './start.ts'
 
 let assembly: Assembly
@@ -17,7 +17,9 @@ beforeEach(async () => {
 })
 afterEach(() => assembly.service.close())
 
-async function count(table: 'sign_in_sessions' | 'refresh_tokens' | 'access_tokens' | 'grants'): Promise<number> {
+type Counted = 'authorization_codes' | 'sign_in_sessions' | 'refresh_tokens' | 'access_tokens' | 'grants'
+
+async function count(table: Counted): Promise<number> {
   const { rows } = await db
     .selectFrom(table)
     .select((select) => select.fn.countAll<number | string | bigint>().as('rows'))
@@ -60,6 +62,26 @@ test('S-052 an expired grant goes with all of its tokens, and others stay', asyn
   expect(await purge(assembly.context.store.db, Date.now())).toBe('done')
   expect([await count('grants'), await count('refresh_tokens'), await count('access_tokens')]).toEqual([1, 1, 1])
   expect((await refresh(assembly.service, client, refresh_token)).status).toBe(200)
+})
+
+test('A-49 what a user approves and redeems again and again is deleted when its life ends', async () => {
+  const { service, context } = assembly
+  context.clock.freeze()
+  for (let round = 0; round < 3; round += 1) {
+    await authorize(service)
+    await login(service)
+    await login(service, { client: clientOf(service, 'Demo confidential') })
+  }
+  const nowMs = context.clock.nowMs()
+  async function left(afterMs: number): Promise<number[]> {
+    expect(await purge(context.store.db, nowMs + afterMs)).toBe('done')
+    return Promise.all((['authorization_codes', 'grants', 'refresh_tokens', 'access_tokens'] as const).map(count))
+  }
+  expect(await left(59_999)).toEqual([9, 6, 6, 6])
+  expect(await left(60_000)).toEqual([6, 6, 6, 6])
+  expect(await left(600_000)).toEqual([6, 6, 6, 0])
+  expect(await left(24 * 3_600_000)).toEqual([3, 3, 3, 0])
+  expect(await left(30 * 24 * 3_600_000)).toEqual([0, 0, 0, 0])
 })
 
 test('S-057 A-42 a clock that a test moves ahead removes nothing that another process may still use', async () => {

@@ -1,8 +1,8 @@
 import { createLogin, requireWebCrypto } from '../authorize.ts'
 import { originOf, targetsUnder } from '../bearer/targets.ts'
-import { bearerFetch } from '../bearer.ts'
+import { bearerFetch, type Sending } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
-import { configFrom } from '../config.ts'
+import { type AuthConfig, configFrom } from '../config.ts'
 import { randomText } from '../internal/base64url.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { loginRecords } from '../pending-logins.ts'
@@ -62,7 +62,6 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   const { session, close } = createTabSession(config, { storage, key, name, signedOut: () => login.discard() })
   const handOver = popup && ((callback: string) => popup.handOver(name, callback))
   const login = loginFinisher({ config, name, session, loginStorage, navigate, handOver })
-  const reportedOrigins: string[] = []
   return {
     async ready() {
       const finished = Promise.resolve(login.finish())
@@ -95,16 +94,7 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
           return session.getAccessToken(wanted)
         },
       },
-      {
-        targetOf: targetsUnder(config.baseUrl),
-        fetch: options.fetch,
-        onElsewhere(input) {
-          const origin = originOf(input)
-          if (!origin || reportedOrigins.includes(origin)) return
-          reportedOrigins.push(origin)
-          hint(config, { type: 'sent_without_token', origin }, `${origin} gets no token, because it is not baseUrl.`)
-        },
-      },
+      { targetOf: targetsUnder(config.baseUrl), fetch: options.fetch, onElsewhere: elsewhereReporter(config) },
     ),
     session,
     isCallbackUrl: (url) => callbackMode(config.redirectUri, url) !== undefined,
@@ -112,6 +102,17 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
       login.close()
       close()
     },
+  }
+}
+
+/** Returns a function that reports requests without the token, each origin once. */
+function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere']> {
+  const reportedOrigins: string[] = []
+  return (input) => {
+    const origin = originOf(input)
+    if (!origin || reportedOrigins.includes(origin)) return
+    reportedOrigins.push(origin)
+    hint(config, { type: 'sent_without_token', origin }, `${origin} gets no token, because it is not baseUrl.`)
   }
 }
 

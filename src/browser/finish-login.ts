@@ -87,8 +87,7 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
       if (shown !== undefined) return shown.then(finish)
       pending = { address: location.href }
       hideCallback()
-    } else if (mode(withOtherSlash()))
-      invalid('redirectUri and this page differ by a slash at the end of the path. Make both the same')
+    } else if (mode(withOtherSlash())) invalid(otherSlash)
     if (pending) result = inPage.share(run(pending))
     pending = undefined
     return result ?? inPage.current()
@@ -115,6 +114,8 @@ export function loginFinisher(options: LoginFinisherOptions): LoginFinisher {
     close: remindOfCallback(config, mode),
   }
 }
+
+const otherSlash = 'redirectUri and this page differ by a slash at the end of the path. Make both the same'
 
 /** Returns the address with or without the slash that some servers add to the end of a path, or remove from it, by a redirect. */
 function withOtherSlash(): string | undefined {

@@ -72,7 +72,6 @@ function checkService({ config }: Profile, { authorize, token, api }: Probes): C
   const isRefused = authorize !== undefined && authorize.status >= 400 && !authorize.isOfApi
   const location = authorize?.headers.get('location') ?? ''
   const redirect = attempt(() => new URL(location, config.authUrl))
-  const aheadMs = authorize?.aheadMs ?? api?.aheadMs
   return [
     finding('authorization server', [
       [!authorize, 'authUrl does not respond.', 'Check --auth-url, and that the service runs.'],
@@ -113,14 +112,13 @@ function checkService({ config }: Profile, { authorize, token, api }: Probes): C
         'Turn PKCE with S256 on for the client.',
       ],
     ]),
-    finding('clock', [
-      [
-        Math.abs(aheadMs ?? 0) > maxClockOffsetMs,
-        `The clock of the service is ${Math.round((aheadMs ?? 0) / 1_000)} s ahead.`,
-        'Set the clock of this machine.',
-      ],
-    ]),
+    checkClock(authorize?.aheadMs ?? api?.aheadMs ?? 0),
   ]
+}
+
+function checkClock(aheadMs: number): Check {
+  const cause = `The clock of the service is ${Math.round(aheadMs / 1_000)} s ahead.`
+  return finding('clock', [[Math.abs(aheadMs) > maxClockOffsetMs, cause, 'Set the clock of this machine.']])
 }
 
 function checkApi(api: Reply | undefined): Check {

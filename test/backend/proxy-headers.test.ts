@@ -81,7 +81,11 @@ describe('headers', () => {
     const other = token.filter((name) => !passedToApi.includes(name) && !passedToBrowser.includes(name))
     await fc.assert(
       fc.asyncProperty(other, async (name) => {
-        const { headers } = await rig.get('/api/items/7', { headers: { [name]: 'marked', 'x-request-id': name } })
+        const answered = await rig.get('/api/items/7', { headers: { [name]: 'marked', 'x-request-id': name } })
+        // A response that is not read keeps its place in the queue of the session.
+        await answered.text()
+        const { headers } = answered
+        expect(answered.status).toBe(200)
         expect(rig.seen.at(-1)?.headers.get(name)).not.toBe('marked')
         expect(headers.get(name)).not.toBe('marked')
       }),

@@ -13,7 +13,8 @@ interface Purged {
 
 /**
  * Deletes expired rows, some at a time. Returns `more` if rows are left. Used codes and rotated refresh tokens stay until
- * their authorization has expired, so that a late replay is still found (S-032, S-052).
+ * their authorization has expired, so that a late replay is still found (S-032, S-052). Only lifetimes bound how many codes,
+ * authorizations and tokens a user has (A-49).
  */
 export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
   let statementsLeft: number = storeLimits.purgeStatements
