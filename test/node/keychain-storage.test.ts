@@ -202,7 +202,7 @@ describe('a wrong call', () => {
     ['no keyring', { name: 'my-tool' }, /keyring must be a function/],
     ['no name', { keyring: testKeyring().load, name: '' }, /name must be the name of your tool/],
     ['another policy', { keyring: testKeyring().load, name: 'x', withoutKeychain: 'memory' }, /withoutKeychain/],
-  ])('C-110 %s is refused', async (_, options, message) => {
+  ])('%s is refused', async (_, options, message) => {
     const error = await failure(() => keychainStorage('/tmp/x', options as never))
     expect([error.code, error.message]).toEqual(['config_invalid', expect.stringMatching(message)])
   })
