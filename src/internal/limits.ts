@@ -137,8 +137,6 @@ export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 3
 export const idleLimits = { minMs: 120_000, steps: 10 } as const
 /** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
 export const minCookieSecretLength = 32
-/** How long after the end of its session a page asks the backend, in milliseconds, because timers and clocks are not exact. */
-export const sessionEndSlackMs = 1_000
 /** How large one `Set-Cookie` line may be, because browsers ignore a larger one without a notice. RFC 6265 section 6.1. */
 export const maxCookieBytes = 4_096
 /** How many logins of one browser may be pending at a time. */

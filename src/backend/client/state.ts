@@ -1,5 +1,5 @@
 import type { TokenClaims } from '../../claims.ts'
-import { sessionEndSlackMs } from '../../internal/limits.ts'
+import { firstBackoffMs } from '../../internal/limits.ts'
 import type { SessionEndReason, SessionState } from '../../session/state.ts'
 
 /** The state of a session that a backend keeps, as its page knows it. */
@@ -28,7 +28,7 @@ export function withReason(
 
 /** Returns when to read again. If the session has not ended by this clock's time, the clock is wrong, and the waits double. */
 export function nextReadMs(state: BackendClientState): number {
-  return Math.abs(leftMs(state)) + sessionEndSlackMs
+  return Math.abs(leftMs(state)) + firstBackoffMs
 }
 
 function leftMs({ endsAtMs = Infinity }: BackendClientState): number {
