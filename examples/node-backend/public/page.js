@@ -1,34 +1,28 @@
 // The page of the example. It holds no token: the browser sends the cookie, and the backend adds the token.
 
-/** Another site can send this header only after a CORS preflight, which the backend refuses. */
-const guard = { 'x-agent-auth': '1' }
+import { createBackendClient } from 'agent-auth/backend/client'
 
+const auth = createBackendClient()
 const byId = (id) => document.getElementById(id)
 const processes = new Set()
 let tryAgain = () => {}
-/** Tells the other tabs of this app to read the session again. */
-const tabs = new BroadcastChannel('example-backend')
+/** The sign-in whose agents are shown. */
+let shownRef
 
 /** An error response of the backend or the API. */
 class Refusal extends Error {
-  constructor(status, { code, message, error_message, detail }) {
+  constructor(status, { message, error_message, detail }) {
     const first = Array.isArray(detail) ? detail[0]?.msg : undefined
     super(message ?? error_message ?? first ?? `The service responded with status ${status}.`)
     this.status = status
-    this.signedOut = code === 'login_required' || code === 'session_ended'
   }
 }
 
-async function send(path, options = {}) {
-  const response = await fetch(path, options)
+async function post(path, body) {
+  const headers = { 'content-type': 'application/json' }
+  const response = await auth.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
   processes.add(response.headers.get('x-process'))
   byId('processes').textContent = processes.size === 1 ? '1 process' : `${processes.size} processes`
-  return response
-}
-
-async function post(path, body) {
-  const headers = { ...guard, 'content-type': 'application/json' }
-  const response = await send(path, { method: 'POST', headers, body: JSON.stringify(body) })
   const answer = await response.json().catch(() => ({}))
   if (!response.ok || answer.success !== true) throw new Refusal(response.status, answer)
   return answer.data
@@ -40,7 +34,6 @@ async function attempt(work) {
   try {
     await work()
   } catch (error) {
-    if (error.signedOut) showSignedOut()
     showProblem(error)
     tryAgain = () => attempt(work)
   }
@@ -55,10 +48,25 @@ function showProblem(error) {
   byId('problem').hidden = false
 }
 
-function showSignedOut() {
-  document.body.dataset.status = 'signed-out'
+/** Shows who is signed in, or that the session has ended, here or in another tab. */
+function showState() {
+  const { status, sessionRef, claims } = auth.state
+  if (status === 'loading') return
+  document.body.dataset.status = status
+  byId('user').textContent = claims ? `${claims.subject}, ${claims.tenant}` : ''
+  showCountdown()
+  if (sessionRef === shownRef) return
+  shownRef = sessionRef
   byId('agents').replaceChildren()
   byId('count').textContent = ''
+  if (status === 'signed-in') void attempt(showAgents)
+}
+
+function showCountdown() {
+  const seconds = Math.max(0, Math.floor(((auth.state.endsAtMs ?? 0) - Date.now()) / 1_000))
+  const twoDigits = (number) => String(Math.floor(number)).padStart(2, '0')
+  const time = [(seconds / 3_600) % 24, (seconds / 60) % 60, seconds % 60].map(twoDigits).join(':')
+  byId('ends').textContent = `in ${Math.floor(seconds / 86_400)} d ${time}`
 }
 
 /** Inserts values as text, because data of a server must not become markup. */
@@ -76,7 +84,7 @@ async function showAgents() {
   const wanted = { limit: 50, offset: 0, search_value: byId('search-value').value, sort }
   const { items, count } = await post('/api/parent_agents/search', wanted)
   // The user has typed more, or signed out, before this response came.
-  if (search !== searches || document.body.dataset.status !== 'signed-in') return
+  if (search !== searches || auth.state.status !== 'signed-in') return
   const lines = items.map((agent) =>
     row(agent.agent_name, agent.agent_key, agent.parent_agent_type_key, agent.active ? 'on' : 'off'),
   )
@@ -90,26 +98,6 @@ async function create(form) {
   await showAgents()
 }
 
-/** Shows when the session ends, or that it has ended, for example in another tab. */
-async function showSession() {
-  const response = await send('/auth/session')
-  const { status, endsAtMs, ...failure } = await response.json()
-  if (!response.ok) throw new Refusal(response.status, failure)
-  if (status === 'signed-out') return showSignedOut()
-  byId('ends').textContent = new Date(endsAtMs).toLocaleDateString('en', { dateStyle: 'medium' })
-}
-
-async function signOut() {
-  const response = await send('/auth/logout', { method: 'POST', headers: guard })
-  if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})))
-  tabs.postMessage('look')
-  showSignedOut()
-}
-
-function showSessionIfSignedIn() {
-  if (document.body.dataset.status === 'signed-in') void attempt(showSession)
-}
-
 function onSubmit(id, work) {
   byId(id).addEventListener('submit', (event) => {
     event.preventDefault()
@@ -117,23 +105,13 @@ function onSubmit(id, work) {
   })
 }
 
-byId('sign-in').addEventListener('click', () => {
-  location.assign(`/auth/login?return_to=${encodeURIComponent(location.pathname + location.search)}`)
-})
-byId('sign-out').addEventListener('click', () => attempt(signOut))
+byId('sign-in').addEventListener('click', () => attempt(() => auth.signIn()))
+byId('sign-out').addEventListener('click', () => attempt(() => auth.signOut()))
 byId('problem-again').addEventListener('click', () => tryAgain())
 onSubmit('search', showAgents)
 onSubmit('create', create)
 byId('search-value').addEventListener('input', () => attempt(showAgents))
 byId('place').textContent = document.body.dataset.place
-
-if (document.body.dataset.status === 'signed-in') {
-  void attempt(() => Promise.all([showSession(), showAgents()]))
-  tabs.addEventListener('message', showSessionIfSignedIn)
-  document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) showSessionIfSignedIn()
-  })
-  addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) location.reload()
-  })
-}
+auth.subscribe(showState)
+setInterval(showCountdown, 1_000)
+void attempt(() => auth.ready())

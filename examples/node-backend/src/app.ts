@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { isAgentAuthError } from 'agent-auth'
 import type { Backend } from 'agent-auth/backend'
+import { build } from 'esbuild'
 import { type Context, Hono } from 'hono'
 import type { Sessions } from './sessions.ts'
 
@@ -12,7 +14,7 @@ const policy = [
 ].join('; ')
 
 /** Creates the web app: the routes of the backend, and one page whose HTML says whether a user is signed in. */
-export function createApp(backend: Backend, place: Sessions['place']): Hono {
+export async function createApp(backend: Backend, place: Sessions['place']): Promise<Hono> {
   const page = read('../public/index.html')
   const app = new Hono()
   app.use(async (context, next) => {
@@ -26,7 +28,7 @@ export function createApp(backend: Backend, place: Sessions['place']): Hono {
     const shown = status === 'signed-out' ? status : 'signed-in'
     return withHeaders(context).html(page.replace('data-status=""', `data-status="${shown}" data-place="${place}"`))
   })
-  serveText(app, '/page.js', 'text/javascript', read('../public/page.js'))
+  serveText(app, '/page.js', 'text/javascript', await bundle('../public/page.js'))
   serveText(app, '/page.css', 'text/css', read('../public/page.css'))
   serveText(app, '/style.css', 'text/css', read('../../common/src/style.css'))
   app.onError((error, context) => {
@@ -35,6 +37,13 @@ export function createApp(backend: Backend, place: Sessions['place']): Hono {
     return withHeaders(context).text('The sessions cannot be read at the moment. Reload the page.', 503)
   })
   return app
+}
+
+/** Returns a script of the page together with the client that it imports. */
+async function bundle(path: string): Promise<string> {
+  const entryPoints = [fileURLToPath(new URL(path, import.meta.url))]
+  const { outputFiles } = await build({ entryPoints, bundle: true, format: 'esm', target: 'es2022', write: false })
+  return outputFiles[0]?.text ?? ''
 }
 
 function serveText(app: Hono, path: string, type: string, text: string): void {

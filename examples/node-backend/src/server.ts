@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   if (process.connected) process.on('SIGINT', () => {})
   const settings = readSettings(process.env)
   const sessions = await openSessions(process.env)
-  const app = createApp(exampleBackend(settings, sessions.storage), sessions.place)
+  const app = await createApp(exampleBackend(settings, sessions.storage), sessions.place)
   const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }))
   server.listen(settings.port, '127.0.0.1')
   await once(server, 'listening')
