@@ -121,6 +121,7 @@ const backendOrder = [
   'proxy/headers',
   'proxy/request-body',
   'proxy/response-body',
+  'proxy/session-check',
   'proxy/request-queue',
   'options',
   'cookies/cookies',

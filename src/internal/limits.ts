@@ -159,10 +159,7 @@ export const maxRefreshWaitMs = 1_000
 export const endingLimits = { readMs: 500, maxRemembered: 1_000 } as const
 /** How long the revocation requests of one logout may take together, in milliseconds. */
 export const revocationTimeoutMs = 2_000
-/**
- * How many requests of one session the proxy has in progress, how many wait, and for how long in milliseconds. Pages send some
- * hundred at once at most, and a browser gives up later than after this time.
- */
+/** How many requests of one session the proxy sends at a time, how many wait, and how long: a page sends some hundred at once. */
 export const proxyQueueLimits = { maxAtOnce: 32, maxWaiting: 480, maxWaitMs: 30_000 } as const
 /** How large the headers of a proxied request may be: Node and most servers refuse more than 16 KiB. */
 export const maxProxiedHeaderBytes = 16_384

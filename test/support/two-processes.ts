@@ -14,6 +14,8 @@ export interface Issuer {
   readonly live: Set<string>
   /** The subject of the next tokens. Undefined: tokens that are no JWT. */
   subject: string | undefined
+  /** Responds to requests to the API. Default: 204. */
+  api: ((init: RequestInit | undefined) => Response) | undefined
   /** Delays the responses to refreshes. */
   held: Promise<void> | undefined
 }
@@ -28,7 +30,7 @@ function issuer(): Issuer {
       live.delete(new URLSearchParams(String(init?.body)).get('token') ?? '')
       return new Response(null)
     }
-    if (!url.includes('/token?')) return new Response(null, { status: 204 })
+    if (!url.includes('/token?')) return own.api?.(init) ?? new Response(null, { status: 204 })
     if (url.includes('=refresh_token')) live.delete(JSON.parse(String(init?.body)).refresh_token)
     const { subject } = own
     const access_token = subject ? `${part({ alg: 'none' })}.${part({ sub: subject, n: ++issued })}.x` : `a-${++issued}`
@@ -37,7 +39,7 @@ function issuer(): Issuer {
     if (url.includes('=refresh_token')) await own.held
     return Response.json({ access_token, refresh_token, expires_in: 600 })
   }
-  const own: Issuer = { options: { revocationEndpoint, fetch }, live, subject: 'ada', held: undefined }
+  const own: Issuer = { options: { revocationEndpoint, fetch }, live, subject: 'ada', api: undefined, held: undefined }
   return own
 }
 

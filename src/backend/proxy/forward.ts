@@ -9,6 +9,7 @@ import { type HeaderList, isDecoded, responseHeaders } from './headers.ts'
 import { type BodyProblem, drainBody, requestBody, UnusableBodyError } from './request-body.ts'
 import { type OnResponseEnd, relayBody } from './response-body.ts'
 import type { ProxyRoute } from './routes.ts'
+import { sessionCheck } from './session-check.ts'
 
 /** A request that passed the checks of the proxy. */
 export interface ProxyCall {
@@ -60,7 +61,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
       },
     })
     response = await send(context, call, body, stop.signal)
-    return passOn(context, { response, route }, (how, interruption) => {
+    return passOn(context, { response, call }, (how, interruption) => {
       // A browser that left has aborted the request to the API, which is no failure of the API.
       if (interruption !== undefined && !request.signal.aborted)
         context.emit({ type: 'proxy_interrupted', route: route.template, cause: causeOf(interruption) })
@@ -98,7 +99,7 @@ function send(
 /** Returns the response of the API as the browser may see it, or a 502. */
 function passOn(
   context: BackendContext,
-  { response, route }: { readonly response: Response; readonly route: ProxyRoute },
+  { response, call }: { readonly response: Response; readonly call: ProxyCall },
   onEnd: OnResponseEnd,
 ): Forwarded {
   const { status, type, redirected, body } = response
@@ -115,9 +116,9 @@ function passOn(
   }
   const headers = responseHeaders(response.headers, context.passedHeaders)
   if (!body) onEnd('complete')
-  return {
-    response: withPrivateHeaders(new Response(body && relayBody(body, route.timeoutMs, onEnd), { status, headers })),
-  }
+  const hasSessionEnded = sessionCheck(call.live.session, context.config.clock)
+  const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded, onEnd }
+  return { response: withPrivateHeaders(new Response(body && relayBody(body, options), { status, headers })) }
 }
 
 /** Returns the response to a request whose body cannot be sent to the API as a whole. */

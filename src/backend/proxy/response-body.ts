@@ -1,18 +1,26 @@
 import { AgentAuthError } from '../../errors.ts'
 import { maxBrowserSilenceMs } from '../../internal/limits.ts'
+import type { MaybePromise } from '../../storage/token-storage.ts'
 import { once } from '../once.ts'
 
-/** Called once when no more of a response is sent. `interruption` is set if the API is the reason. */
+/** Called once when no more of a response is sent. `interruption` is set if the API or the end of the session is the reason. */
 export type OnResponseEnd = (how: 'complete' | 'broken', interruption?: unknown) => void
 
+export interface RelayOptions {
+  /** How long the API may send nothing. */
+  readonly maxApiSilenceMs: number
+  /** Asked before each chunk is passed on. */
+  hasSessionEnded(): MaybePromise<boolean>
+  readonly onEnd: OnResponseEnd
+}
+
 /**
- * Passes the body of a response on, one chunk at a time. If the API sends nothing or the browser reads nothing for too long,
- * the response ends.
+ * Passes the body of a response on, one chunk at a time. If the API sends nothing or the browser reads nothing for too long, or
+ * if the session has ended, the response ends.
  */
 export function relayBody(
   body: ReadableStream<Uint8Array>,
-  maxApiSilenceMs: number,
-  onEnd: OnResponseEnd,
+  { maxApiSilenceMs, hasSessionEnded, onEnd }: RelayOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -42,7 +50,9 @@ export function relayBody(
         waitFor('api', controller)
         try {
           const { done, value } = await reader.read()
+          const isSessionOver = value !== undefined && (await hasSessionEnded())
           if (state === 'ended') return
+          if (isSessionOver) return fail(controller, sessionOver())
           waitFor('browser', controller)
           if (value) return controller.enqueue(value)
           if (done) controller.close()
@@ -55,6 +65,10 @@ export function relayBody(
     },
     { highWaterMark: 0 },
   )
+}
+
+function sessionOver(): AgentAuthError {
+  return new AgentAuthError('session_ended', 'The session ended, so the rest of its response is not passed on.')
 }
 
 function apiSilence(maxApiSilenceMs: number): AgentAuthError {

@@ -1,0 +1,72 @@
+// Responses in progress when their session ends: src/backend/proxy/session-check.ts and response-body.ts.
+import { expect, test } from 'vitest'
+import { searchPath } from '../support/backend-rig.ts'
+import { statuses, type TwoProcesses, twoProcesses } from '../support/two-processes.ts'
+
+interface Streaming extends TwoProcesses {
+  send(text: string): void
+  readonly signal: () => AbortSignal | null | undefined
+  /** Reads the next chunk at the browser. */
+  next(): Promise<string>
+  logOut(): Promise<Response>
+}
+
+/** A response that the other process relays, whose first chunk has arrived. */
+async function streaming(options = {}): Promise<Streaming> {
+  const both = await twoProcesses({ options })
+  const { here, there } = await both.signIn()
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let signal: AbortSignal | null | undefined
+  both.service.api = (init) => {
+    signal = init?.signal
+    const start = (given: ReadableStreamDefaultController<Uint8Array>): void => {
+      controller = given
+    }
+    return new Response(new ReadableStream({ start }))
+  }
+  const response = await there.call()
+  const reader = response.body?.getReader()
+  const next = async (): Promise<string> => new TextDecoder().decode((await reader?.read())?.value)
+  const send = (text: string): void => controller?.enqueue(new TextEncoder().encode(text))
+  send('one')
+  expect(await next()).toBe('one')
+  return { ...both, send, signal: () => signal, next, logOut: () => here.logOut() }
+}
+
+test.each([
+  ['endAll', ({ rig }: Streaming) => rig.backend.endAll()],
+  ['endSessionsOf', ({ rig }: Streaming) => rig.backend.endSessionsOf('ada')],
+  ['a logout', ({ logOut }: Streaming) => logOut()],
+])(
+  'after %s in another process a response in progress passes nothing on, and the API request is aborted',
+  async (_, end) => {
+    const stream = await streaming()
+    const { rig, clock, send, signal, next } = stream
+    await end(stream)
+    clock.advance(2_000)
+    send('two')
+    await expect(next()).rejects.toThrow('ended early')
+    expect(signal()?.aborted).toBe(true)
+    await expect
+      .poll(() => rig.events.filter(({ type }) => type === 'proxy_interrupted'))
+      .toEqual([
+        {
+          type: 'proxy_interrupted',
+          route: `POST ${searchPath}`,
+          cause: expect.objectContaining({ code: 'session_ended' }),
+        },
+      ])
+  },
+)
+
+test('a response in progress goes on while its session does, and keeps the session from being idle', async () => {
+  const { rig, clock, send, next, signIn } = await streaming({ idleMs: 120_000 })
+  const other = await signIn('ben')
+  for (let round = 0; round < 10; round++) {
+    clock.advance(25_000)
+    send(`${round}`)
+    expect(await next()).toBe(`${round}`)
+  }
+  expect(await statuses(other.here)).toEqual(['signed-out'])
+  expect(rig.events.filter(({ type }) => type === 'proxy_interrupted')).toEqual([])
+})
