@@ -52,11 +52,11 @@ await runCommand({ name: 'example:backend', help, options }, async (values) => {
   } finally {
     await workers.stop()
     await service.close()
+    // Node's cluster can leave its listening socket open if a process is killed while it is given a connection.
+    setImmediate(() => process.exit())
   }
   return exitCodes.ok
 })
-// Node's cluster can leave its listening socket open if a process is killed while it is given a connection.
-process.exit()
 
 function problemWith(port: number | undefined, processes: number): string | undefined {
   if (port === undefined) return '--port takes a number from 1 to 65535'
