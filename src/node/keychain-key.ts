@@ -45,10 +45,12 @@ const keyText = /^[\w-]{43}$/
 /** Reads the key at its first use, and keeps it in this process. */
 export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey {
   let found: Uint8Array | undefined
-  const read = async (entry: KeyringEntry): Promise<Uint8Array | undefined> => {
-    const text = await usable(() => entry.getPassword())
-    if (text !== undefined && !keyText.test(text)) throw foreignEntry()
-    found = text === undefined ? undefined : Uint8Array.from(Buffer.from(text, 'base64url'))
+  /** Resolves to null if there is no key, and to undefined if the keychain cannot be read. */
+  const read = async (entry: KeyringEntry): Promise<Uint8Array | null | undefined> => {
+    const text = await usable(async () => (await entry.getPassword()) ?? null)
+    if (text === null || text === undefined) return text
+    if (!keyText.test(text)) throw foreignEntry()
+    found = Uint8Array.from(Buffer.from(text, 'base64url'))
     return found
   }
   const open = (): Promise<KeyringEntry | undefined> =>
@@ -59,18 +61,22 @@ export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey 
   return {
     async find() {
       const entry = found ? undefined : await open()
-      return entry ? read(entry) : found
+      return entry ? ((await read(entry)) ?? undefined) : found
     },
     async create() {
       const entry = found ? undefined : await open()
       if (!entry) return found
-      return (await read(entry)) ?? file.withLock(`keychain:${name}`, async () => (await read(entry)) ?? add(entry))
+      const key = await read(entry)
+      return key === null ? file.withLock(`keychain:${name}`, () => readOrAdd(entry)) : key
     },
   }
 
-  async function add(entry: KeyringEntry): Promise<Uint8Array | undefined> {
+  async function readOrAdd(entry: KeyringEntry): Promise<Uint8Array | undefined> {
+    const key = await read(entry)
+    // A keychain that could not be read may have a key. To replace it would make every encrypted record unreadable.
+    if (key !== null) return key
     await usable(() => entry.setPassword(randomText()))
-    return read(entry)
+    return (await read(entry)) ?? undefined
   }
 }
 
@@ -85,9 +91,9 @@ async function loadKeyring(load: () => Promise<Keyring>): Promise<Keyring | unde
 }
 
 /** Resolves to undefined if the keychain refuses, is locked or is not there. Its errors may quote the entry. */
-async function usable<T>(use: () => Promise<T | null | undefined>): Promise<T | undefined> {
+async function usable<T>(use: () => Promise<T>): Promise<T | undefined> {
   try {
-    return (await use()) ?? undefined
+    return await use()
   } catch {
     return undefined
   }

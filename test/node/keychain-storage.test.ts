@@ -15,7 +15,8 @@ interface TestKeyring {
   readonly load: () => Promise<Keyring>
   /** The texts of the entries, by service and account. */
   readonly entries: Map<string, string>
-  state: 'open' | 'locked'
+  /** `unreadable`: a user who refuses a read, or a slow start, may still let the next write through. */
+  state: 'open' | 'locked' | 'unreadable'
 }
 
 /** A keychain in memory, for what a real one does only with a desktop. */
@@ -35,6 +36,7 @@ function testKeyring(state: TestKeyring['state'] = 'open'): TestKeyring {
     }
     async getPassword(): Promise<string | null> {
       await check()
+      if (keyring.state === 'unreadable') throw new Error('The read was refused.')
       return entries.get(this.#id) ?? null
     }
     async setPassword(text: string): Promise<void> {
@@ -132,6 +134,21 @@ describe('a keychain that comes and goes', () => {
     await third.removeItem('key')
     await third.setItem('key', 'third')
     expect([await third.getItem('key'), await third.protection()]).toEqual(['third', 'plain'])
+  })
+
+  test('C-056 a keychain that refuses only reads keeps its key, and the records stay readable', async () => {
+    const keyring = testKeyring()
+    const { handle } = shared(keyring)
+    await handle().setItem('key', 'first')
+    const before = [...keyring.entries]
+    keyring.state = 'unreadable'
+    const refusing = handle()
+    expect(await refusing.protection()).toBe('plain')
+    expect(await failure(refusing.setItem('key', 'second'))).toMatchObject(refused)
+    await refusing.setItem('another key', 'plain')
+    expect([...keyring.entries]).toEqual(before)
+    keyring.state = 'open'
+    expect([await handle().getItem('key'), await handle().getItem('another key')]).toEqual(['first', 'plain'])
   })
 
   test('C-056 records of fileStorage are read, and encrypted at the next write', async () => {
