@@ -6,7 +6,7 @@ import { createBackend } from 'agent-auth/backend'
 import type { BackendTask } from './backend-processes.ts'
 import { connectTo } from './shared-stores.ts'
 
-// One process of a backend, on a port of its own; it says when it sends a refresh.
+// One process of a backend, on a port of its own; it says when it sends a refresh. The message endAll ends all sessions.
 const { kind, url, prefix, options } = JSON.parse(process.argv[2] ?? '') as BackendTask
 const { storage } = await connectTo(kind, url, prefix)
 const backend = createBackend({
@@ -22,4 +22,9 @@ const server = createAdaptorServer({
   overrideGlobalObjects: false,
 }) as Server
 await once(server.listen(0, '127.0.0.1'), 'listening')
+process.on('message', async (said) => {
+  if (said !== 'endAll') return
+  await backend.endAll()
+  process.send?.('ended')
+})
 process.send?.((server.address() as AddressInfo).port)
