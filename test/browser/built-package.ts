@@ -26,6 +26,7 @@ export async function bundleAgainst(folder: string, file: string, alias: Record<
     target: 'es2022',
     alias: {
       ...alias,
+      'agent-auth/backend/client': join(folder, 'backend/client.js'),
       'agent-auth/browser': join(folder, 'browser.js'),
       'agent-auth/react': join(folder, 'react.js'),
     },
