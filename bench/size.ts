@@ -39,13 +39,13 @@ const browserSets: Record<string, string[]> = {
   'SPA: the same with IndexedDB and popup': ['createBrowserAuth', 'indexedDbStorage', 'popupLogin'],
 }
 
-/** In bytes, compressed with brotli. docs/decisions/0014-size-of-the-core.md has the reasons. */
-const budgets: Readonly<Record<string, number>> = {
-  [coreName]: 11_500,
-  [apiName]: 2_500,
-  [redirectName]: 14_200,
-  'agent-auth/browser': 15_300,
-  'agent-auth/backend/client': 1_500,
+/** In bytes, compressed with brotli: what a change may not exceed, and what the set should have. Decision 0014 has the reasons. */
+const limits: Readonly<Record<string, { readonly budget: number; readonly target: number }>> = {
+  [coreName]: { budget: 15_000, target: 11_500 },
+  [apiName]: { budget: 2_500, target: 2_500 },
+  [redirectName]: { budget: 18_100, target: 14_200 },
+  'agent-auth/browser': { budget: 19_300, target: 15_300 },
+  'agent-auth/backend/client': { budget: 1_500, target: 1_500 },
 }
 
 await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' }, record: { type: 'boolean' } } }, main)
@@ -57,6 +57,7 @@ async function main(flags: { detail?: boolean; record?: boolean }): Promise<numb
   if (flags.detail) for (const [name, { parts }] of sizes) printParts(name, parts)
   if (flags.record) record(sizes)
   const problems = [...overBudget(sizes), ...(flags.record ? [] : grown(sizes, baseline))]
+  for (const miss of missed(sizes)) process.stdout.write(`${miss}\n`)
   for (const problem of problems) process.stderr.write(`${problem}\n`)
   return problems.length > 0 ? 1 : 0
 }
@@ -88,13 +89,17 @@ function difference(whole: Bundle, part: Bundle): Bundle {
 }
 
 function overBudget(sizes: Map<string, Bundle>): string[] {
-  return Object.entries(budgets).flatMap(([name, budget]) => {
-    const { brotli } = sizes.get(name) ?? { brotli: Number.POSITIVE_INFINITY }
-    if (brotli <= budget) return []
-    return [
-      `Over budget: ${name} is ${count(brotli)} bytes brotli, ${count(brotli - budget)} more than ${count(budget)}.`,
-    ]
-  })
+  return Object.entries(limits).flatMap(([name, { budget }]) => excess('Over budget', name, sizes.get(name), budget))
+}
+
+function missed(sizes: Map<string, Bundle>): string[] {
+  return Object.entries(limits).flatMap(([name, { target }]) => excess('Target MISSED', name, sizes.get(name), target))
+}
+
+function excess(fact: string, name: string, set: Bundle | undefined, most: number): string[] {
+  const { brotli } = set ?? { brotli: Number.POSITIVE_INFINITY }
+  if (brotli <= most) return []
+  return [`${fact}: ${name} is ${count(brotli)} bytes brotli, ${count(brotli - most)} more than ${count(most)}.`]
 }
 
 function grown(sizes: Map<string, Bundle>, baseline: Record<string, number>): string[] {
@@ -122,11 +127,12 @@ function printTable(sizes: Map<string, Bundle>, baseline: Record<string, number>
   const width = Math.max(...[...sizes.keys()].map((name) => name.length))
   const row = (name: string, ...cells: string[]): string =>
     `${name.padEnd(width)}${cells.map((cell) => cell.padStart(10)).join('')}\n`
-  process.stdout.write(row('bytes', 'minified', 'brotli', 'recorded', 'budget'))
+  process.stdout.write(row('bytes', 'minified', 'brotli', 'recorded', 'budget', 'target'))
   for (const [name, { minified, brotli }] of sizes) {
     const recorded = baseline[name] === undefined ? '-' : count(baseline[name])
-    const budget = budgets[name] === undefined ? '' : count(budgets[name])
-    process.stdout.write(row(name, count(minified), count(brotli), recorded, budget))
+    const { budget, target } = limits[name] ?? {}
+    const wanted = [budget, target].map((bytes) => (bytes === undefined ? '' : count(bytes)))
+    process.stdout.write(row(name, count(minified), count(brotli), recorded, ...wanted))
   }
 }
 

@@ -63,8 +63,7 @@ const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind,
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
 export function createApiConfig(options: AgentApiOptions): ApiConfig {
-  if (!{ __proto__: null, ...options }.fetch)
-    invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })')
+  if (!{ __proto__: null, ...options }.fetch) invalid('fetch is missing. Pass { baseUrl, fetch: createBearerFetch(…) }')
   const own = checkOptions('createAgentApi', options, apiKinds)
   const { baseUrl, fetch } = own
   const url = new URL(checkServiceUrl('baseUrl', baseUrl))

@@ -85,14 +85,14 @@ describe('arguments', () => {
     'createAgentApi without fetch says what to pass: %o',
     async (options) => {
       expect(await failure(() => createAgentApi(untyped(options)))).toMatchObject(
-        invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })'),
+        invalid('fetch is missing. Pass { baseUrl, fetch: createBearerFetch(…) }'),
       )
     },
   )
 
   it('createAgentApi says what to pass instead of a session', async () => {
     expect(await failure(() => createAgentApi(untyped(createSession(config))))).toMatchObject(
-      invalid('fetch is missing: createAgentApi({ baseUrl, fetch: auth.fetch })'),
+      invalid('fetch is missing. Pass { baseUrl, fetch: createBearerFetch(…) }'),
     )
   })
 
