@@ -272,6 +272,26 @@ describe('a confidential client', () => {
     expect(refused.err + refused.out).not.toContain(clientSecret)
   })
 
+  test('C-137 sends AGENT_CLIENT_SECRET to the service of AGENT_AUTH_URL and to no other', async () => {
+    const { own, flags, clientId, clientSecret } = await confidential()
+    const sent: (string | undefined)[] = []
+    const another = createServer(({ headers }, response) => {
+      sent.push(headers.authorization)
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void another.close())
+    await once(another, 'listening')
+    const elsewhere = `http://127.0.0.1:${(another.address() as AddressInfo).port}`
+    const options = [...flags.filter((flag) => !flag.startsWith('--ports')), `--auth-url=${elsewhere}`]
+    const env = { AGENT_CLIENT_ID: clientId, AGENT_CLIENT_SECRET: clientSecret }
+    const check = (authUrl: string) => machine().runWith({ ...env, AGENT_AUTH_URL: authUrl }, 'doctor', ...options)
+    expect((await check(own.authUrl)).code).toBe(1)
+    expect(sent.length).toBeGreaterThan(0)
+    expect(sent.filter(Boolean)).toEqual([])
+    await check(`${elsewhere}/`)
+    expect(sent.filter(Boolean)).toEqual([expect.stringMatching(/^Basic /)])
+  })
+
   test('C-137 a secret file that is gone or empty is named, and does not keep the user from a logout', async () => {
     const { flags, clientSecret, secretFile } = await confidential()
     const user = machine()

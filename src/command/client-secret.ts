@@ -2,20 +2,28 @@ import { readFileSync } from 'node:fs'
 import { invalid } from '../config/invalid.ts'
 
 export interface SecretSource {
+  readonly authUrl: string
   readonly clientId: string
   readonly clientSecretFile?: string | undefined
 }
 
 /**
  * Returns the secret of a confidential client, or undefined for any other. It is in the file that a login named, or else in
- * AGENT_CLIENT_SECRET, which belongs to the client AGENT_CLIENT_ID alone. Throws `config_invalid`.
+ * AGENT_CLIENT_SECRET, which belongs to the client AGENT_CLIENT_ID alone, and only at AGENT_AUTH_URL if that is set. Throws
+ * `config_invalid`.
  */
 export function readClientSecret(
-  { clientId, clientSecretFile }: SecretSource,
-  { AGENT_CLIENT_ID, AGENT_CLIENT_SECRET }: NodeJS.ProcessEnv,
+  { authUrl, clientId, clientSecretFile }: SecretSource,
+  { AGENT_AUTH_URL, AGENT_CLIENT_ID, AGENT_CLIENT_SECRET }: NodeJS.ProcessEnv,
 ): string | undefined {
   if (clientSecretFile !== undefined) return secretIn(clientSecretFile)
-  return clientId === AGENT_CLIENT_ID ? AGENT_CLIENT_SECRET : undefined
+  // A profile of another service, such as one for tests, may have the same client id.
+  const isItsService = !AGENT_AUTH_URL || withoutSlash(authUrl) === withoutSlash(AGENT_AUTH_URL)
+  return clientId === AGENT_CLIENT_ID && isItsService ? AGENT_CLIENT_SECRET : undefined
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
 }
 
 function secretIn(file: string): string {
