@@ -7,7 +7,7 @@ import { type BackendClientSession, pageSession } from './session.ts'
 export interface BackendClient extends BackendClientSession {
   /**
    * Sends the user to the login of the backend. Resolves when the browser starts to leave. Rejects with `config_invalid` for
-   * an unknown option.
+   * an unknown option, and on a server.
    */
   signIn(options?: BackendSignInOptions): Promise<void>
   /**
@@ -39,6 +39,7 @@ export function createBackendClient(options: BackendClientOptions = {}): Backend
     // With `methods` it is one.
     session: current as BackendClientSession,
     async signIn(given: BackendSignInOptions = {}) {
+      if (!globalThis.document) invalid('signIn needs a page')
       // A click handler passes its event.
       const chosen = 'preventDefault' in given ? {} : given
       const returnTo = ownOption('signIn', chosen, 'returnTo') ?? location.href

@@ -9,10 +9,10 @@ export function revalidation(read: () => Promise<number>, signal: AbortSignal): 
   let waiting: Promise<void> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   const readOnce = async (): Promise<void> => {
+    if (signal.aborted) return
     waiting = undefined
     clearTimeout(timer)
-    const waitMs = await read()
-    if (!signal.aborted) timer = setTimeout(run, Math.min(waitMs, maxTimerMs))
+    timer = setTimeout(run, Math.min(await read(), maxTimerMs))
   }
   // A read in progress may have begun before the change that this call heard of.
   const run = (): Promise<void> => (waiting ??= latest = latest.then(readOnce))
