@@ -66,6 +66,8 @@ test('a read of an ending that began before a write is not remembered', async ()
   await marks.write('name')
   open()
   expect(await early).toBeUndefined()
+  // What would be remembered is remembered now.
+  await new Promise((resolve) => setImmediate(resolve))
   expect(await marks.read('name', 'due')).toMatchObject({ mark: expect.any(String), atMs: clock.wallMs() })
 })
 
