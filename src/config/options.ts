@@ -49,8 +49,8 @@ export function checkNames<T extends object>(caller: string, options: T, names: 
     invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
   const own = { __proto__: null, ...options }
-  for (const [name, value] of Object.entries(own))
-    if (!names.includes(name) && value !== undefined) rejectUnknown(caller, name, names)
+  for (const name of Object.keys(own))
+    if (!names.includes(name) && own[name as keyof T] !== undefined) rejectUnknown(caller, name, names)
   return own
 }
 
