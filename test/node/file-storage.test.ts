@@ -190,12 +190,14 @@ describe('the file', () => {
     }
   })
 
-  test('C-062 an error quotes neither the record nor the path', async () => {
+  test('C-062 an error names the file, and quotes neither the record nor the folder', async () => {
     const { path, storage } = await written()
     await storage.setItem('key', 'a-secret-token')
     const refused = await fileStorage(`${path}/x.json`).setItem('key', 'a-secret-token').catch(String)
     expect(refused).toMatch(/\(E[A-Z]+\)/)
-    expect(refused).not.toMatch(/a-secret-token|sessions\.json/)
+    expect(refused).toContain('The file sessions.json of')
+    expect(refused).not.toContain('a-secret-token')
+    expect(refused).not.toContain(dirname(path))
   })
 })
 
