@@ -71,6 +71,23 @@ test('a use that cannot be noted ends no session', async () => {
   expect(await statuses(here)).toEqual(['signed-in'])
 })
 
+test('a session in use outlasts a storage that takes no writes for longer than idleMs', async () => {
+  const { clock, fault, written, signIn } = await twoProcesses({ options })
+  const { here, there } = await signIn()
+  fault.writes = 'fail'
+  for (let round = 0; round < 6; round++) {
+    clock.advance(idleMs / 2)
+    expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+  }
+  fault.writes = 'work'
+  clock.advance(2_000)
+  expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+  expect(written.at(-1)).toMatch(/:last-use$/)
+  fault.writes = 'fail'
+  clock.advance(idleMs)
+  expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])
+})
+
 test('a logout leaves no note of the session', async () => {
   const { clock, records, signIn } = await twoProcesses({ options })
   const { here } = await signIn()
