@@ -137,6 +137,20 @@ describe('a storage that takes no writes', () => {
   })
 })
 
+test('an ending of other sessions brings none back whose logout could not remove the record', async () => {
+  const { rig, clock, records, fault, signIn } = await twoProcesses()
+  const { here } = await signIn()
+  const cookie = here.session()
+  fault.writes = 'fail'
+  expect((await here.logOut()).status).toBe(503)
+  here.setCookie(...cookie)
+  fault.writes = 'work'
+  await rig.backend.endSessionsOf('bob')
+  clock.advance(6_000)
+  expect(await statuses(here)).toEqual(['signed-out'])
+  await expect.poll(() => [...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
+})
+
 test.each(['endAll', 'endSessionsOf'] as const)(
   'a refresh in progress in another process does not bring a session back after %s, and its new token is revoked',
   async (call) => {

@@ -24,7 +24,7 @@ export interface LiveSessions {
   acquire(key: string): [live: LiveSession, release: () => void]
   /** Runs the task with the session, and releases it then. Rejects as the task does. */
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
-  /** Lets every session read the storage again. Idle ones whose tokens are saved leave the memory for that. */
+  /** Lets every session read the storage again. Idle ones that are saved leave the memory for that. */
   readAgain(): Promise<void>
   /** How many sessions are in memory. */
   readonly size: number
@@ -39,7 +39,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   const entries = new Map<string, Entry>()
   /** Sessions without users, least recently used first. */
   const idle = new Set<string>()
-  /** Sessions that were idle for so long that only their pending write keeps them in memory, least recently used first. */
+  /** Idle sessions that only a pending write or removal keeps in memory, least recently used first. */
   const unsaved = new Set<string>()
 
   function addUser(key: string): Entry {
@@ -96,7 +96,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
   }
 }
 
-/** Removes the session from memory, unless memory has the only copy of its tokens. Returns whether it did. */
+/** Removes the session from memory, unless it is unsaved. Returns whether it did. */
 function forgetSaved(entries: Map<string, Entry>, key: string): boolean {
   const entry = entries.get(key)
   return !(entry && isUnsaved(entry)) && entries.delete(key)
@@ -106,8 +106,9 @@ async function resumeAll(entries: Iterable<Entry>): Promise<void> {
   await Promise.all(Array.from(entries, ({ session }) => succeedsOrThrowsBug(() => session.resume())))
 }
 
-function isUnsaved({ current }: Entry): boolean {
-  return current.record !== undefined && current.expected.kind !== 'saved'
+/** Returns whether only the memory has the tokens of a session, or only the memory knows that it ended. */
+function isUnsaved({ current, observed }: Entry): boolean {
+  return current.record ? current.expected.kind !== 'saved' : !observed.hasLastChangeSucceeded
 }
 
 /**
