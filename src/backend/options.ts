@@ -5,7 +5,10 @@ import type { BackendEvent } from './events.ts'
 import type { ProxyHeaderNames } from './proxy/headers.ts'
 import type { ProxyRouteOptions } from './proxy/routes.ts'
 
-/** The options of `createAuthConfig`, whose `redirectUri` is `{basePath}/callback` of the app's origin, and these. */
+/**
+ * The options of `createAuthConfig`, whose `redirectUri` is `{basePath}/callback` of the app's origin, and these. The public address
+ * comes from `redirectUri` only: `Host` and `X-Forwarded-*` do not change it.
+ */
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   /** Stores the sessions. Several processes need a storage that they share, with `withLock`. */
   sessions: TokenStorage

@@ -19,7 +19,11 @@ export function createResponse(
   return response
 }
 
-/** Sets the headers that keep a response of one user out of caches and away from other sites. */
+/**
+ * Sets the headers that keep a response of one user out of caches and away from other sites. Every response of the backend has
+ * them: its own by `createResponse`, those of the proxy by `passOn` (proxy/forward.ts). proxy/headers.ts drops the cache headers
+ * of the API.
+ */
 export function withPrivateHeaders(response: Response): Response {
   const { headers } = response
   const vary = headers.get('vary')

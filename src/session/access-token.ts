@@ -73,6 +73,10 @@ async function accessToken(
   return refreshedToken(parts, record, { refresh: () => schedule.refresh(record, urgency, signal), urgency })
 }
 
+/**
+ * Refreshes and returns the new token. If a proactive refresh fails, also with `lock_timeout`, the caller gets the current token
+ * while that is valid. If a required one fails, the call rejects with its error.
+ */
 async function refreshedToken(
   { config, current }: SessionParts,
   record: CurrentRecord,

@@ -22,6 +22,7 @@ export interface CurrentRecord extends SessionRecord {
 
 /** What one page or process knows of the session: its tokens, the public state, and the sign-ins that ended. */
 export interface CurrentSession {
+  /** A new object whenever the tokens change, so that `===` shows whether they are the same ones. */
   readonly record: CurrentRecord | undefined
   readonly state: SessionState
   /** The record that the storage should show. It has a meaning only while there are tokens. */
@@ -42,7 +43,7 @@ export interface CurrentSession {
   markEnded(id: string): void
   /** Returns whether this sign-in ended here, by sign-out, refusal or another sign-in, or was replaced elsewhere. */
   hasEnded(id: string): boolean
-  /** Returns whether this access token came from a sign-in that is not the current one. */
+  /** Returns whether this access token came from a sign-in that is not the current one. If it is not remembered, it counts as current. */
   isFromAnotherSignIn(accessToken: string): boolean
   /** Calls the listeners if the state has changed. Must not be called while this session has the lock. */
   notify(): void

@@ -42,7 +42,10 @@ export function recentSignIns(): RecentSignIns {
       if (markOf(id) !== 'came_back') set(id, 'replaced')
     },
     markWrittenOver: (id) => set(id, markOf(id) === 'replaced' ? 'came_back' : 'ended'),
-    hasEnded: (id) => (markOf(id) ?? 'came_back') !== 'came_back',
+    hasEnded(id) {
+      const mark = markOf(id)
+      return mark !== undefined && mark !== 'came_back'
+    },
     noteToken(accessToken, id) {
       tokens = [[accessToken, id] as const, ...tokens].slice(0, maxRememberedTokens)
     },

@@ -101,8 +101,9 @@ async function commit(
 /** Returns the record to expect while the new tokens are not saved: the one before. */
 function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
-  // The first save did not get the lock in time, so nothing is known of the record that it was to write
-  // over. The first read right after the write is trusted; only a later absence is a sign-out.
+  // The save of the sign-in has not acquired the lock yet, gave up its wait, or has failed and is not confirmed yet (`saveSignIn` in
+  // save.ts), so `expected` does not name the record that it writes over. The first read right after the write is trusted. Only a
+  // later absence is a sign-out.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

@@ -60,7 +60,8 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
       // An error of the program is never reported as the end of a session.
       if (!isAgentAuthError(error)) throw error
       if (signal.aborted) throw loginRequiredOrChanged(current.record)
-      // The lock owner may have refreshed the token during the wait.
+      // The wait for the lock ended (`maxLockWaitMs`, 20 s). The lock owner may have refreshed the token during it. Otherwise the
+      // call rejects, or `refreshedToken` in access-token.ts returns the token that is still valid.
       if (error.code === 'lock_timeout') await sync.revalidate()
       if (error.code === 'lock_timeout' && current.record !== from) return
       if (!unscheduled.includes(error.code)) delay.recordFailure(error)
@@ -95,7 +96,11 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
   }
 }
 
-/** Returns how often one call may send in all. If the service was not reached, or refuses the client, it is not asked again. */
+/**
+ * Returns how often one call may send in all. A refresh whose response was lost (`ambiguous`) is sent again with the same refresh
+ * token, three times in all. A required one is sent four times in all while the service is busy. Each one starts within `timeoutMs`
+ * of the call, after the wait of retry-delay.ts. If the service was not reached, or refuses the client, it is not asked again.
+ */
 function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
   const outcome = details?.outcome
   // Without an outcome it was the storage that failed, and its time-out has passed.

@@ -44,21 +44,21 @@ export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSc
 /** Removes again under the lock, because a refresh or a save elsewhere may have written the record after the first removal. */
 async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>): Promise<void> {
   const { store, current, problems, sync } = parts
-  const isGone = await firstRemoval
+  const hasFirstSucceeded = await firstRemoval
   const remove = async (): Promise<void> => {
     // A record that cannot be read stays, because it may be a later sign-in's. If the first removal failed it goes, because the
     // user must not stay signed in.
-    const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !isGone))
+    const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !hasFirstSucceeded))
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
   // The lock waits for a refresh elsewhere that is between its last read and its write.
   const isRemovedAgain = await succeedsOrThrowsBug(() => store.locked(remove))
-  // If the lock was not acquired, remove without it. If the first removal failed as well, the storage fails, and the error below
-  // tells the caller.
-  if (isGone && !isRemovedAgain) await succeedsOrThrowsBug(remove)
+  // The lock or the removal under it failed, so remove without the lock. If the first removal failed too, the storage is down, and
+  // the error below tells the caller.
+  if (hasFirstSucceeded && !isRemovedAgain) await succeedsOrThrowsBug(remove)
   current.notify()
-  if (isGone || isRemovedAgain) return
+  if (hasFirstSucceeded || isRemovedAgain) return
   problems.report('remove_failed')
   throw recordNotRemoved()
 }

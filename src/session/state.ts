@@ -1,15 +1,19 @@
 /**
  * Why a session ended.
- * - `signed_out`: the user signed out, here or elsewhere (sign-out.ts).
+ * - `signed_out`: the user signed out here, or elsewhere if the record is not shared or not saved (sign-out.ts).
  * - `refused`: the authorization server refused the refresh token (`endRefused` in refresh.ts).
- * - `store_lost`: the record vanished from the storage (reconcile.ts).
+ * - `store_lost`: the record is gone, because another tab or process signed out or the data was cleared (reconcile.ts).
  * - `expired`: the access token expired, and there is no refresh token (decide.ts). The record stays.
  */
 export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expired'
 
 /** What is known about the signed-in user. */
 export interface SessionState {
-  /** `loading` until the storage was read. */
+  /**
+   * `loading` until the storage was read. It stays `loading` if that read fails or takes over 5 s (bounded.ts): `ready()` rejects
+   * with `storage_failed`, and the next call reads again. In a browser a first read that hangs for 4 s ends in memory instead
+   * (browser/storage/fallback.ts).
+   */
   readonly status: 'loading' | 'signed-in' | 'signed-out'
   /** Why the last session ended. */
   readonly reason?: SessionEndReason

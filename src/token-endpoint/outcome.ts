@@ -40,8 +40,9 @@ export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure 
   const error = body?.error
   // Text that is no code says nothing about the grant. RFC 6749 section 5.2.
   if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
-  // No error code: 402 and above are about the request, 400 and 401 about the grant.
+  // 200 or 201 with a token is the only success. Another 2xx says nothing about the grant.
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
+  // Without an error code, 402 and above are about the request, 400 and 401 about the grant.
   if (status > 401) return 'config'
   // The service's specification shows no error bodies, so that a JSON 400 or 401 without a code counts as a refused grant.
   return body ? 'terminal' : 'foreign'
@@ -75,6 +76,7 @@ export function tokenError(
   outcome: Failure,
   { origin, nowMs, client }: RequestContext,
 ): AgentAuthError {
+  // No repetition helps against such an error, for example `aborted`. It says nothing about the endpoint, so it has no outcome.
   if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
   const error = readableCode(result.body)
   const [code, message] =
@@ -124,6 +126,7 @@ function verdictOnResponse(
       ]
     case 'busy':
     case 'ambiguous':
+    // It is here for the type only, because a request that was not sent has no response.
     case 'not_sent':
       return status < 300
         ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]

@@ -68,7 +68,8 @@ async function checkAndIssue(
   if (live === undefined) return { kind: 'invalid' }
   const { token, authorization } = live
   const { personId, tenantId } = authorization
-  // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now.
+  // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now. The revocation
+  // ends every refresh and access token of the authorization.
   if (token.usedMs !== null && !(await mayRepeatSuccessor(service, tx, token))) {
     await revokeAuthorization(tx, authorization.id, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
@@ -94,11 +95,12 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
  */
 async function mayRepeatSuccessor({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
   if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
-  // A revocation ends the whole family, so the successor of a token that is not revoked is not revoked either.
+  // The successor needs no check of its own for a revocation, because what revokes it revokes this token too.
   if (token.successorHash === null || token.successorEncrypted === null) return false
   return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused'
 }
 
+/** Issues what this use gives. A used token that comes here is in its grace period (`mayRepeatSuccessor`). */
 function issue(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
   if (use.token.usedMs !== null) return repeatSuccessor(service, use)
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)

@@ -15,6 +15,9 @@ export function revalidation(read: () => Promise<number>, signal: AbortSignal): 
     timer = setTimeout(run, Math.min(await read(), maxTimerMs))
   }
   // A read in progress may have begun before the change that this call heard of.
-  const run = (): Promise<void> => (waiting ??= latest = latest.then(readOnce))
+  const run = (): Promise<void> => {
+    latest = waiting ??= latest.then(readOnce)
+    return latest
+  }
   return run
 }

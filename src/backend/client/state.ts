@@ -15,7 +15,7 @@ export function nameOf({ sessionRef, reason, status }: BackendClientState): stri
   return sessionRef ?? reason ?? status
 }
 
-/** Returns what the backend reports, with the reason if the session has ended on this page. The backend knows most of them not. */
+/** Returns what the backend reports, with the reason if the session has ended on this page. The backend does not know most reasons. */
 export function withReason(
   next: BackendClientState,
   before: BackendClientState,
@@ -26,7 +26,10 @@ export function withReason(
   return next.status === 'signed-out' && reason ? { ...next, reason } : next
 }
 
-/** Returns when to read again. If the session has not ended by this clock's time, the clock is wrong, and the waits double. */
+/**
+ * Returns the wait until the next read, which is half a second after the end of the session. If the backend still reports the
+ * session then, this clock is ahead, and each wait is as long as the time since that end.
+ */
 export function nextReadMs(state: BackendClientState): number {
   return Math.abs(leftMs(state)) + firstBackoffMs
 }

@@ -61,10 +61,10 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
       // `expired`: an earlier callback of this login used the code, and its access token has expired since.
       if (status === 'signed-in' || reason === 'expired') return
       const tokens = await exchangeCode(config, grant)
-      const id = await endings.signInId(tokens).catch(() => {
+      const signInId = await endings.signInId(tokens).catch(() => {
         throw notSaved()
       })
-      await signInAs(id, tokens)
+      await signInAs(signInId, tokens)
       // Reads again, because a write that was reported as failed may have succeeded. A session that does not know would save its
       // record again after a logout elsewhere.
       await session.resume()

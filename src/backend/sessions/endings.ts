@@ -30,38 +30,38 @@ interface Concerning {
 export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endings {
   const marks = endingMarks(config, sessions)
   // A session name has four parts, so a name with a fifth is that of no session.
-  const all = `${sessionName(config, '')}:ended`
+  const allName = `${sessionName(config, '')}:ended`
   /** Changes with every ending of a subject, so that no other one is read as long as there is none. */
   const subjects = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
   const read = marks.read
 
   function concerning({ tokens }: SessionRecord, when: 'due' | 'now'): MaybePromise<Concerning> {
-    const own = after(read(subjects, when), (any): MaybePromise<EndingMark | undefined> => {
+    const ofSubject = after(read(subjects, when), (any): MaybePromise<EndingMark | undefined> => {
       const subject = any && readClaims(tokens)?.subject
       return subject === undefined ? undefined : read(nameOf(subject), when)
     })
-    return after(own, (ofSubject) => after(read(all, when), (ofAll) => ({ all: ofAll, own: ofSubject })))
+    return after(ofSubject, (own) => after(read(allName, when), (all) => ({ all, own })))
   }
+
+  const isOverBy = (record: SessionRecord, when: 'due' | 'now'): MaybePromise<boolean> =>
+    after(concerning(record, when), (known) => isOver(record, known))
 
   return {
     exist: () =>
-      after(read(all, 'due'), (found) => found !== undefined || after(read(subjects, 'due'), (any) => !!any)),
+      after(read(allName, 'due'), (found) => found !== undefined || after(read(subjects, 'due'), (any) => !!any)),
     hasEnded: (record) =>
-      after(
-        after(concerning(record, 'due'), (known) => isOver(record, known)),
-        // The sign-in may have noted an ending that this process has not read yet.
-        (ended) => ended && after(concerning(record, 'now'), (known) => isOver(record, known)),
-      ),
+      // Reads again, because the sign-in may have noted an ending that this process has not read yet.
+      after(isOverBy(record, 'due'), (ended) => ended && isOverBy(record, 'now')),
     async signInId(tokens) {
       const subject = readClaims(tokens)?.subject
-      const [ofAll, own] = await Promise.all([
-        read(all, 'now'),
+      const [all, own] = await Promise.all([
+        read(allName, 'now'),
         subject === undefined ? undefined : read(nameOf(subject), 'now'),
       ])
-      return [randomText(), ofAll?.mark, own?.mark].join('.')
+      return [randomText(), all?.mark, own?.mark].join('.')
     },
-    endAll: () => marks.write(all),
+    endAll: () => marks.write(allName),
     async endSessionsOf(subject) {
       await marks.write(nameOf(subject))
       await marks.write(subjects)

@@ -36,7 +36,9 @@ export function validSessions(sessions: LockedStorage, validity: Validity): Lock
       after(sessions.getItem(name), (raw): Read => {
         // An invented cookie costs one read.
         if (raw == null) return raw
-        return after(uses !== undefined || endings.exist(), (check) => (check ? show(name, raw) : raw))
+        // Without `idleMs` and without an ending, no record is parsed.
+        const mustCheck: MaybePromise<boolean> = uses ? true : endings.exist()
+        return after(mustCheck, (must) => (must ? show(name, raw) : raw))
       }),
     async removeItem(name) {
       await sessions.removeItem(name)

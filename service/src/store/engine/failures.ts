@@ -12,7 +12,7 @@ const lockNotAvailable = '55P03'
 const busySnapshot = 517
 const serializationFailure = '40001'
 const deadlock = '40P01'
-/** A reset deleted the row between two queries, because the service never refers to a row that did not exist. */
+/** Only a reset that deleted the row between two queries causes it, because the service refers to existing rows only. */
 const foreignKeyViolation = '23503'
 const conflictStates = [serializationFailure, deadlock, foreignKeyViolation]
 

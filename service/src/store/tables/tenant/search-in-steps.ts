@@ -32,7 +32,11 @@ export async function searchInSteps<Column extends string>(
   return { rows: ordered.slice(search.offset, search.offset + search.limit), count: hits.length }
 }
 
-/** Returns whether an index gives page and count, so that the search of a full tenant holds the event loop for a moment only. */
+/**
+ * Returns whether an index gives page and count, so that the search of a full tenant holds the event loop for a moment only. True if
+ * there is at most one comparison and one sort column, and one index has both: each column has an index with the id, and `active`
+ * one with `agent_name` (migrations/004-search-indexes.ts).
+ */
 export function isReadFromIndex<Column extends string>({ searchValue, filter, sort }: Search<Column>): boolean {
   const filters = requiredEquals(filter)
   if (searchValue !== undefined || filters === undefined || filters.length > 1 || sort.length > 1) return false
@@ -51,7 +55,10 @@ function requiredEquals<Column extends string>(filter: Filter<Column>): Equals<C
   return parts.every((part) => part !== undefined) ? parts.flat() : undefined
 }
 
-/** Returns comparisons of which each hit fulfills one, each by an index: the one that leaves the fewest, or a group. Or none. */
+/**
+ * Returns comparisons with an index, of which each hit fulfills at least one: the most selective required one, else the first group
+ * of alternatives, else none.
+ */
 function narrowing<Column extends string>(filter: Filter<Column>): Equals<Column>[] {
   const parts = filter.kind === 'all' ? filter.filters : [filter]
   const required = parts.flatMap((part) => requiredEquals(part) ?? [])
