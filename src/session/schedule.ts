@@ -60,8 +60,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
       // An error of the program is never reported as the end of a session.
       if (!isAgentAuthError(error)) throw error
       if (signal.aborted) throw loginRequiredOrChanged(current.record)
-      // The wait for the lock ended (`maxLockWaitMs`, 20 s). The lock owner may have refreshed the token during it. Otherwise the
-      // call rejects, or `refreshedToken` in access-token.ts returns the token that is still valid.
+      // The lock owner may have refreshed the token during the wait. If not, `refreshedToken` (access-token.ts) decides.
       if (error.code === 'lock_timeout') await sync.revalidate()
       if (error.code === 'lock_timeout' && current.record !== from) return
       if (!unscheduled.includes(error.code)) delay.recordFailure(error)
