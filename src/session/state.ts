@@ -11,8 +11,8 @@ export type SessionEndReason = 'signed_out' | 'refused' | 'store_lost' | 'expire
 export interface SessionState {
   /**
    * `loading` until the storage was read. It stays `loading` if that read fails or takes over 5 s (bounded.ts): `ready()` rejects
-   * with `storage_failed`, and the next call reads again. In a browser a first read that hangs for 4 s ends in memory instead
-   * (browser/storage/fallback.ts).
+   * with `storage_failed`, and the next call reads again. In a browser, records live in memory if the first read
+   * fails or takes over 4 s (browser/storage/fallback.ts).
    */
   readonly status: 'loading' | 'signed-in' | 'signed-out'
   /** Why the last session ended. */
