@@ -28,14 +28,15 @@ export interface Backend {
    */
   getSession(source: SessionSource): Promise<BackendSession>
   /**
-   * Ends the session with this `key` of `getSession` in all processes and revokes its refresh token. Does nothing if there is none.
-   * Rejects with `storage_failed` if the session may still be there, and with `config_invalid`.
+   * Ends the session with this `key` of `getSession` in all processes and revokes its refresh token. Resolves to false, and does
+   * nothing, if there is none. Rejects with `storage_failed` if the session may still be there, and with `config_invalid` for a
+   * cookie and for what is no text.
    */
-  endSession(key: string): Promise<void>
+  endSession(key: string): Promise<boolean>
   /**
-   * Ends the sessions of this person, by the claim `sub` of their access tokens, in all processes within two seconds. A sign-in
-   * after this call is valid at once. Has no effect on tokens that are no JWT. Rejects with `storage_failed` if some may still be
-   * there, and with `config_invalid`.
+   * Ends the sessions of this person in all processes within two seconds. `subject`: the `sub` of the claims, not an email address.
+   * A sign-in after this call is valid at once. Has no effect on tokens that are no JWT, or if no session has this subject. Rejects
+   * with `storage_failed` if some may still be there, and with `config_invalid`.
    */
   endSessionsOf(subject: string): Promise<void>
   /**

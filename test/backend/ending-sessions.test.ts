@@ -84,18 +84,38 @@ describe('endSession', () => {
     const { rig, clock, service, signIn } = await twoProcesses()
     const [one, two] = [await signIn(), await signIn()]
     expect(await statuses(one.there)).toEqual(['signed-in'])
-    await rig.backend.endSession(await keyOf(rig, one.here))
+    expect(await rig.backend.endSession(await keyOf(rig, one.here))).toBe(true)
     expect(rig.events.at(-1)).toEqual({ type: 'sessions_ended', scope: 'session', revocation: 'done' })
     expect([...service.live]).toEqual(['refresh-2'])
     clock.advance(2_000)
     expect(await statuses(one.here, one.there, two.here)).toEqual(['signed-out', 'signed-out', 'signed-in'])
   })
 
-  test('does nothing and emits nothing for a key without a session', async () => {
+  test('resolves to false, does nothing and emits nothing for a key without a session', async () => {
     const { rig, records } = await twoProcesses()
-    await rig.backend.endSession('web-unknown')
+    expect(await rig.backend.endSession('web-unknown')).toBe(false)
     expect(rig.events).toEqual([])
     expect([...records]).toEqual([])
+  })
+})
+
+describe.each<[name: string, call: (backend: Backend, key: unknown) => Promise<unknown>]>([
+  ['endSession', (backend, key) => backend.endSession(key as string)],
+  ['getSession', (backend, key) => backend.getSession({ key: key as string })],
+])('the key of %s', (_, call) => {
+  test('C-127 config_invalid for no text, an empty text, the cookie and a header with it; the session lives on', async () => {
+    const { rig, signIn } = await twoProcesses()
+    const { here } = await signIn()
+    const wrong = [undefined, null, 7, '', here.session()[1], here.cookieHeader(), `a=b; ${here.cookieHeader()}`]
+    for (const key of wrong)
+      expect(await failure(() => call(rig.backend, key)), typeof key).toMatchObject({ code: 'config_invalid' })
+    expect(await statuses(here)).toEqual(['signed-in'])
+  })
+
+  test('C-129 may be any text that a script chose', async () => {
+    const { rig } = await twoProcesses()
+    for (const key of ['nightly', 'job=7', 'a; b', 'tenant.42', 'é'])
+      expect(await call(rig.backend, key)).not.toBeInstanceOf(Error)
   })
 })
 

@@ -1,3 +1,5 @@
+import { invalid } from '../../config/invalid.ts'
+import { checkArgument } from '../../config/options.ts'
 import { base64url } from '../../internal/base64url.ts'
 import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
@@ -42,6 +44,17 @@ export async function sessionKey({ config, sessionKeys }: BackendContext, id: st
   sessionKeys.set(new TextDecoder().decode(new TextEncoder().encode(id)), key)
   removeOldest(sessionKeys, maxRememberedSessionKeys)
   return key
+}
+
+/**
+ * Throws `config_invalid` for a value that is no key: no text, an empty text, or the cookie in its place. Every other text may be
+ * the key that a script chose.
+ */
+export function checkSessionKey({ sessionCookie }: BackendContext, key: unknown): void {
+  checkArgument('key', key, 'string')
+  if (key === '') invalid('key must not be empty')
+  if (sessionId.test(key as string) || (key as string).includes(`${sessionCookie.name}=`))
+    invalid('key must be session.key of getSession, and not the cookie')
 }
 
 /** Returns the session that a request's cookie names, without reading the storage. */

@@ -2,12 +2,16 @@ import { invalid } from '../../config/invalid.ts'
 import { checkArgument } from '../../config/options.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
+import { checkSessionKey } from '../cookies/session-cookie.ts'
 import { endSession } from './end-session.ts'
 import type { RevocationResult } from './revocation.ts'
 
-/** Ends the session with this key. Does nothing if there is none. Rejects with `storage_failed` or `config_invalid`. */
-export async function endSessionOfKey(context: BackendContext, key: string): Promise<void> {
-  checkText('key', key)
+/**
+ * Ends the session with this key. Resolves to false, and does nothing, if there is none. Rejects with `storage_failed` or
+ * `config_invalid`.
+ */
+export async function endSessionOfKey(context: BackendContext, key: string): Promise<boolean> {
+  checkSessionKey(context, key)
   let result: RevocationResult | undefined
   const end = (): Promise<void> =>
     endSession(context, key, (outcome) => {
@@ -15,11 +19,13 @@ export async function endSessionOfKey(context: BackendContext, key: string): Pro
     })
   await orSay('This session may still be there', 'endSession', end)
   if (result) context.emit({ type: 'sessions_ended', scope: 'session', ...result })
+  return result !== undefined
 }
 
 /** Ends the sessions of this subject. Rejects with `storage_failed` or `config_invalid`. */
 export async function endSessionsOf({ endings, live, emit }: BackendContext, subject: string): Promise<void> {
-  checkText('subject', subject)
+  checkArgument('subject', subject, 'string')
+  if (subject === '') invalid('subject must not be empty')
   await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.endSessionsOf(subject))
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'subject' })
@@ -30,11 +36,6 @@ export async function endAll({ endings, live, emit }: BackendContext): Promise<v
   await orSay('All sessions may still be there', 'endAll', () => endings.endAll())
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'all' })
-}
-
-function checkText(name: string, value: unknown): void {
-  checkArgument(name, value, 'string')
-  if (value === '') invalid(`${name} must not be empty`)
 }
 
 /** Says what has not ended, because the error of the storage does not. */

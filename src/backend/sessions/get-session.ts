@@ -4,7 +4,7 @@ import { invalid } from '../../config/invalid.ts'
 import type { AccessTokenSource, GetAccessTokenOptions, Session } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import type { CookieHeader } from '../cookies/cookies.ts'
-import { readSessionCookie } from '../cookies/session-cookie.ts'
+import { checkSessionKey, readSessionCookie } from '../cookies/session-cookie.ts'
 
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
@@ -37,6 +37,7 @@ export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 
 /** Returns the session of a request or of a key, without tokens. Rejects with `storage_failed` or `config_invalid`. */
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
+  if (hasKey(source)) checkSessionKey(context, source.key)
   const key = hasKey(source) ? source.key : (await readSessionCookie(context, { headers: headersOf(source) })).key
   const read = key === undefined ? undefined : await context.live.use(key, ({ session }) => readSession(session))
   if (key === undefined || read?.state.status !== 'signed-in') return { status: 'signed-out' }
