@@ -22,7 +22,7 @@ export type AuthEvent =
   | { readonly type: 'login_required' }
   /** The page is a callback, and `ready()` was not called for five seconds. */
   | { readonly type: 'callback_unfinished' }
-  /** A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each origin. */
+  /** A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each of 64 origins. */
   | { readonly type: 'sent_without_token'; readonly origin: string }
   /** A stored record could not be read or written. The session continues from memory. */
   | { readonly type: 'storage_degraded'; readonly reason: StorageProblem }

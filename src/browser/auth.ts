@@ -4,6 +4,7 @@ import { bearerFetch, type Sending } from '../bearer.ts'
 import { invalid } from '../config/invalid.ts'
 import { type AuthConfig, configFrom } from '../config.ts'
 import { randomText } from '../internal/base64url.ts'
+import { maxReportedOrigins } from '../internal/limits.ts'
 import { abortable, succeeds } from '../internal/timeouts.ts'
 import { loginRecords } from '../pending-logins.ts'
 import { sessionName } from '../session/record.ts'
@@ -105,12 +106,12 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   }
 }
 
-/** Returns a function that reports requests without the token, each origin once. */
+/** Returns a function that reports requests without the token, each origin once, and no more than the first ones. */
 function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere']> {
   const reportedOrigins: string[] = []
   return (input) => {
     const origin = originOf(input)
-    if (!origin || reportedOrigins.includes(origin)) return
+    if (!origin || reportedOrigins.length >= maxReportedOrigins || reportedOrigins.includes(origin)) return
     reportedOrigins.push(origin)
     hint(config, { type: 'sent_without_token', origin }, `${origin} gets no token, because it is not baseUrl.`)
   }

@@ -26,6 +26,8 @@ export const popupCheckMs = 250
 export const maxHandOverMs = 3_000
 /** How long a popup that hands over its callback shows nothing, in milliseconds. The browser closes it sooner. */
 export const popupCloseMs = 1_000
+/** How many origins without the token a page reports. An app calls a few, and a mistake shows at the first. */
+export const maxReportedOrigins = 64
 
 // Requests and token responses.
 

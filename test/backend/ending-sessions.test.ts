@@ -72,6 +72,15 @@ describe('endSessionsOf', () => {
     expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
   })
 
+  test('a sign-in whose subject is no well-formed text works, and an ending of another subject does not end it', async () => {
+    const { rig, clock, signIn } = await twoProcesses()
+    await rig.backend.endSessionsOf('ada')
+    const { here, there } = await signIn('\ud800')
+    await rig.backend.endSessionsOf('ben')
+    clock.advance(2_000)
+    expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+  })
+
   test.each([undefined, '', 7])('refuses the subject %o with config_invalid', async (subject) => {
     const { rig } = await twoProcesses()
     expect(await failure(() => rig.backend.endSessionsOf(subject as string))).toMatchObject({ code: 'config_invalid' })

@@ -540,3 +540,17 @@ it('docs/browser.md shows the snippet that the type checker compiles, and says w
   expect(page).toContain('No browser storage stops an attacker who can run script in your page.')
   expect(page).toContain('log in on your backend')
 })
+
+describe('requests to other origins', () => {
+  it('reports the first 64 of them, each once, because a page may call any number', async () => {
+    const origins: string[] = []
+    const auth = createBrowserAuth({
+      ...options,
+      fetch: async () => new Response(),
+      onEvent: (event) => event.type === 'sent_without_token' && origins.push(event.origin),
+    })
+    const called = Array.from({ length: 70 }, (_, at) => `https://${at}.example`)
+    for (const origin of [...called, ...called]) await auth.fetch(`${origin}/a`)
+    expect(origins).toEqual(called.slice(0, 64))
+  })
+})

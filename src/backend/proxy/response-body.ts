@@ -50,6 +50,8 @@ export function relayBody(
         waitFor('api', controller)
         try {
           const { done, value } = await reader.read()
+          // The API has answered. The check may read a storage, which has a time limit of its own.
+          clearTimeout(timer)
           const isSessionOver = value !== undefined && (await hasSessionEnded())
           if (state === 'ended') return
           if (isSessionOver) return fail(controller, sessionOver())

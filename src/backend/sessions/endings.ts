@@ -38,7 +38,7 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
 
   function concerning({ tokens }: SessionRecord, when: 'due' | 'now'): MaybePromise<Concerning> {
     const ofSubject = after(read(subjects, when), (any): MaybePromise<EndingMark | undefined> => {
-      const subject = any && readClaims(tokens)?.subject
+      const subject = any && subjectOf(tokens)
       return subject === undefined ? undefined : read(nameOf(subject), when)
     })
     return after(ofSubject, (own) => after(read(allName, when), (all) => ({ all, own })))
@@ -54,7 +54,7 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
       // Reads again, because the sign-in may have noted an ending that this process has not read yet.
       after(isOverBy(record, 'due'), (ended) => ended && isOverBy(record, 'now')),
     async signInId(tokens) {
-      const subject = readClaims(tokens)?.subject
+      const subject = subjectOf(tokens)
       const [all, own] = await Promise.all([
         read(allName, 'now'),
         subject === undefined ? undefined : read(nameOf(subject), 'now'),
@@ -67,6 +67,12 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
       await marks.write(subjects)
     },
   }
+}
+
+/** Returns the subject, if it is well-formed text. No ending is stored for another one, because no name can hold it. */
+function subjectOf(tokens: Tokens): string | undefined {
+  const subject = readClaims(tokens)?.subject
+  return subject === undefined || /\p{Surrogate}/u.test(subject) ? undefined : subject
 }
 
 function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
