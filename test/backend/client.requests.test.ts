@@ -15,6 +15,22 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 
 // src/backend/client: what a page does with its session. test/backend/client.test.ts has the state.
 
+describe('a page with <base href>', () => {
+  it('asks the backend of its own origin, and goes there to sign in', async () => {
+    const { client, page } = backendClientRig()
+    page.base = 'https://static.example.com/app/'
+    const own = createBackendClient()
+    await own.ready()
+    await own.signOut()
+    await own.signIn({ returnTo: '/agents' })
+    own.close()
+    expect(page.requests.filter((line) => line.includes('static'))).toEqual([])
+    expect(page.requests).toContain('POST /auth/logout*')
+    expect(page.visited).toEqual([`${pageOrigin}/auth/login?return_to=%2Fagents`])
+    client.close()
+  })
+})
+
 describe('fetch', () => {
   const own = ['/api/agents', 'api/agents', `${pageOrigin}/api/agents`, `${pageOrigin}:443/api/agents`]
   const foreign = [
@@ -117,9 +133,9 @@ describe('sign-in', () => {
     await another({ basePath: '/apps/one' }).signIn({ returnTo: undefined })
     const here = encodeURIComponent(`${pageOrigin}/agents?page=2#top`)
     expect(page.visited).toEqual([
-      `/auth/login?return_to=${here}`,
-      '/auth/login?return_to=%2Fagents%2Fnew%3Fa%3D1%26b%3D2',
-      `/apps/one/login?return_to=${here}`,
+      `${pageOrigin}/auth/login?return_to=${here}`,
+      `${pageOrigin}/auth/login?return_to=%2Fagents%2Fnew%3Fa%3D1%26b%3D2`,
+      `${pageOrigin}/apps/one/login?return_to=${here}`,
     ])
   })
 

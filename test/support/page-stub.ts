@@ -8,6 +8,8 @@ export interface PageStub {
   /** Responds to the routes of the backend and all others. */
   respond: (path: string, request: Request) => Response | Promise<Response>
   isHidden: boolean
+  /** What relative URLs are resolved against, as `<base href>` sets it. */
+  base: string
   /** Dispatches an event at the window. */
   dispatch(type: string, members?: object): void
   /** How many requests went to the session route. */
@@ -26,12 +28,13 @@ export function stubPage(respond: PageStub['respond']): PageStub {
     visited,
     respond,
     isHidden: false,
+    base: `${pageOrigin}/agents`,
     dispatch: (type, members = {}) => void target.dispatchEvent(Object.assign(new Event(type), members)),
     reads: () => requests.filter((line) => line.includes('/session')).length,
   }
   const inPage = class extends Request {
     constructor(input: RequestInfo | URL, init?: RequestInit) {
-      super(input instanceof Request ? input : new URL(String(input), `${pageOrigin}/agents`), init)
+      super(input instanceof Request ? input : new URL(String(input), page.base), init)
     }
   }
   const stubs = {
@@ -43,7 +46,7 @@ export function stubPage(respond: PageStub['respond']): PageStub {
     location: {
       origin: pageOrigin,
       href: `${pageOrigin}/agents?page=2#top`,
-      assign: (url: string) => void visited.push(url),
+      assign: (url: string) => void visited.push(new URL(url, page.base).href),
     },
     addEventListener: target.addEventListener.bind(target),
     Request: inPage,

@@ -33,22 +33,24 @@ export interface BackendClient extends BackendClientSession {
 export function createBackendClient(options: BackendClientOptions = {}): BackendClient {
   const basePath = ownOption('createBackendClient', options, 'basePath') ?? '/auth'
   if (!/^\/[\w.~-]/.test(basePath)) invalid('basePath must be like /auth')
+  // With it no URL depends on the page's <base href>. A server has none.
+  const origin = globalThis.location?.origin
+  const base = origin + basePath
   const closing = new AbortController()
-  const [current, methods, revalidate] = pageSession(basePath, closing.signal)
+  const [current, methods, revalidate] = pageSession(base, closing.signal)
   return Object.assign(current, methods, {
     // With `methods` it is one.
     session: current as BackendClientSession,
     async signIn(given: BackendSignInOptions = {}) {
       if (!globalThis.document) invalid('signIn needs a page')
       // A click handler passes its event.
-      const chosen = 'preventDefault' in given ? {} : given
-      const returnTo = ownOption('signIn', chosen, 'returnTo') ?? location.href
-      location.assign(`${basePath}/login?return_to=${encodeURIComponent(returnTo)}`)
+      const returnTo = ownOption('signIn', 'preventDefault' in given ? {} : given, 'returnTo') ?? location.href
+      location.assign(`${base}/login?return_to=${encodeURIComponent(returnTo)}`)
     },
     async fetch(input: string | URL | Request, init?: RequestInit) {
       // The platform's own copy, so that the URL that is judged is the one that is requested.
       const request = new Request(input, init)
-      if (new URL(request.url).origin !== globalThis.location?.origin) return fetch(request)
+      if (new URL(request.url).origin !== origin) return fetch(request)
       request.headers.set(csrfHeader, '1')
       const response = await fetch(request)
       if (response.status === 401) await revalidate()

@@ -8,9 +8,12 @@ type BackendBody = BackendClientState & { readonly code?: string }
 /** Calls a route of the backend that responds with the state. Rejects with `temporarily_unavailable` or `storage_failed`. */
 export async function callBackend(path: string, method: 'GET' | 'POST'): Promise<BackendClientState> {
   const signal = AbortSignal.timeout(defaultTimeoutMs)
-  const response = fetch(path, { method, headers: { [csrfHeader]: '1' }, signal })
   // The network failed, or the response is not the backend's. An error of the backend has no status in its body.
-  const body: BackendBody = Object(await response.then((answered) => answered.json()).catch(() => {}))
+  const body: BackendBody = Object(
+    await fetch(path, { method, headers: { [csrfHeader]: '1' }, signal })
+      .then((response) => response.json())
+      .catch(() => {}),
+  )
   if (/^signed-/.test(body.status)) return body
   throw new AgentAuthError(
     body.code === 'storage_failed' ? body.code : 'temporarily_unavailable',

@@ -24,7 +24,7 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
  * page does with its session, and a function that asks the backend again and never rejects.
  */
 export function pageSession(
-  basePath: string,
+  base: string,
   signal: AbortSignal,
 ): [current: CurrentState, methods: SessionMethods, revalidate: () => Promise<void>] {
   let problem: unknown
@@ -37,7 +37,7 @@ export function pageSession(
   const revalidate = revalidation(async () => {
     const before = current.state
     try {
-      const next = await callBackend(`${basePath}/session`, 'GET')
+      const next = await callBackend(`${base}/session`, 'GET')
       // After a sign-out the response of a read that began before it no longer counts.
       if (current.state === before) apply(withReason(next, before, heardReason))
       problem = undefined
@@ -51,7 +51,7 @@ export function pageSession(
   }, signal)
   // A server has no page, so the state stays `loading` there.
   if (globalThis.document) {
-    send = openPageEvents(`agent-auth:${basePath}`, {
+    send = openPageEvents(base, {
       received(name) {
         if (name === nameOf(current.state)) return
         heardReason = name === 'signed_out' ? name : undefined
@@ -71,7 +71,7 @@ export function pageSession(
     async signOut() {
       heardReason = 'signed_out'
       try {
-        await callBackend(`${basePath}/logout`, 'POST')
+        await callBackend(`${base}/logout`, 'POST')
       } catch (error) {
         // The backend may have removed the cookie, although the record is still stored.
         await revalidate()

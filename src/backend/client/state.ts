@@ -21,8 +21,8 @@ export function withReason(
   before: BackendClientState,
   heard: SessionEndReason | undefined,
 ): BackendClientState {
-  const ended = heard ?? (leftMs(before) > 0 ? 'store_lost' : 'expired')
-  const reason = before.status === 'signed-in' ? ended : before.reason
+  const reason =
+    before.status === 'signed-in' ? (heard ?? (leftMs(before) > 0 ? 'store_lost' : 'expired')) : before.reason
   return next.status === 'signed-out' && reason ? { ...next, reason } : next
 }
 
