@@ -185,6 +185,31 @@ describe('a session', () => {
   })
 })
 
+describe('a request to the API', () => {
+  test('C-137 names --base-url and exits with 4 if the API does not respond, or ends its response early', async () => {
+    const server = createServer((request, response) => {
+      request.resume().once('end', () => {
+        response.writeHead(200, { 'content-length': 100 }).write('{', () => response.socket?.end())
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const user = machine()
+    expect((await user.run('login', ...settings({ 'base-url': baseUrl }))).code).toBe(0)
+    const early = await user.run('fetch', 'POST', '/api/llm_models/search', '{}')
+    expect(early).toMatchObject({ code: 4, out: '' })
+    expect(early.err).toContain(`The response of ${baseUrl} ended early. The API may have done what was asked.`)
+    const closed = once(server, 'close')
+    server.close()
+    await closed
+    const away = await user.run('fetch', 'POST', '/api/llm_models/search', '{}')
+    expect(away).toMatchObject({ code: 4, out: '' })
+    expect(away.err).toContain(`${baseUrl} did not respond. Check --base-url (agent-auth doctor).`)
+  })
+})
+
 describe('a login', () => {
   async function printed(child: ChildProcess): Promise<string> {
     let seen = ''
@@ -339,6 +364,8 @@ test.each<[string[], number]>([
   [['fetch', 'GET'], 2],
   [['fetch', 'GET', 'https://evil.test/'], 2],
   [['fetch', 'GET', '//evil.test/'], 2],
+  [['fetch', 'GET', '/api/x', '{}'], 2],
+  [['fetch', 'TRACE', '/api/x'], 2],
   [['login', '--ports', 'x', '--auth-url', 'https://a.test', '--base-url', 'https://b.test', '--client-id', 'c'], 2],
   [['login'], 2],
   [['status', '--profile', '../x'], 2],
@@ -350,11 +377,23 @@ test.each<[string[], number]>([
 })
 
 describe('doctor', () => {
+  interface DoctorCheck {
+    readonly check: string
+    readonly ok?: boolean
+    readonly cause?: string
+    readonly fix?: string
+    readonly skipped?: string
+  }
+
   const checksOf = async (user: ReturnType<typeof machine>, ...args: string[]) => {
     const { code, out } = await user.run('doctor', '--json', ...args)
-    const { checks } = JSON.parse(out) as { checks: { ok: boolean; check: string; cause?: string; fix?: string }[] }
-    expect(code).toBe(checks.every(({ ok }) => ok) ? 0 : 1)
-    return { all: checks.map(({ check }) => check), bad: checks.filter(({ ok }) => !ok) }
+    const { checks } = JSON.parse(out) as { checks: DoctorCheck[] }
+    expect(code).toBe(checks.every(({ ok }) => ok !== false) ? 0 : 1)
+    return {
+      all: checks.map(({ check }) => check),
+      bad: checks.filter(({ ok }) => ok === false),
+      skipped: checks.filter(({ ok }) => ok === undefined).map(({ check, skipped }) => `${check}: ${skipped}`),
+    }
   }
 
   test('C-137 finds nothing wrong with a service that is right', async () => {
@@ -379,6 +418,7 @@ describe('doctor', () => {
     ['client', { 'client-id': 'unknown' }, '--client-secret-file'],
     ['CORS', { origin: 'https://other.example' }, 'origin'],
     ['settings', { 'auth-url': 'ftp://x' }, '--auth-url'],
+    ['settings', { 'base-url': 'https://api.example.com/api' }, '--base-url'],
   ])('C-137 finds what is wrong with the %s', async (check, change, fix) => {
     const { bad } = await checksOf(machine(), ...settings(change))
     expect(bad).toEqual([
@@ -392,15 +432,18 @@ describe('doctor', () => {
     expect((await checksOf(machine(), ...settings({ 'client-id': confidential }))).bad).toContainEqual(
       expect.objectContaining({ check: 'client' }),
     )
-    const swapped = (await checksOf(machine(), ...settings({ 'auth-url': baseUrl, 'base-url': authUrl }))).bad
+    const notMade = ['client', 'redirect URI', 'dialect', 'PKCE'].map((check) => `${check}: no authorization server`)
+    const ofSwapped = await checksOf(machine(), ...settings({ 'auth-url': baseUrl, 'base-url': authUrl }))
+    expect(ofSwapped.skipped).toEqual(notMade)
+    const swapped = ofSwapped.bad
     expect(swapped).toContainEqual(
       expect.objectContaining({ check: 'authorization server', fix: expect.stringContaining('Swap') }),
     )
     expect(swapped).toContainEqual(expect.objectContaining({ check: 'API' }))
-    const away = (
-      await checksOf(machine(), ...settings({ 'auth-url': 'http://127.0.0.1:1', 'base-url': 'http://127.0.0.1:1' }))
-    ).bad
-    expect(away).toEqual(
+    const urls = { 'auth-url': 'http://127.0.0.1:1', 'base-url': 'http://127.0.0.1:1' }
+    const away = await checksOf(machine(), ...settings(urls), '--origin', 'https://app.demo.example')
+    expect(away.skipped).toEqual([...notMade, 'clock: no response has a Date header', 'CORS: no API'])
+    expect(away.bad).toEqual(
       ['authorization server', 'API'].map((check) =>
         expect.objectContaining({ check, cause: expect.stringContaining('respond') }),
       ),
@@ -418,8 +461,9 @@ describe('doctor', () => {
     await once(server, 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const { bad } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
+    const { bad, skipped } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
     expect(bad.map(({ check }) => check)).toEqual(['dialect', 'PKCE', 'clock'])
+    expect(skipped).toEqual(['client: the token endpoint refuses the request'])
   })
 
   test('C-137 finds a service whose Location header is no URL', async () => {

@@ -1,29 +1,69 @@
 import { text as textOf } from 'node:stream/consumers'
 import { createBearerFetch } from '../bearer.ts'
+import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { openProfile, openStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
+interface ApiRequest {
+  readonly method: string
+  readonly path: string
+  readonly body: string | undefined
+}
+
 /** Sends one request to the API, and prints the body of the response. Exit code 1 is for a response that is no success. */
 export async function fetchPath({ profile, rest }: CommandLine): Promise<Result> {
-  const [method = '', path = '', given] = rest
-  if (!/^[A-Za-z]+$/.test(method)) throw new UsageError('fetch takes METHOD PATH [BODY]')
-  if (!path.startsWith('/') || path.startsWith('//')) throw new UsageError('PATH begins with one /')
+  const { method, path, given } = readArguments(rest)
   const { session, config } = await openProfile(openStorage(process.env), profile)
   const { baseUrl } = config
   const body = given === '-' ? await textOf(process.stdin) : given
-  const response = await createBearerFetch(session, { baseUrl })(baseUrl + path, {
-    method: method.toUpperCase(),
-    headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body }),
-  })
-  const text = await response.text()
-  if (!response.ok) process.stderr.write(`agent-auth: the API responded with ${response.status}\n`)
+  const { ok, status, text } = await send(createBearerFetch(session, { baseUrl }), baseUrl, { method, path, body })
+  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}\n`)
   return {
-    exitCode: response.ok ? 0 : 1,
+    exitCode: ok ? 0 : 1,
     text: process.stdout.isTTY ? withoutControls(text) : text,
-    json: { status: response.status, body: attempt<unknown>(() => JSON.parse(text)) ?? text },
+    json: { status, body: attempt<unknown>(() => JSON.parse(text)) ?? text },
+  }
+}
+
+function readArguments([name = '', path = '', given]: readonly string[]) {
+  const method = name.toUpperCase()
+  if (!/^[A-Z]+$/.test(method)) throw new UsageError('fetch takes METHOD PATH [BODY]')
+  if (!path.startsWith('/') || path.startsWith('//'))
+    throw new UsageError('PATH begins with one /; the host is that of --base-url')
+  // The platform refuses to send these, with an error that says less.
+  if (/^(CONNECT|TRACE|TRACK)$/.test(method)) throw new UsageError(`METHOD cannot be ${method}`)
+  if (given !== undefined && /^(GET|HEAD)$/.test(method)) throw new UsageError(`${method} takes no BODY`)
+  return { method, path, given }
+}
+
+interface ApiResponse {
+  readonly ok: boolean
+  readonly status: number
+  readonly text: string
+}
+
+async function send(
+  bearerFetch: typeof fetch,
+  baseUrl: string,
+  { method, path, body }: ApiRequest,
+): Promise<ApiResponse> {
+  let response: Response | undefined
+  try {
+    response = await bearerFetch(baseUrl + path, {
+      method,
+      headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body }),
+    })
+    return { ok: response.ok, status: response.status, text: await response.text() }
+  } catch (error) {
+    if (isAgentAuthError(error)) throw error
+    // The error of the platform goes no further, because it may quote the request.
+    const what = response
+      ? `The response of ${baseUrl} ended early. The API may have done what was asked`
+      : `${baseUrl} did not respond. Check --base-url (agent-auth doctor)`
+    throw new AgentAuthError('request_failed', `${what}.`, { retryable: true })
   }
 }
 

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { checkApiUrl } from '../config/service-url.ts'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
@@ -42,7 +43,7 @@ export function openStorage(env: NodeJS.ProcessEnv): TokenStorage & { ready(): P
   return fileStorage(join(folder, 'sessions.json'))
 }
 
-/** Returns the settings of a login: flags before the environment before those remembered. */
+/** Returns the settings of a login: flags before the environment before those remembered. Rejects with `config_invalid`. */
 export async function chooseSettings(storage: TokenStorage, name: string, flags: Flags): Promise<Settings> {
   const saved = await readSettings(storage, name)
   const { env } = process
@@ -51,9 +52,11 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   // A secret must not reach another service or client.
   const isSame = authUrl === saved?.authUrl && clientId === saved.clientId
   const secretFile = flags['client-secret-file']
+  const baseUrl = flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? ''
+  checkApiUrl(baseUrl)
   return {
     authUrl,
-    baseUrl: flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? '',
+    baseUrl,
     clientId,
     redirectUri: flags['redirect-uri'] ?? saved?.redirectUri ?? loopback,
     scope: flags.scope ?? saved?.scope ?? 'api.access',
