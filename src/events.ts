@@ -24,10 +24,18 @@ export type AuthEvent =
   | { readonly type: 'callback_unfinished' }
   /** A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each of 64 origins. */
   | { readonly type: 'sent_without_token'; readonly origin: string }
-  /** A stored record could not be read or written. The session continues from memory. */
-  | { readonly type: 'storage_degraded'; readonly reason: StorageProblem }
+  /** A stored record could not be read or written. The session continues from memory. `cause` says why an operation failed. */
+  | { readonly type: 'storage_degraded'; readonly reason: StorageProblem; readonly cause?: StorageCause }
   /** `code` is that of the error. `waitMs` is the wait before the next refresh, in milliseconds. */
   | { readonly type: 'refresh_failed'; readonly code: AgentAuthErrorCode; readonly waitMs: number }
+
+/** The error of this library for an operation of the storage. It quotes no record and no error of the storage's own. */
+export interface StorageCause {
+  /** `storage_failed`, `lock_timeout` or `config_invalid`. */
+  readonly code: AgentAuthErrorCode
+  /** What happened, and what to do. */
+  readonly message: string
+}
 
 /** The kind of a problem with a record. `unreadable` records are removed; `newer` and `foreign` ones stay as they are. */
 export type StorageProblem = 'read_failed' | 'write_failed' | 'remove_failed' | 'unreadable' | 'newer' | 'foreign'

@@ -11,7 +11,7 @@ export {
   type AgentAuthErrorOptions,
   isAgentAuthError,
 } from './errors.ts'
-export type { AuthEvent, StorageProblem } from './events.ts'
+export type { AuthEvent, StorageCause, StorageProblem } from './events.ts'
 export { exchangeCode } from './exchange.ts'
 export type { Grant } from './grant.ts'
 export type { Clock } from './internal/clock.ts'

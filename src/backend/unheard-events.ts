@@ -1,4 +1,5 @@
 import { isLoopback } from '../config/service-url.ts'
+import type { ErrorCause } from './error-cause.ts'
 import type { BackendEvent } from './events.ts'
 
 /**
@@ -12,7 +13,7 @@ export function unheardEvents(redirectUri: string): (event: BackendEvent) => voi
     if (isSilent || !cause) return
     // A backend emits few of these, and a failure after them is another one.
     isSilent = event.type !== 'setup_problem'
-    const { message, code, name, stack = [] } = cause
+    const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
     // biome-ignore lint/suspicious/noConsole: a developer looks there if a request fails, and no call could throw this.
     console.warn(`agent-auth: ${event.type}: ${what} Set onEvent to receive every event.`)

@@ -23,6 +23,8 @@ export interface KeyringEntry {
 
 /** The key that a keychain holds for the records of one file. */
 export interface KeychainKey {
+  /** Rejects with `config_invalid` if the package is not installed. Loads it once. */
+  checkInstalled(): Promise<void>
   /** Resolves to the key, or to undefined if there is none or if the keychain cannot be used. */
   find(): Promise<Uint8Array | undefined>
   /** Resolves to the key, which is created if there is none, or to undefined if the keychain cannot be used. */
@@ -45,6 +47,7 @@ const keyText = /^[\w-]{43}$/
 /** Reads the key at its first use, and keeps it in this process. */
 export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey {
   let found: Uint8Array | undefined
+  let isInstalled = false
   /** Resolves to null if there is no key, and to undefined if the keychain cannot be read. */
   const read = async (entry: KeyringEntry): Promise<Uint8Array | null | undefined> => {
     const text = await usable(async () => (await entry.getPassword()) ?? null)
@@ -59,6 +62,10 @@ export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey 
       usable(async () => keyring && new keyring.AsyncEntry(name, account, { linux: { store: 'secret-service' } })),
     )
   return {
+    async checkInstalled() {
+      if (!isInstalled) await loadKeyring(load)
+      isInstalled = true
+    },
     async find() {
       const entry = found ? undefined : await open()
       return entry ? ((await read(entry)) ?? undefined) : found

@@ -49,6 +49,8 @@ export function keychainStorage(path: string, options: KeychainStorageOptions): 
   }
   return {
     async getItem(key) {
+      // At the first read, because a session is signed in without its record if only the write fails.
+      await secret.checkInstalled()
       const text = await file.getItem(key)
       return text === null ? null : read(secret, key, text)
     },

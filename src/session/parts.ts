@@ -11,7 +11,7 @@ export interface SessionParts extends SyncedParts {
 }
 
 export function sessionParts(config: AuthConfig, store: SessionStore): SessionParts {
-  const problems = storageProblems(config.emit)
+  const problems = storageProblems(config.emit, store)
   const synced: SyncedParts = { config, store, problems, current: currentSession(config, problems) }
   return { ...synced, sync: storageSync(synced) }
 }

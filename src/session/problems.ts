@@ -1,4 +1,5 @@
 import type { AuthEvent, StorageProblem } from '../events.ts'
+import type { SessionStore } from './store.ts'
 
 /** The storage problems of one session, each reported once until it is cleared. */
 export interface StorageProblems {
@@ -8,13 +9,15 @@ export interface StorageProblems {
   clear(...problems: StorageProblem[]): void
 }
 
-export function storageProblems(emit: (event: AuthEvent) => void): StorageProblems {
+export function storageProblems(emit: (event: AuthEvent) => void, store: SessionStore): StorageProblems {
   let reported: readonly StorageProblem[] = []
   return {
     report(problem) {
       if (reported.includes(problem)) return
       reported = [...reported, problem]
-      emit({ type: 'storage_degraded', reason: problem })
+      const { code, message } = store.failure ?? {}
+      const cause = code && message && problem.endsWith('_failed') ? { cause: { code, message } } : {}
+      emit({ type: 'storage_degraded', reason: problem, ...cause })
     },
     clear(...problems) {
       reported = reported.filter((problem) => !problems.includes(problem))

@@ -1,4 +1,4 @@
-import { isAgentAuthError } from '../errors.ts'
+import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxLockWaitMs } from '../internal/limits.ts'
 import { asStorageFailed, bounded, runLocked } from '../storage/bounded.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
@@ -6,8 +6,8 @@ import { lockTimeout } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 
 /**
- * The one record of a session in its storage. Reads and changes fail with `storage_failed` only; asynchronous ones have a
- * time-out.
+ * The one record of a session in its storage. Reads and changes fail with `storage_failed`, or with `config_invalid` of a storage
+ * of this library; asynchronous ones have a time-out.
  */
 export interface SessionStore {
   /** Returns the record at once if the storage does. */
@@ -21,11 +21,19 @@ export interface SessionStore {
   remove(): Promise<void>
   /** Runs the task under the lock of the record. Rejects as the task does, or with `lock_timeout` or `storage_failed`. */
   locked<T>(task: () => Promise<T>): Promise<T>
+  /** The error of the operation that failed last. */
+  readonly failure: AgentAuthError | undefined
 }
 
 export function sessionStore(storage: TokenStorage, key: string): SessionStore {
   let lastRaw: unknown
   let last: Stored = 'absent'
+  let failure: AgentAuthError | undefined
+  const noted = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error) => {
+      failure = error
+      throw error
+    })
   const decode = (raw: unknown): Stored => {
     // Strings compare by value, so an unchanged record is not parsed again at each call.
     if (typeof raw !== 'string' || raw !== lastRaw) last = decodeRecord(key, raw)
@@ -36,14 +44,18 @@ export function sessionStore(storage: TokenStorage, key: string): SessionStore {
     read() {
       try {
         const raw = storage.getItem(key)
-        return isPromise(raw) ? bounded(async () => decode(await raw)) : decode(raw)
+        return isPromise(raw) ? noted(bounded(async () => decode(await raw))) : decode(raw)
       } catch (error) {
-        throw asStorageFailed(error)
+        failure = asStorageFailed(error)
+        throw failure
       }
     },
-    write: (record) => bounded(async () => storage.setItem(key, encodeRecord(key, record))),
-    remove: () => bounded(async () => storage.removeItem(key)),
-    locked: (task) => runLocked(storage, key, task, { maxWaitMs: maxLockWaitMs, timedOut: lockTimeout }),
+    write: (record) => noted(bounded(async () => storage.setItem(key, encodeRecord(key, record)))),
+    remove: () => noted(bounded(async () => storage.removeItem(key))),
+    locked: (task) => noted(runLocked(storage, key, task, { maxWaitMs: maxLockWaitMs, timedOut: lockTimeout })),
+    get failure() {
+      return failure
+    },
   }
 }
 

@@ -11,9 +11,9 @@ export function bounded<T>(operation: () => Promise<T>): Promise<T> {
   })
 }
 
-/** Keeps an error of a storage of this library, which says more. Replaces any other, because it may quote the record. */
+/** Keeps the error of a storage of this library, which says more. Replaces any other, because it may quote the record. */
 export function asStorageFailed(error: unknown): AgentAuthError {
-  return isAgentAuthError(error) && error.code === 'storage_failed' ? error : storageFailed()
+  return isAgentAuthError(error) && /^(storage_failed|config_invalid)$/.test(error.code) ? error : storageFailed()
 }
 
 export function storageFailed(): AgentAuthError {
@@ -33,7 +33,7 @@ export interface LockWait {
 /**
  * Runs the task inside the lock's own callback, because a storage with leases knows by that which lock a write belongs to.
  * A lock that is lost during the task does not end it, because the task has its own time-outs. Rejects as the task does, with
- * `timedOut()`, or with `storage_failed` if the lock ends before the task starts.
+ * `timedOut()`, or as `asStorageFailed` says if the lock ends before the task starts.
  */
 export async function runLocked<T>(
   storage: TokenStorage,
@@ -57,14 +57,17 @@ export async function runLocked<T>(
     await succeeds(run.work)
   }
   const lock = async (): Promise<void> => withLock(storage, name, runTask, { signal })
-  const released = succeeds(lock())
+  let failure: unknown
+  const released = lock().catch((error) => {
+    failure = error
+  })
   await withTimeout(maxWaitMs, Promise.race([started, released])).catch(() => {
     waiting.abort()
     throw timedOut()
   })
   const { work } = run
   // The lock was not acquired.
-  if (!work) throw storageFailed()
+  if (!work) throw asStorageFailed(failure)
   await succeeds(work)
   // The result counts even if the lock is lost, or never released.
   await succeeds(withTimeout(maxStorageOperationMs, released))

@@ -249,6 +249,20 @@ describe('content that this version did not write', () => {
     },
   )
 
+  test('C-056 a sign-in over a folder that other users can change is reported with the text of the error', async () => {
+    const path = freshFile(onTestFinished)
+    mkdirSync(dirname(path))
+    chmodSync(dirname(path), 0o777)
+    const { realm, service } = sessionRig()
+    const here = realm({ storage: fileStorage(path) })
+    await here.session.signIn(service.issue())
+    expect(here.session.state.status).toBe('signed-in')
+    const message = expect.stringMatching(/^The folder private of the storage can be changed by other users/)
+    expect(here.eventsOf('storage_degraded')).toEqual([
+      { type: 'storage_degraded', reason: 'write_failed', cause: { code: 'storage_failed', message } },
+    ])
+  })
+
   test('C-056 keeps the other records when one entry is not text', async () => {
     const { path, storage } = await written()
     const content = JSON.parse(readFileSync(path, 'utf8'))

@@ -231,6 +231,21 @@ describe('a wrong call', () => {
     expect([error.code, error.message]).toEqual(['config_invalid', expect.stringContaining('@napi-rs/keyring')])
   })
 
+  test('C-056 a session over a package that is not installed names it at ready(), and in the event of a sign-in', async () => {
+    const path = freshFile(onTestFinished)
+    const storage = keychainStorage(path, { keyring: () => Promise.reject(missing), name: 'my-tool' })
+    const { session, eventsOf } = sessionRig().realm({ storage })
+    const refusal = { code: 'config_invalid', message: expect.stringContaining('Install @napi-rs/keyring') }
+    expect(await failure(session.ready())).toMatchObject(refusal)
+    await session.signIn(tokensWith())
+    expect(session.state.status).toBe('signed-in')
+    expect(eventsOf('storage_degraded')).toContainEqual({
+      type: 'storage_degraded',
+      reason: 'write_failed',
+      cause: refusal,
+    })
+  })
+
   test('a package without a program for this platform is no keychain', async () => {
     const path = freshFile(onTestFinished)
     const load = () => Promise.reject(new Error('Cannot find native binding'))

@@ -17,7 +17,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ rev: 1 })
     for (let call = 0; call < 50; call++) expect(await session.getAccessToken()).toBe(token)
     expect(service.sent).toHaveLength(1)
-    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    expect(eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
     // Not more often than every five seconds.
     expect(counts.setItem).toBeLessThanOrEqual(3)
     clock.advance(60_000)
@@ -57,7 +57,10 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     await session.signIn(tokens)
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
     expect(records.items.size).toBe(0)
-    expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    const message = 'The storage failed or did not respond in time. Check the storage, then try again.'
+    expect(eventsOf('storage_degraded')).toEqual([
+      { type: 'storage_degraded', reason: 'write_failed', cause: { code: 'storage_failed', message } },
+    ])
     failing.clear()
     clock.advance(5_000)
     await session.getAccessToken()
@@ -165,7 +168,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     const token = await session.getAccessToken()
     expect(service.familyOf(token)).toBe(1)
     for (let call = 0; call < 20; call++) expect(await session.getAccessToken()).toBe(token)
-    expect(eventsOf('storage_degraded')).toEqual([
+    expect(eventsOf('storage_degraded')).toMatchObject([
       { type: 'storage_degraded', reason: 'read_failed' },
       { type: 'storage_degraded', reason: 'write_failed' },
     ])

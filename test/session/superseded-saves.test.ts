@@ -203,7 +203,7 @@ test('C-065 a failed write is not reported again when a later one has succeeded 
   expect(releases).toHaveLength(2)
   for (const release of releases) release()
   await flush()
-  expect(eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+  expect(eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
 })
 
 describe('a refresh', () => {

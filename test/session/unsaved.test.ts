@@ -145,7 +145,7 @@ describe('a sign-in that cannot be saved', () => {
     freeSpace()
     await laterCall(there)
     expect(records.record()?.accessToken).toBe(next.accessToken)
-    expect(there.eventsOf('storage_degraded')).toEqual([{ type: 'storage_degraded', reason: 'write_failed' }])
+    expect(there.eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
   })
 
   it('F023 C-072 removes that record only while it has the lock', async () => {
