@@ -140,6 +140,7 @@ const backendOrder = [
   'context',
   'cookies/session-cookie',
   'cookies/pending-login-cookie',
+  'mistaken-call',
   'sessions/get-session',
   'sessions/end-session',
   'sessions/end-many',

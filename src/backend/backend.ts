@@ -1,6 +1,7 @@
 import { isAgentAuthError } from '../errors.ts'
 import { type BackendContext, backendContext } from './context.ts'
 import { causeOf } from './error-cause.ts'
+import { answerMistakenCall } from './mistaken-call.ts'
 import type { BackendOptions } from './options.ts'
 import { matchRoute } from './proxy/routes.ts'
 import { errorResponse, errorResponseOf } from './responses.ts'
@@ -61,9 +62,9 @@ export function createBackend(options: BackendOptions): Backend {
     [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
   ])
   return Object.freeze<Backend>({
-    async handle(request) {
+    async handle(request, ...others: unknown[]) {
       const problem = requestProblem(request)
-      if (problem) return errorResponse(500, { code: 'config_invalid', message: `Configuration: ${problem}.` })
+      if (problem) return answerMistakenCall(context, problem, others[0])
       let route = request.method
       try {
         const found = findRoute(context, own, request)

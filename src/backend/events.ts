@@ -79,8 +79,11 @@ export interface ProxiedEvent {
 /** An app on loopback is reached or mounted in another way than `redirectUri` says. Once for each problem. */
 export interface SetupProblemEvent {
   readonly type: 'setup_problem'
-  /** `host`: a login began at another host or port. `path`: a request for the backend came without the beginning of its path. */
-  readonly problem: 'host' | 'path'
+  /**
+   * `host`: a login began at another host or port. `path`: a request for the backend came without the beginning of its path.
+   * `call`: `handle` was called without a `Request`.
+   */
+  readonly problem: 'host' | 'path' | 'call'
   /** Its message names the difference. */
   readonly cause: ErrorCause
 }

@@ -9,6 +9,8 @@ export interface SetupProblems {
   checkHost(request: Request): void
   /** Compares the path of a request that is not served with the paths of the backend. */
   checkPath(request: Request, paths: Iterable<string>): void
+  /** Reports that `handle` was called without a `Request`. The message says what to use. */
+  reportCall(message: string): void
 }
 
 /**
@@ -47,6 +49,9 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
         'path',
         `${pathname} was requested, but the backend serves ${meant}. Pass the whole path on, or use toNodeHandler.`,
       )
+    },
+    reportCall(message) {
+      if (isLocal && !reported.has('call')) report('call', message)
     },
   }
 }

@@ -1,7 +1,8 @@
 // Routes of the proxy with limits of their own: src/backend/proxy/routes.ts.
 import { afterEach, expect, test, vi } from 'vitest'
-import { codeOf } from '../support/backend-rig.ts'
+import { codeOf, searchPath } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
+import { rigOf } from '../support/rig-of.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -45,6 +46,15 @@ test.each([
   expect(await declared.json()).toMatchObject({
     message: `The request body is larger than ${limit}. Send a smaller one.`,
   })
+})
+
+test('C-126 a body over the limit without its length, for agent-service in this process: 413 as over HTTP', async () => {
+  const rig = await rigOf({ backend: { proxy: [{ route: `POST ${searchPath}`, maxBodyBytes: 100 }] } })
+  const browser = rig.browser()
+  await browser.logIn()
+  const answered = await browser.call(searchPath, { body: 'x'.repeat(101) })
+  expect(await codeOf(answered)).toEqual([413, 'request_failed'])
+  expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 413, reason: 'body' })
 })
 
 test.each([

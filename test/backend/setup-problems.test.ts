@@ -1,5 +1,6 @@
 // An app that is reached or mounted in another way than its redirect URI says: src/backend/setup-problems.ts.
 import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { toNodeHandler } from 'agent-auth/backend/node'
@@ -17,7 +18,7 @@ afterEach(async () => {
 
 const redirectUri = 'http://127.0.0.1:3000/auth/callback'
 
-const problem = (name: 'host' | 'path', message: string): object => ({
+const problem = (name: 'host' | 'path' | 'call', message: string): object => ({
   type: 'setup_problem',
   problem: name,
   cause: { name: 'AgentAuthError', code: 'config_invalid', message },
@@ -25,9 +26,9 @@ const problem = (name: 'host' | 'path', message: string): object => ({
 
 const problemsOf = ({ events }: BackendRig): unknown[] => events.filter(({ type }) => type === 'setup_problem')
 
-/** An Express app on a real port. */
-async function listening(app: express.Express): Promise<string> {
-  const server = app.listen(0, '127.0.0.1')
+/** An app on a real port. */
+async function listening(app: RequestListener): Promise<string> {
+  const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   closing.push(() => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -105,6 +106,40 @@ test('C-123 a request with the header of the backend tells of a cut path as well
   expect(problemsOf(rig)).toMatchObject([
     { problem: 'path', cause: { message: expect.stringMatching(/^\/logout was requested/) } },
   ])
+})
+
+test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
+  ['node:http', (handle) => handle],
+  ['Express', (handle) => express().use(handle)],
+])(
+  'C-127 handle as a listener of %s: every request gets 500 with what to use, and one event says it',
+  async (_, mount) => {
+    const rig = await rigOf({ backend: { redirectUri } })
+    const origin = await listening(mount(rig.backend.handle as unknown as RequestListener))
+    const message =
+      'Configuration: handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node.'
+    for (const path of ['/auth/login', '/']) {
+      const answered = await sendPlain(new Request(origin + path))
+      expect([answered.status, await answered.json()]).toEqual([
+        500,
+        { code: 'config_invalid', message, retryable: false },
+      ])
+      expect(answered.headers.get('cache-control')).toBe('no-store')
+    }
+    expect(problemsOf(rig)).toEqual([problem('call', message)])
+  },
+)
+
+test('C-127 handle without a Request leaves a response that has begun as it is', async () => {
+  const rig = await rigOf()
+  const handle = rig.backend.handle as unknown as RequestListener
+  const origin = await listening(async (request, response) => {
+    response.writeHead(202)
+    await handle(request, response)
+    response.end()
+  })
+  expect((await sendPlain(new Request(origin))).status).toBe(202)
+  expect(problemsOf(rig)).toEqual([])
 })
 
 test('without onEvent a setup problem is a line on the console, and the first failure is one as well', async () => {

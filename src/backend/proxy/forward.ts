@@ -61,6 +61,8 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
       },
     })
     response = await send(context, call, body, stop.signal)
+    // An API in this process responds to a body that broke off, and its response would hide why.
+    if (streamed.problem) throw new UnusableBodyError(streamed.problem)
     return passOn(context, { response, call }, (how, interruption) => {
       // A browser that left has aborted the request to the API, which is no failure of the API.
       if (interruption !== undefined && !request.signal.aborted)
