@@ -10,7 +10,10 @@ export function markedState(mode: LoginMode, random: string): string {
   return marks[mode] + random
 }
 
-/** Returns how the login started whose callback this is, or undefined if it is no callback of this app. */
+/**
+ * Returns how the login started whose callback this is, or undefined if it is no callback of this app, such as the `?code=` of
+ * another library. Then `finish` in finish-login.ts leaves the URL and the code alone.
+ */
 export function callbackMode(redirectUri: string, address: string | URL): LoginMode | undefined {
   const expected = new URL(redirectUri)
   const url = attempt(() => new URL(address, expected))

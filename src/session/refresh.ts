@@ -60,8 +60,8 @@ interface Commit {
 /**
  * Saves the new tokens, unless the record was removed or replaced during the request: a sign-out (`followSignOut` in session.ts
  * fires the signal) and a later sign-in win, and the call rejects. A write that is in progress at a sign-out is removed by
- * `removeAgain` in sign-out.ts, which waits for this lock. If the write fails, or no read has succeeded, it stays pending
- * (`pendingSave` in save.ts).
+ * `removeAgain` in sign-out.ts, which waits for this lock. If the write fails, or no read has succeeded, the session goes on with
+ * the new tokens in memory, reports it, and later calls repeat the write, at most every five seconds (`pendingSave` in save.ts).
  */
 async function commit(
   parts: SessionParts,

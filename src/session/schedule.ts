@@ -15,7 +15,7 @@ export type Urgency = 'required' | 'proactive'
 export interface RefreshSchedule {
   /** Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
-  /** Cancels the refresh in progress, and frees its lock at once. */
+  /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. */
   cancel(): void
   /** Forgets earlier failures, so that the next call may send at once. */
   reset(): void

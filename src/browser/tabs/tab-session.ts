@@ -39,7 +39,8 @@ export function createTabSession(
       else followSignOut()
     },
     returned() {
-      // While this tab was away it received no message, and a record of its own does not show what other tabs did.
+      // A tab that was hidden, frozen, offline or in the back/forward cache received no message, and a record of its own does
+      // not show what other tabs did. The mark in localStorage, which each sign-out changes, does (sign-out-mark.ts).
       if (mark.wasSet()) followSignOut()
       revalidate('change')
     },
