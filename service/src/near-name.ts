@@ -1,6 +1,6 @@
 /**
  * Returns the name that was probably meant. Case, hyphens and underscores do not count; at most three letters are added,
- * removed or replaced, and at most half of them.
+ * removed, replaced or swapped with the next, and at most half of them.
  */
 export function nearName(name: string, names: readonly string[]): string | undefined {
   const asked = lettersOf(name)
@@ -35,7 +35,9 @@ function isNear(one: string, other: string, edits: number): boolean {
   let same = 0
   while (same < one.length && one[same] === other[same]) same += 1
   const [left, right] = [one.slice(same), other.slice(same)]
+  const isSwapped = left[0] === right[1] && left[1] === right[0]
   return [
+    ...(isSwapped ? [[left.slice(2), right.slice(2)]] : []),
     [left.slice(1), right],
     [left, right.slice(1)],
     [left.slice(1), right.slice(1)],

@@ -181,6 +181,13 @@ test.each([
   ['--help has --env', ['--help'], {}, 0, '--env FRAMEWORK'],
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
   ['a misspelt option', ['--dat', 'x'], {}, 2, 'agent-service: there is no option --dat; did you mean --data?\n'],
+  [
+    'two letters in the wrong order',
+    ['--dve'],
+    {},
+    2,
+    'agent-service: there is no option --dve; did you mean --dev?\n',
+  ],
   ['an option in camel case', ['--authPort', '1'], {}, 2, 'there is no option --authPort; did you mean --auth-port?\n'],
   ['half of a name', ['--port', '1'], {}, 2, 'there is no option --port; did you mean --auth-port or --base-port?\n'],
   ['no such option', ['--bogus'], {}, 2, 'agent-service: there is no option --bogus\n'],
