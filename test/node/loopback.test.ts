@@ -249,6 +249,9 @@ describe('a login that ends without tokens', () => {
   test('C-132 after its time', async () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200 })
     expect(await settled).toBe('timeout')
+    const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 200 })
+    const message = `No login at ${service.authUrl} was finished within 200 ms. See what the browser shows.`
+    await expect(late).rejects.toMatchObject({ code: 'timeout', retryable: true, message })
     expect(await isRefused(redirectUri)).toBe(true)
   })
 

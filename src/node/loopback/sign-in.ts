@@ -3,7 +3,7 @@ import { readCallback } from '../../callback.ts'
 import { invalid } from '../../config/invalid.ts'
 import { checkedElsewhere, checkOptions, type OptionKinds, signalKind } from '../../config/options.ts'
 import { type AuthConfig, checkConfig } from '../../config.ts'
-import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
+import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
@@ -79,11 +79,19 @@ export async function signInWithLoopback(config: AuthConfig, given: LoopbackOpti
       callback.open()
       return finish(config, callback, login.signal)
     }
-    return await withDeadline(timeoutMs, run, signal)
+    return await withDeadline(timeoutMs, run, signal).catch((error) => {
+      throw isAgentAuthError(error) && error.code === 'timeout' ? lateLogin(config, timeoutMs) : error
+    })
   } finally {
     login.abort()
     await listener.close()
   }
+}
+
+function lateLogin({ authorizationEndpoint }: AuthConfig, timeoutMs: number): AgentAuthError {
+  const { origin } = new URL(authorizationEndpoint)
+  const message = `No login at ${origin} was finished within ${timeoutMs} ms. See what the browser shows.`
+  return new AgentAuthError('timeout', message, { retryable: true })
 }
 
 /** A login that waits for its callback. */
