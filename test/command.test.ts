@@ -16,13 +16,16 @@ import { freePort } from './support/free-port.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
+const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }
+
 let folder: string
 let service: Service
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-auth-command-'))
   await build({
     entryPoints: { command: `${root}src/command/main.ts` },
-    outdir: folder,
+    // The package has its command in a folder beside package.json, too.
+    outdir: join(folder, 'dist'),
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
@@ -31,6 +34,7 @@ beforeAll(async () => {
     external: ['oauth4webapi', 'jose'],
     logLevel: 'warning',
   })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }))
   mkdirSync(join(folder, 'bin'))
   // A browser without windows: it notes its arguments, and follows every redirect.
   const browser = `#!${process.execPath}\nrequire('node:fs').writeFileSync(process.env.OPENED, JSON.stringify(process.argv.slice(2)))\nfetch(process.argv[2]).then((page) => page.text())\n`
@@ -54,7 +58,7 @@ function machine(path = join(folder, 'bin')) {
   const home = mkdtempSync(join(folder, 'home-'))
   const env = { AGENT_AUTH_HOME: join(home, 'agent-auth'), OPENED: join(home, 'opened'), PATH: path }
   const startWith = (more: Readonly<Record<string, string>>, ...args: string[]): ChildProcess => {
-    const child = spawn(process.execPath, [join(folder, 'command.mjs'), ...args], { env: { ...env, ...more } })
+    const child = spawn(process.execPath, [join(folder, 'dist', 'command.mjs'), ...args], { env: { ...env, ...more } })
     onTestFinished(() => void child.kill('SIGKILL'))
     return child
   }
@@ -122,13 +126,21 @@ describe('a session', () => {
     for (const { out, err } of [status, search, missing, logout])
       for (const secret of [accessToken, refreshToken]) expect(out + err).not.toContain(secret.slice(-20))
     expect(readFileSync(user.file, 'utf8')).not.toContain(refreshToken)
-    expect(await user.run('token')).toMatchObject({ code: 3, out: '' })
+    expect(await user.run('token')).toMatchObject({
+      code: 3,
+      out: '',
+      err: expect.stringContaining('No user is signed in. Run agent-auth login.'),
+    })
     expect(await user.run('status')).toMatchObject({ code: 3 })
   })
 
   test('C-137 has a profile for each service or user', async () => {
     const user = await signedIn()
-    expect(await user.run('token', '--profile', 'other')).toMatchObject({ code: 3, out: '' })
+    expect(await user.run('token', '--profile', 'other')).toEqual({
+      code: 3,
+      out: '',
+      err: 'agent-auth: There is no profile other. The profiles are default. Run agent-auth login. (login_required)\n',
+    })
     expect((await user.run('login', '--profile', 'other', ...settings())).code).toBe(0)
     const [one, two] = await Promise.all([user.run('token'), user.run('token', '--profile', 'other')])
     expect(one.out).not.toBe(two.out)
@@ -245,7 +257,7 @@ describe('a login', () => {
       const open = connect(Number(redirectUri.port), '127.0.0.1').on('error', () => {})
       await once(open, 'connect')
       child.kill(signal)
-      expect(await run).toMatchObject({ code: 130, out: '' })
+      expect(await run).toMatchObject({ code: 130, out: '', err: expect.stringContaining('agent-auth: Cancelled. (') })
       const refused = connect(Number(redirectUri.port), '127.0.0.1')
       expect(await once(refused, 'error')).toMatchObject([{ code: 'ECONNREFUSED' }])
       expect((await user.run('token')).code).toBe(3)
@@ -354,11 +366,15 @@ describe('a confidential client', () => {
   })
 })
 
-test.each<[string[], number]>([
+test.each<[args: string[], code: number, said?: string]>([
   [['--help'], 0],
   [[], 0],
-  [['unknown'], 2],
-  [['token', '--nonsense'], 2],
+  [['--version'], 0, `${version}\n`],
+  [['logn'], 2, 'there is no command logn; the commands are login, logout, status, token, fetch, doctor\n'],
+  [['token', '--nonsense'], 2, 'there is no option --nonsense\n'],
+  [['token', '--a-secret-that-is-too-long-for-a-name'], 2, 'agent-auth: there is an unknown option\n'],
+  [['token', '--josn'], 2, 'there is no option --josn; did you mean --json?\n'],
+  [['login', '--url', 'x'], 2, 'there is no option --url; did you mean --auth-url or --base-url?\n'],
   [['token', 'more'], 2],
   [['token', '--ports', '1'], 2],
   [['fetch', 'GET'], 2],
@@ -367,13 +383,18 @@ test.each<[string[], number]>([
   [['fetch', 'GET', '/api/x', '{}'], 2],
   [['fetch', 'TRACE', '/api/x'], 2],
   [['login', '--ports', 'x', '--auth-url', 'https://a.test', '--base-url', 'https://b.test', '--client-id', 'c'], 2],
-  [['login'], 2],
+  [
+    ['login', '--client-id', 'c'],
+    2,
+    'set --auth-url or AGENT_AUTH_URL, --base-url or AGENT_BASE_URL. A .env file is read only by node --env-file. (',
+  ],
+  [['login'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
   [['status', '--profile', '../x'], 2],
   [['status'], 3],
-])('C-137 %j ends with exit code %i', async (args, code) => {
+])('C-137 %j ends with exit code %i', async (args, code, said = code === 0 ? 'Usage: agent-auth' : 'agent-auth: ') => {
   const { out, err, ...run } = await machine().run(...args)
   expect(run.code).toBe(code)
-  expect(code === 0 ? out : err).toMatch(code === 0 ? /^Usage: agent-auth/ : /^agent-auth: /)
+  expect(code === 0 ? out : err).toContain(said)
 })
 
 describe('doctor', () => {
@@ -492,7 +513,13 @@ describe('doctor', () => {
     chmodSync(user.file, 0o644)
     const { bad } = await checksOf(user)
     expect(bad).toEqual([
-      expect.objectContaining({ check: 'storage and lock', cause: expect.stringContaining('chmod 600') }),
+      expect.objectContaining({
+        check: 'storage and lock',
+        cause: expect.stringContaining('chmod 600'),
+        fix: `The storage is ${user.file}. AGENT_AUTH_HOME sets another folder.`,
+      }),
     ])
+    const token = await user.run('token')
+    expect([token.code, token.err]).toEqual([1, expect.stringContaining(`\nThe storage is ${user.file}. `)])
   })
 })

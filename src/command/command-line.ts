@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { argumentProblem } from './argument-problem.ts'
 
 /** The commands, and which options each takes besides those of all. */
 export const commands = {
@@ -47,20 +48,26 @@ export interface Flags {
 }
 
 interface Parsed {
-  readonly values: Flags & { readonly profile: string; readonly json: boolean; readonly help: boolean }
+  readonly values: Flags & {
+    readonly profile: string
+    readonly json: boolean
+    readonly help: boolean
+    readonly version: boolean
+  }
   readonly positionals: readonly string[]
 }
 
 /** A mistake in the command line. Its message says what to write. */
 export class UsageError extends Error {}
 
-/** Reads the arguments. Returns `help` if they ask for it. Throws a `UsageError`. */
-export function readCommandLine(args: readonly string[]): CommandLine | 'help' {
+/** Reads the arguments. Returns `help` or `version` if they ask for it. Throws a `UsageError`. */
+export function readCommandLine(args: readonly string[]): CommandLine | 'help' | 'version' {
   const { values, positionals } = parse(args)
   const [name, ...rest] = positionals
   if (values.help || (name === undefined && args.length === 0)) return 'help'
-  if (name === undefined || !Object.hasOwn(commands, name)) throw new UsageError('name one of the commands')
-  const { profile, json, help: _, ...flags } = values
+  if (values.version) return 'version'
+  if (name === undefined || !Object.hasOwn(commands, name)) throw new UsageError(unknownCommand(name))
+  const { profile, json, help: _, version: __, ...flags } = values
   const known: readonly string[] = commands[name as CommandName]
   const unknown = Object.keys(flags).find((flag) => !known.includes(flag))
   if (unknown !== undefined) throw new UsageError(`${name} does not take --${unknown}`)
@@ -71,28 +78,33 @@ export function readCommandLine(args: readonly string[]): CommandLine | 'help' {
   return { name: name as CommandName, profile, output: json ? 'json' : 'text', flags, rest }
 }
 
+function unknownCommand(name = ''): string {
+  // Other text may be a value in the wrong place, such as a secret.
+  const shown = /^[\w-]{1,24}$/.test(name) ? `there is no command ${name}; ` : ''
+  return `${shown}the commands are ${Object.keys(commands).join(', ')}`
+}
+
+const options = {
+  profile: { type: 'string', default: 'default' },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+  version: { type: 'boolean', default: false },
+  'auth-url': { type: 'string' },
+  'base-url': { type: 'string' },
+  'client-id': { type: 'string' },
+  'client-secret-file': { type: 'string' },
+  'redirect-uri': { type: 'string' },
+  scope: { type: 'string' },
+  ports: { type: 'string' },
+  timeout: { type: 'string' },
+  'no-browser': { type: 'boolean' },
+  origin: { type: 'string' },
+} as const
+
 function parse(args: readonly string[]): Parsed {
   try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        profile: { type: 'string', default: 'default' },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-        'auth-url': { type: 'string' },
-        'base-url': { type: 'string' },
-        'client-id': { type: 'string' },
-        'client-secret-file': { type: 'string' },
-        'redirect-uri': { type: 'string' },
-        scope: { type: 'string' },
-        ports: { type: 'string' },
-        timeout: { type: 'string' },
-        'no-browser': { type: 'boolean' },
-        origin: { type: 'string' },
-      },
-    })
+    return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'the arguments cannot be read')
+    throw new UsageError(argumentProblem(error, Object.keys(options)))
   }
 }

@@ -3,7 +3,7 @@ import type { TokenStorage } from '../storage/token-storage.ts'
 import { type Check, checkService } from './check-service.ts'
 import type { CommandLine } from './command-line.ts'
 import { probe } from './probe.ts'
-import { chooseSettings, openStorage, type Profile, profileOf } from './profile.ts'
+import { chooseSettings, openStorage, type Profile, profileOf, whereStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
 /** Checks the settings, the service and the storage. Exit code 1 is for a finding. */
@@ -42,7 +42,7 @@ async function checkStorage(storage: { ready(): Promise<void> }): Promise<Check>
     return { check }
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    return { check, cause: error.message, fix: 'Check the folder of AGENT_AUTH_HOME and its permissions.' }
+    return { check, cause: error.message, fix: whereStorage(process.env) }
   }
 }
 

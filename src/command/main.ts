@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { isAgentAuthError } from '../errors.ts'
 import { type CommandLine, type CommandName, readCommandLine, UsageError } from './command-line.ts'
 import type { Result } from './session.ts'
@@ -22,15 +23,24 @@ async function main(args: readonly string[]): Promise<number> {
       process.stdout.write((await import('./help.ts')).helpText)
       return 0
     }
+    if (line === 'version') {
+      process.stdout.write(`${versionOfPackage()}\n`)
+      return 0
+    }
     const { exitCode, text, json } = await run[line.name](line)
     process.stdout.write(`${line.output === 'json' ? JSON.stringify(json) : text.replace(/\n$/, '')}\n`)
     return exitCode
   } catch (error) {
-    return complain(error)
+    return await complain(error)
   }
 }
 
-function complain(error: unknown): number {
+function versionOfPackage(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  return version
+}
+
+async function complain(error: unknown): Promise<number> {
   if (error instanceof UsageError) {
     process.stderr.write(`agent-auth: ${error.message}\nTry agent-auth --help\n`)
     return 2
@@ -41,9 +51,15 @@ function complain(error: unknown): number {
     return 1
   }
   const { code, message, retryable } = error
-  process.stderr.write(`agent-auth: ${message} (${code})\n`)
+  process.stderr.write(`agent-auth: ${code === 'aborted' ? 'Cancelled.' : inTerminal(message)} (${code})\n`)
+  if (code === 'storage_failed') process.stderr.write(`${(await import('./profile.ts')).whereStorage(process.env)}\n`)
   if (code === 'config_invalid') return 2
   if (code === 'login_required' || code === 'session_ended') return 3
   if (code === 'aborted') return 130
   return retryable ? 4 : 1
+}
+
+/** Returns a message of the library with what a user of the command does for a login. */
+function inTerminal(message: string): string {
+  return message.replace('Start a login.', 'Run agent-auth login.')
 }

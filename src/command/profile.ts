@@ -1,10 +1,13 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { invalid } from '../config/invalid.ts'
 import { checkApiUrl } from '../config/service-url.ts'
 import { type AuthConfig, createAuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
+import { parseRecords } from '../node/file-content.ts'
 import { fileStorage } from '../node/file-storage.ts'
+import { readPrivateFile } from '../node/private-file.ts'
 import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
@@ -36,11 +39,20 @@ const loopback = 'http://127.0.0.1/callback'
 
 /** Returns the storage of all profiles. */
 export function openStorage(env: NodeJS.ProcessEnv): TokenStorage & { ready(): Promise<void> } {
+  return fileStorage(storagePath(env))
+}
+
+/** Says where the storage is. The errors of the library name its file alone, because a path may hold what others must not see. */
+export function whereStorage(env: NodeJS.ProcessEnv): string {
+  return `The storage is ${resolve(storagePath(env))}. AGENT_AUTH_HOME sets another folder.`
+}
+
+function storagePath(env: NodeJS.ProcessEnv): string {
   const { AGENT_AUTH_HOME, XDG_CONFIG_HOME, APPDATA } = env
   const folder =
     AGENT_AUTH_HOME ||
     join(XDG_CONFIG_HOME || (process.platform === 'win32' && APPDATA) || join(homedir(), '.config'), 'agent-auth')
-  return fileStorage(join(folder, 'sessions.json'))
+  return join(folder, 'sessions.json')
 }
 
 /** Returns the settings of a login: flags before the environment before those remembered. Rejects with `config_invalid`. */
@@ -53,6 +65,7 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   const isSame = authUrl === saved?.authUrl && clientId === saved.clientId
   const secretFile = flags['client-secret-file']
   const baseUrl = flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? ''
+  checkGiven({ authUrl, baseUrl, clientId })
   checkApiUrl(baseUrl)
   return {
     authUrl,
@@ -64,6 +77,15 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   }
 }
 
+function checkGiven({ authUrl, baseUrl, clientId }: Pick<Settings, 'authUrl' | 'baseUrl' | 'clientId'>): void {
+  const missing = [
+    authUrl ? [] : ['--auth-url or AGENT_AUTH_URL'],
+    baseUrl ? [] : ['--base-url or AGENT_BASE_URL'],
+    clientId ? [] : ['--client-id or AGENT_PUBLIC_CLIENT_ID'],
+  ].flat()
+  if (missing.length > 0) invalid(`set ${missing.join(', ')}. A .env file is read only by node --env-file`)
+}
+
 /** Returns the profile that a login has remembered. Rejects with `login_required` if there was none. */
 export async function openProfile(
   storage: TokenStorage,
@@ -71,8 +93,17 @@ export async function openProfile(
   secret: SecretPolicy = 'with secret',
 ): Promise<Profile> {
   const settings = await readSettings(storage, name)
-  if (!settings) throw new AgentAuthError('login_required', 'This profile has no session. Run agent-auth login.')
+  if (!settings) throw new AgentAuthError('login_required', `${noProfile(name)} Run agent-auth login.`)
   return profileOf(storage, name, settings, secret)
+}
+
+/** Says that there is no such profile, and which there are. */
+function noProfile(name: string): string {
+  const path = storagePath(process.env)
+  const records = parseRecords(path, readPrivateFile(path))
+  const keys = records === 'damaged' ? [] : [...records.keys()]
+  const names = keys.filter((key) => key.startsWith(keyOf(''))).map((key) => key.slice(keyOf('').length))
+  return `There is no profile ${name}.${names.length > 0 ? ` The profiles are ${names.join(', ')}.` : ''}`
 }
 
 /** Returns the profile of an earlier login at another service or client, whose record a login with this config leaves in place. */

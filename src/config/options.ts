@@ -84,7 +84,7 @@ function rejectUnknown(caller: string, name: string, names: readonly string[]): 
 }
 
 /** Returns whether at most so many insertions, removals and replacements of letters turn one text into the other. */
-function isNear(one: string, other: string, edits: number): boolean {
+export function isNear(one: string, other: string, edits: number): boolean {
   if (edits < 0) return false
   if (one === other) return true
   const [rest, otherRest] = [one.slice(1), other.slice(1)]

@@ -1,0 +1,24 @@
+import { isNear } from '../config/options.ts'
+
+/** Returns what is wrong with the arguments that `parseArgs` refused, and the options that were probably meant. */
+export function argumentProblem(error: unknown, options: readonly string[]): string {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return typeof message === 'string' ? message : 'unknown arguments'
+  // Other text may be a value in the wrong place, such as a secret.
+  const [, name] = /^[^']*'(-{1,2}[\w-]{1,24})'/.exec(String(message)) ?? []
+  if (name === undefined) return 'there is an unknown option'
+  const meant = meantOptions(name.replace(/^-+/, ''), options)
+  return `there is no option ${name}${meant.length > 0 ? `; did you mean ${meant.join(' or ')}?` : ''}`
+}
+
+/** Returns the option whose name is near, or else those that share a word with it: `--url` may be each of two. */
+function meantOptions(name: string, options: readonly string[]): string[] {
+  const near = options.find((option) => isNear(lettersOf(name), lettersOf(option), Math.min(2, name.length >> 1)))
+  const words = name.split('-')
+  const sharing = options.filter((option) => option.split('-').some((word) => words.includes(word)))
+  return (near === undefined ? sharing : [near]).map((option) => `--${option}`)
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[-_]/g, '')
+}
