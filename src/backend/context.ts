@@ -50,6 +50,9 @@ export interface BackendContext {
 
 /** Checks the options and creates the context. Throws `config_invalid`. */
 export function backendContext(given: BackendOptions): BackendContext {
+  // The other functions of this library have the option under this name.
+  if (Object.entries(given ?? {}).some(([name, value]) => name === 'storage' && value !== undefined))
+    invalid('storage is not an option of createBackend. Use sessions')
   const options = checkOptions('createBackend', given, backendOptionKinds)
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default, idleMs } = options

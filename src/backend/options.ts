@@ -42,7 +42,7 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
 
 export const backendOptionKinds: OptionKinds<BackendOptions> = {
   ...authOptionKinds,
-  sessions: storageKind,
+  sessions: { ...storageKind, example: 'memoryStorage(), redisStorage(…) or postgresStorage(…)' },
   secrets: 'list',
   basePath: 'string',
   proxy: 'list',

@@ -26,7 +26,10 @@ const methods: readonly string[] = ['getItem', 'setItem', 'removeItem']
 export const recordsKind: OptionKind = { methods, example: 'sessionStorage or memoryStorage()' }
 
 /** A storage of tokens. An area of the browser does not know which tabs share it, and has no lock. */
-export const storageKind: OptionKind = { methods, example: 'indexedDbStorage() in a page, or memoryStorage()' }
+export const storageKind: { readonly methods: readonly string[]; readonly example: string } = {
+  methods,
+  example: 'indexedDbStorage() in a page, or memoryStorage()',
+}
 
 /**
  * Returns a copy of the options. Throws `config_invalid` for an option that is unknown or of another kind, and names it.
@@ -72,7 +75,11 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
     const example = kind.example ? `, such as ${kind.example}` : ''
     const hint = typeof value === 'function' ? '. Call the function that returns it' : example
     invalid(`${name} must be an object with ${listed(kind.methods, 'and')}${hint}`)
-  } else if (kind === storageKind && Object.prototype.toString.call(value) === '[object Storage]')
+  } else if (
+    kind.methods === methods &&
+    kind !== recordsKind &&
+    Object.prototype.toString.call(value) === '[object Storage]'
+  )
     invalid(`${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`)
 }
 

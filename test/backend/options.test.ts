@@ -1,4 +1,5 @@
 // Options: src/backend/options.ts and src/backend/context.ts.
+import { memoryStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { clientOf } from '../../service/test/login.ts'
 import { rigOf } from '../support/rig-of.ts'
@@ -59,6 +60,11 @@ describe('the options of a backend', () => {
     ['secrets', { secrets: 'x'.repeat(64) }, 'secrets must be a list'],
     ['sessions', { sessions: 'localStorage' }, 'sessions must be an object with getItem, setItem and removeItem'],
     ['sessions', { sessions: new Map() }, 'sessions must be an object with getItem, setItem and removeItem'],
+    ['sessions', { sessions: new Map() }, ', such as memoryStorage(), redisStorage(…) or postgresStorage(…).'],
+    ['sessions', { sessions: { ...memoryStorage(), [Symbol.toStringTag]: 'Storage' } }, 'must not be localStorage'],
+    ['storage', { storage: memoryStorage() }, 'storage is not an option of createBackend. Use sessions'],
+    ['a route', { proxy: [{ method: 'GET', path: '/api/x' }] }, 'proxy[0] needs route in the place of method and path'],
+    ['a route', { proxy: [{ path: 'GET /api/x' }] }, "such as { route: 'GET /api/agents/:id' }"],
     ['basePath', { basePath: 7 }, 'basePath must be a string'],
     ['sameSite', { sameSite: 'none' }, 'sameSite must be strict or lax'],
     ['sameSite', { sameSite: 'Lax' }, 'sameSite must be strict or lax'],

@@ -28,6 +28,10 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
   const listener = nodeListener('toFastifyPlugin', backend)
   const { basePath } = backend
   const plugin = async (scope: FastifyScope): Promise<void> => {
+    if (typeof scope?.addHook !== 'function')
+      invalid(
+        'toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle',
+      )
     const name = `agent-auth ${basePath}`
     if (scope.hasDecorator(name))
       invalid(`a backend with basePath ${basePath} is mounted twice in this Fastify app. Register its plugin once`)

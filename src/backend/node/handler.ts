@@ -1,19 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AgentAuthError } from '../../errors.ts'
 import type { Backend } from '../backend.ts'
 import { nodeListener } from './listener.ts'
 
 /** A listener of `node:http`, which is a middleware of Express and Connect as well. */
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
 /**
  * Returns a handler for `createServer` of `node:http` and `app.use` of Express and Connect. For requests that the backend does
  * not serve, it calls `next`. Without `next` they get 404. It reads the path as the browser sent it, so a mount path changes
- * nothing. Throws `config_invalid`.
+ * nothing. Throws `config_invalid`, and gives it to the framework if the arguments of a call are not those of Node.
  */
 export function toNodeHandler(backend: Backend): NodeHandler {
   const listener = nodeListener('toNodeHandler', backend)
   return (request, response, next) => {
+    if (typeof response?.writeHead !== 'function') return refuse(next)
     if (next && !listener.serves(request)) next()
     else listener.respond(request, response)
   }
+}
+
+/** Gives the error to `next`, where Fastify expects it for its plugins and hooks. Throws it if there is none. */
+function refuse(next: ((error: unknown) => void) | undefined): void {
+  const message =
+    'Configuration: toNodeHandler is for node:http, Express and Connect. In Fastify use app.register(toFastifyPlugin(backend)), in Hono backend.handle.'
+  const error = new AgentAuthError('config_invalid', message)
+  if (!next) throw error
+  next(error)
 }

@@ -40,6 +40,8 @@ export function proxyRoutes(
   basePath: string,
 ): readonly ProxyRoute[] {
   return templates.map((entry, at) => {
+    if (isPlainObject(entry) && !('route' in entry) && ('method' in entry || 'path' in entry))
+      invalid(`proxy[${at}] needs route in the place of method and path, such as { route: 'GET /api/agents/:id' }`)
     const options: Partial<ProxyRouteOptions> = isPlainObject(entry)
       ? checkOptions(`proxy[${at}]`, entry, optionKinds)
       : { route: entry }

@@ -1,0 +1,96 @@
+// The helper of another framework: src/backend/node/handler.ts and src/backend/node/fastify.ts.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Backend } from 'agent-auth/backend'
+import { toFastifyPlugin, toNodeHandler } from 'agent-auth/backend/node'
+import express, { type Request as ExpressRequest, type Response as ExpressResponse, type NextFunction } from 'express'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Hono } from 'hono'
+import { afterEach, expect, test } from 'vitest'
+import { rigOf } from '../support/rig-of.ts'
+import { failure } from '../support/token-flow.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+const useFastifyPlugin = {
+  code: 'config_invalid',
+  message:
+    'Configuration: toNodeHandler is for node:http, Express and Connect. In Fastify use app.register(toFastifyPlugin(backend)), in Hono backend.handle.',
+}
+
+const useNodeHandler = {
+  code: 'config_invalid',
+  message:
+    'Configuration: toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle.',
+}
+
+/** A framework takes any function in plain JavaScript. */
+const untyped = (helper: unknown): never => helper as never
+
+const fastify = (): FastifyInstance => {
+  const app = Fastify()
+  closing.push(() => app.close())
+  return app
+}
+
+/** Returns the error that Fastify gives to its error handler for a request. */
+async function errorOf(app: FastifyInstance): Promise<unknown> {
+  let seen: unknown
+  app.setErrorHandler((error, _, reply) => {
+    seen = error
+    void reply.code(500).send()
+  })
+  expect((await app.inject('/auth/session')).statusCode).toBe(500)
+  return seen
+}
+
+test.each<[where: string, mount: (app: FastifyInstance, backend: Backend) => unknown]>([
+  ['a route', (app, backend) => app.all('/auth/*', untyped(toNodeHandler(backend)))],
+  ['a hook', (app, backend) => app.addHook('onRequest', untyped(toNodeHandler(backend)))],
+])('C-127 toNodeHandler as %s of Fastify: config_invalid names toFastifyPlugin', async (_, mount) => {
+  const app = fastify()
+  mount(app, (await rigOf()).backend)
+  expect(await errorOf(app)).toMatchObject(useFastifyPlugin)
+})
+
+test('C-127 toNodeHandler as a plugin of Fastify: ready() rejects with config_invalid', async () => {
+  const app = fastify()
+  app.register(untyped(toNodeHandler((await rigOf()).backend)))
+  expect(await failure(async () => app.ready())).toMatchObject(useFastifyPlugin)
+})
+
+test('C-127 toNodeHandler as a middleware of Hono: config_invalid names backend.handle', async () => {
+  const seen: unknown[] = []
+  const app = new Hono().use(untyped(toNodeHandler((await rigOf()).backend))).onError((error, context) => {
+    seen.push(error)
+    return context.body(null, 500)
+  })
+  expect((await app.request('/auth/session')).status).toBe(500)
+  expect(seen).toMatchObject([useFastifyPlugin])
+})
+
+test('C-127 toFastifyPlugin as a hook of Fastify: config_invalid names app.register', async () => {
+  const app = fastify()
+  app.addHook('onRequest', untyped(toFastifyPlugin((await rigOf()).backend)))
+  expect(await errorOf(app)).toMatchObject(useNodeHandler)
+})
+
+test('C-127 toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler', async () => {
+  const { backend } = await rigOf()
+  const seen: unknown[] = []
+  const app = express()
+    .use(untyped(toFastifyPlugin(backend)))
+    .use((error: unknown, _: ExpressRequest, response: ExpressResponse, _next: NextFunction) => {
+      seen.push(error)
+      response.status(500).end()
+    })
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => server.close())
+  const answered = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`)
+  expect([answered.status, seen]).toMatchObject([500, [useNodeHandler]])
+})
