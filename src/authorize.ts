@@ -51,10 +51,13 @@ const unawaited: PropertyDescriptor = {
   get: () => invalid('startLogin returns a promise. Write await before startLogin'),
 }
 
+/** As text, the result would send the browser to a page named `[object Object]`. */
+const whole: PropertyDescriptor = { get: () => invalid('startLogin returns an object. Use its .url') }
+
 /**
  * Creates the authorize URL, with a new state and S256 challenge, and the PendingLogin to store until the callback. Rejects with
  * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`. To read `url`
- * or `pending` of the promise itself, or to use it as text, throws `config_invalid`. Specification section 5.2, RFC 7636 section 4.
+ * or `pending` of the promise itself, or to use it or its result as text, throws `config_invalid`. Specification section 5.2, RFC 7636 section 4.
  */
 export function startLogin(
   config: AuthConfig,
@@ -62,7 +65,8 @@ export function startLogin(
 ): Promise<{ url: URL; pending: PendingLogin }> {
   const login = async (): ReturnType<typeof createLogin> => {
     checkConfig('startLogin', config)
-    return createLogin(config, checkOptions('startLogin', options, optionKinds))
+    const created = await createLogin(config, checkOptions('startLogin', options, optionKinds))
+    return Object.defineProperty(created, Symbol.toPrimitive, whole)
   }
   return Object.defineProperties(login(), { url: unawaited, pending: unawaited, [Symbol.toPrimitive]: unawaited })
 }

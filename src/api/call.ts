@@ -41,6 +41,7 @@ function sendOf({ baseUrl, fetch, extraMembers }: CallConfig, { method, path, bo
   if (!href?.startsWith(`${baseUrl}/`)) invalid('path must start with / and stay under baseUrl')
   const whole = extraMembers ? { ...Object(body), ...extraMembers } : body
   const text = whole === undefined ? null : (attempt(() => JSON.stringify(whole)) ?? invalid('the body must be JSON'))
+  if (text !== null && /^get$/i.test(method)) invalid('GET takes no body')
   const headers: HeadersInit = text === null ? {} : { 'content-type': 'application/json' }
   return async (signal) => fetch(href, { method, headers, body: text, redirect: 'error', signal })
 }

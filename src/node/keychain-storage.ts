@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkNames, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
 import { fileStorage } from './file-storage.ts'
@@ -36,9 +36,10 @@ const optionKinds: OptionKinds<KeychainStorageOptions> = {
  * Rejects with `storage_failed`, and with `config_invalid` if the package is not installed. Throws `config_invalid`. RFC 7516.
  */
 export function keychainStorage(path: string, options: KeychainStorageOptions): KeychainStorage {
-  checkOptions('keychainStorage', options, optionKinds)
-  const { keyring, name, withoutKeychain = 'plain' } = options
-  checkArgument('keyring', keyring, 'function')
+  const { keyring } = checkNames('keychainStorage', options, Object.keys(optionKinds))
+  // Before the check of all options, which takes the promise of an import for a missing `await`.
+  if (typeof keyring !== 'function') invalid("keyring must be a function: () => import('@napi-rs/keyring')")
+  const { name, withoutKeychain = 'plain' } = checkOptions('keychainStorage', options, optionKinds)
   if (!name) invalid('name must be the name of your tool')
   const file = fileStorage(path)
   const secret = keychainKey({ load: keyring, name, file })

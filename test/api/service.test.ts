@@ -1,5 +1,5 @@
 import { createAuthConfig, createBearerFetch, createSession } from 'agent-auth'
-import { type AgentApi, createAgentApi } from 'agent-auth/api'
+import { type AgentApi, type CallOptions, createAgentApi } from 'agent-auth/api'
 import { createService, type Service } from 'agent-service'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createReader } from '../../docs/snippets/api-client/create.ts'
@@ -110,6 +110,18 @@ describe('the endpoints', () => {
       expect(sent).toEqual([])
     },
   )
+
+  it.each<[string, unknown, CallOptions | undefined]>([
+    ['a body', { limit: 1 }, undefined],
+    ['null as a body', null, undefined],
+    ['extra members', undefined, { extraMembers: { limit: 1 } }],
+  ])('request refuses a GET with %s and sends nothing', async (_, body, options) => {
+    expect(await failure(api.request('GET', '/api/tools', body, options))).toMatchObject({
+      code: 'config_invalid',
+      message: 'Configuration: GET takes no body.',
+    })
+    expect(sent).toEqual([])
+  })
 
   it('extra members reach the body, since the specification leaves names open', async () => {
     await api.parentAgents.search({ limit: 1, active: true }, { extraMembers: { active: false, page: 3 } })

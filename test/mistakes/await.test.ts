@@ -34,6 +34,15 @@ it('startLogin without await: the page stays where it is', async () => {
   expect(location.assign).not.toHaveBeenCalled()
 })
 
+it('startLogin: its result as text, as location.assign takes it, says that .url is missing', async () => {
+  const location = { assign: vi.fn() }
+  const login = await startLogin(config)
+  expect(await failure(async () => location.assign(`${login}`))).toMatchObject(
+    invalid('startLogin returns an object. Use its .url'),
+  )
+  expect(location.assign).not.toHaveBeenCalled()
+})
+
 it('startLogin with await: the promise and what it resolves to show neither getter', async () => {
   const promise = startLogin(config)
   expect(Object.keys(promise)).toEqual([])

@@ -217,6 +217,11 @@ describe('a wrong call', () => {
 
   test.each([
     ['no keyring', { name: 'my-tool' }, /keyring must be a function/],
+    [
+      'an import without a function',
+      { keyring: Promise.resolve(), name: 'my-tool' },
+      /: keyring must be a function: \(\) => import\('@napi-rs\/keyring'\)\.$/,
+    ],
     ['no name', { keyring: testKeyring().load, name: '' }, /name must be the name of your tool/],
     ['another policy', { keyring: testKeyring().load, name: 'x', withoutKeychain: 'memory' }, /withoutKeychain/],
   ])('%s is refused', async (_, options, message) => {
