@@ -1,7 +1,10 @@
+import { mkdirSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { randomText } from '../internal/base64url.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
+import { fileFailure } from './private-file.ts'
 
 /** The package `@napi-rs/keyring`, as far as it is used. */
 export interface Keyring {
@@ -34,18 +37,19 @@ export interface KeychainKey {
 export interface KeychainOptions {
   /** Loads `@napi-rs/keyring`. */
   readonly load: () => Promise<Keyring>
-  /** Names the entry. */
+  /** Names the service of the entry. */
   readonly name: string
+  /** Where the file is. Names the account of the entry, so that no other file shares its key, nor needs its lock. */
+  readonly path: string
   /** Its lock keeps two processes from creating a key at once. */
   readonly file: SharedStorage
 }
 
-const account = 'agent-auth session key'
 /** 32 bytes, as `randomText` returns them. */
 const keyText = /^[\w-]{43}$/
 
 /** Reads the key at its first use, and keeps it in this process. */
-export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey {
+export function keychainKey({ load, name, path, file }: KeychainOptions): KeychainKey {
   let found: Uint8Array | undefined
   let isInstalled = false
   /** Resolves to null if there is no key, and to undefined if the keychain cannot be read. */
@@ -56,11 +60,13 @@ export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey 
     found = Uint8Array.from(Buffer.from(text, 'base64url'))
     return found
   }
-  const open = (): Promise<KeyringEntry | undefined> =>
-    loadKeyring(load).then((keyring) =>
-      // Without the store, Linux may take the keyring of the kernel, which a restart of the machine clears.
-      usable(async () => keyring && new keyring.AsyncEntry(name, account, { linux: { store: 'secret-service' } })),
-    )
+  const open = async (): Promise<KeyringEntry | undefined> => {
+    const keyring = await loadKeyring(load)
+    if (!keyring) return undefined
+    const account = accountOf(path)
+    // Without the store, Linux may take the keyring of the kernel, which a restart of the machine clears.
+    return usable(async () => new keyring.AsyncEntry(name, account, { linux: { store: 'secret-service' } }))
+  }
   return {
     async checkInstalled() {
       if (!isInstalled) await loadKeyring(load)
@@ -84,6 +90,17 @@ export function keychainKey({ load, name, file }: KeychainOptions): KeychainKey 
     if (key !== null) return key
     await usable(() => entry.setPassword(randomText()))
     return (await read(entry)) ?? undefined
+  }
+}
+
+/** Returns the account of a file, which is the same by every name of its folder. Creates the folder. Throws `storage_failed`. */
+function accountOf(path: string): string {
+  try {
+    const folder = dirname(path)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return `agent-auth session key of ${join(realpathSync.native(folder), basename(path))}`
+  } catch (error) {
+    throw fileFailure(path, error)
   }
 }
 

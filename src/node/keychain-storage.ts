@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { invalid } from '../config/invalid.ts'
 import { checkNames, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
@@ -9,7 +10,7 @@ import { type KeychainKey, type Keyring, keychainKey } from './keychain-key.ts'
 export interface KeychainStorageOptions {
   /** Loads the package `@napi-rs/keyring`: `() => import('@napi-rs/keyring')`. */
   readonly keyring: () => Promise<Keyring>
-  /** Names the entry in the keychain, as the user sees it. Take the name of your tool. */
+  /** Names the entries in the keychain, of which each file has one, as the user sees them. Take the name of your tool. */
   readonly name: string
   /**
    * Sets what happens if the keychain cannot be used: `plain` stores new records as `fileStorage` does, `reject` rejects with
@@ -42,7 +43,7 @@ export function keychainStorage(path: string, options: KeychainStorageOptions): 
   const { name, withoutKeychain = 'plain' } = checkOptions('keychainStorage', options, optionKinds)
   if (!name) invalid('name must be the name of your tool')
   const file = fileStorage(path)
-  const secret = keychainKey({ load: keyring, name, file })
+  const secret = keychainKey({ load: keyring, name, path: resolve(path), file })
   const keyForWrite = async (): Promise<Uint8Array | undefined> => {
     const key = await secret.create()
     if (!key && withoutKeychain === 'reject') throw keychainAway()

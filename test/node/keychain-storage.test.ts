@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createSession } from 'agent-auth'
 import { fileStorage, type Keyring, type KeyringEntry, keychainStorage } from 'agent-auth/node'
@@ -97,7 +98,9 @@ describe('with the Secret Service of Linux', { tags: ['keychain'] }, () => {
     expect([await next.getItem('key'), await next.protection()]).toEqual(['a record', 'keychain'])
     const { AsyncEntry } = await realKeyring()
     const linux = { store: 'secret-service' } as const
-    const text = await new AsyncEntry('my-tool', 'agent-auth session key', { linux }).getPassword()
+    const text = await new AsyncEntry('my-tool', `agent-auth session key of ${realpathSync(path)}`, {
+      linux,
+    }).getPassword()
     expect(text).toMatch(/^[\w-]{43}$/)
     expect(readFileSync(path, 'utf8')).not.toContain(text)
   })
@@ -176,6 +179,27 @@ describe('a keychain that comes and goes', () => {
     const reader = handle()
     for (let at = 0; at < 8; at++) expect(await reader.getItem(`key ${at}`)).toBe(`value ${at}`)
     expect(keyring.entries.size).toBe(1)
+  })
+
+  test('C-056 two files under one name have a key each, so that neither replaces the key of the other', async () => {
+    const keyring = testKeyring()
+    const files = Array.from({ length: 8 }, () => shared(keyring))
+    await Promise.all(files.map(({ handle }, at) => handle().setItem('key', `value ${at}`)))
+    for (const [at, { handle }] of files.entries()) expect(await handle().getItem('key')).toBe(`value ${at}`)
+    expect(keyring.entries.size).toBe(files.length)
+  })
+
+  test('C-056 a file has one key by all names of its folder, also if the folder is not there at first', async () => {
+    const keyring = testKeyring()
+    const folder = dirname(dirname(freshFile(onTestFinished)))
+    symlinkSync(folder, `${folder}/link`)
+    const open = (path: string) => keychainStorage(path, { keyring: keyring.load, name: 'my-tool' })
+    await open(`${folder}/link/new/sessions.json`).setItem('key', 'a record')
+    expect(await open(`${folder}/new/sessions.json`).getItem('key')).toBe('a record')
+    expect(await open(relative(process.cwd(), `${folder}/new/sessions.json`)).getItem('key')).toBe('a record')
+    expect([...keyring.entries.keys()]).toEqual([
+      `my-tool agent-auth session key of ${realpathSync(folder)}/new/sessions.json`,
+    ])
   })
 
   test('C-056 a record whose key is gone is refused and stays, and a sign-in replaces it', async () => {
