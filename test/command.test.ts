@@ -160,6 +160,21 @@ describe('a session', () => {
     expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
   })
 
+  test('JSON shows every control character of a response as an escape, which a terminal does not obey', async () => {
+    const body = { name: '\u009b31m \u0085 \u007f \u001b[31m ä' }
+    const api = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void api.close())
+    await once(api, 'listening')
+    const user = machine()
+    const baseUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+    expect(await user.run('login', ...settings({ 'base-url': baseUrl }))).toMatchObject({ code: 0 })
+    const { code, out } = await user.run('fetch', 'GET', '/api/x', '--json')
+    expect([code, JSON.parse(out)]).toEqual([0, { status: 200, body }])
+    expect(out).toMatch(/^[^\p{Cc}]+ä[^\p{Cc}]+\n$/u)
+  })
+
   test('P-03 is refreshed once by eight terminals', async () => {
     const user = await signedIn()
     service.dev.advance(0)
@@ -276,7 +291,7 @@ describe('a confidential client', () => {
     const client = own.clients.find(({ kind, tenant }) => kind === 'confidential' && tenant === 'demo')
     const { clientId = '', clientSecret = '' } = client ?? {}
     const secretFile = join(mkdtempSync(join(folder, 'secret-')), 'client-secret')
-    writeFileSync(secretFile, `${clientSecret}\n`)
+    writeFileSync(secretFile, `${clientSecret}\n`, { mode: 0o600 })
     const urls = { 'auth-url': own.authUrl, 'base-url': own.baseUrl, 'redirect-uri': redirectUris[0] ?? '' }
     const flags = [...settings({ ...urls, 'client-id': clientId }), `--ports=${port}`]
     return { own, flags, clientId, clientSecret, secretFile }
@@ -328,6 +343,24 @@ describe('a confidential client', () => {
     await check(`${elsewhere}/`)
     expect(sent.filter(Boolean)).toEqual([expect.stringMatching(/^Basic /)])
   })
+
+  test.runIf(process.geteuid)(
+    'C-137 a secret file that other users can read is named at a login and by doctor, and is used',
+    async () => {
+      const { flags, clientSecret, secretFile } = await confidential()
+      const user = machine()
+      chmodSync(secretFile, 0o644)
+      const warning = 'agent-auth: other users can read the file of --client-secret-file. Run chmod 600 on it\n'
+      const options = [...flags, '--client-secret-file', secretFile]
+      expect(await user.run('login', ...options)).toMatchObject({ code: 0, err: warning })
+      expect(await user.run('doctor')).toMatchObject({ code: 0, err: warning })
+      expect(await user.run('token')).toMatchObject({ code: 0, err: '' })
+      chmodSync(secretFile, 0o600)
+      const quiet = await user.run('doctor')
+      expect(quiet).toMatchObject({ code: 0, err: '' })
+      expect(quiet.out).not.toContain(clientSecret)
+    },
+  )
 
   test('C-137 a secret file that is gone or empty is named, and does not keep the user from a logout', async () => {
     const { flags, clientSecret, secretFile } = await confidential()

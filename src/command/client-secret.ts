@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { invalid } from '../config/invalid.ts'
+import { attempt } from '../internal/attempt.ts'
+import { isOpenToOthers } from '../node/private-file.ts'
 
 export interface SecretSource {
   readonly authUrl: string
@@ -20,6 +22,13 @@ export function readClientSecret(
   // A profile of another service, such as one for tests, may have the same client id.
   const isItsService = !AGENT_AUTH_URL || withoutSlash(authUrl) === withoutSlash(AGENT_AUTH_URL)
   return clientId === AGENT_CLIENT_ID && isItsService ? AGENT_CLIENT_SECRET : undefined
+}
+
+/** Warns if other users can read the file. It is used all the same, because Docker and Kubernetes mount secrets so. */
+export function warnOfOpenSecret(file: string): void {
+  const status = attempt(() => statSync(file))
+  if (status && isOpenToOthers(status))
+    process.stderr.write('agent-auth: other users can read the file of --client-secret-file. Run chmod 600 on it\n')
 }
 
 function withoutSlash(url: string): string {

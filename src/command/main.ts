@@ -28,7 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
       return 0
     }
     const { exitCode, text, json } = await run[line.name](line)
-    process.stdout.write(`${line.output === 'json' ? JSON.stringify(json) : text.replace(/\n$/, '')}\n`)
+    process.stdout.write(`${line.output === 'json' ? jsonText(json) : text.replace(/\n$/, '')}\n`)
     return exitCode
   } catch (error) {
     return await complain(error)
@@ -38,6 +38,11 @@ async function main(args: readonly string[]): Promise<number> {
 function versionOfPackage(): string {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   return version
+}
+
+/** Also escapes the control characters that JSON may have as they are, because some terminals obey them. */
+function jsonText(json: unknown): string {
+  return JSON.stringify(json).replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 async function complain(error: unknown): Promise<number> {

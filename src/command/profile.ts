@@ -11,7 +11,7 @@ import { readPrivateFile } from '../node/private-file.ts'
 import { sessionName } from '../session/record.ts'
 import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
-import { readClientSecret } from './client-secret.ts'
+import { readClientSecret, warnOfOpenSecret } from './client-secret.ts'
 import type { Flags } from './command-line.ts'
 
 /** What a profile remembers. */
@@ -55,7 +55,10 @@ function storagePath(env: NodeJS.ProcessEnv): string {
   return join(folder, 'sessions.json')
 }
 
-/** Returns the settings of a login: flags before the environment before those remembered. Rejects with `config_invalid`. */
+/**
+ * Returns the settings of a login: flags before the environment before those remembered. Warns if other users can read the
+ * secret. Rejects with `config_invalid`.
+ */
 export async function chooseSettings(storage: TokenStorage, name: string, flags: Flags): Promise<Settings> {
   const saved = await readSettings(storage, name)
   const { env } = process
@@ -63,17 +66,19 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   const clientId = flags['client-id'] ?? env.AGENT_PUBLIC_CLIENT_ID ?? saved?.clientId ?? ''
   // A secret must not reach another service or client.
   const isSame = authUrl === saved?.authUrl && clientId === saved.clientId
-  const secretFile = flags['client-secret-file']
   const baseUrl = flags['base-url'] ?? env.AGENT_BASE_URL ?? saved?.baseUrl ?? ''
   checkGiven({ authUrl, baseUrl, clientId })
   checkApiUrl(baseUrl)
+  const given = flags['client-secret-file']
+  const clientSecretFile = given === undefined ? (isSame ? saved.clientSecretFile : undefined) : resolve(given)
+  if (clientSecretFile !== undefined) warnOfOpenSecret(clientSecretFile)
   return {
     authUrl,
     baseUrl,
     clientId,
     redirectUri: flags['redirect-uri'] ?? saved?.redirectUri ?? loopback,
     scope: flags.scope ?? saved?.scope ?? 'api.access',
-    clientSecretFile: secretFile === undefined ? (isSame ? saved.clientSecretFile : undefined) : resolve(secretFile),
+    clientSecretFile,
   }
 }
 

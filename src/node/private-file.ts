@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { AgentAuthError } from '../errors.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
@@ -13,12 +13,17 @@ export function readPrivateFile(path: string): string | undefined {
     // Windows has neither user ids nor modes.
     if (process.geteuid && status.uid !== process.geteuid())
       refuse(path, 'belongs to another user. Choose another path')
-    if (process.geteuid && status.mode & 0o077)
+    if (isOpenToOthers(status))
       refuse(path, 'was readable by other users. Run chmod 600 on it, and sign in again, because they may have read it')
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)
   }
+}
+
+/** Returns whether users beside the owner can read or change a file. Windows has no modes, so it is false there. */
+export function isOpenToOthers({ mode }: Stats): boolean {
+  return process.geteuid !== undefined && (mode & 0o077) !== 0
 }
 
 /** Creates a folder for this user only. Throws `storage_failed` if other users can replace files of an existing one. */
