@@ -20,6 +20,11 @@ export interface Backend {
   handle(request: Request): Promise<Response | null>
   /** Returns whether `handle` responds to requests with this method and path, such as `/auth/login`. */
   serves(method: string, pathname: string): boolean
+  /**
+   * Emits `setup_problem` on loopback if some routes of the backend are under this mount path of a framework and others are not.
+   * `toNodeHandler` calls it.
+   */
+  checkMount(path: string): void
   /** The path of the four routes. */
   readonly basePath: string
   /**
@@ -82,6 +87,10 @@ export function createBackend(options: BackendOptions): Backend {
       }
     },
     serves: (method, pathname) => own.has(pathname) || matchRoute(context.routes, method, pathname) !== undefined,
+    checkMount(path) {
+      const ownRoutes = [...own].map(([pathname, { method }]) => `${method} ${pathname}`)
+      context.setupProblems.checkMount(path, [...ownRoutes, ...context.routes.map(({ template }) => template)])
+    },
     basePath,
     getSession: (source) => getSession(context, source),
     endSession: (key) => endSessionOfKey(context, key),

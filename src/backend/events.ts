@@ -81,9 +81,9 @@ export interface SetupProblemEvent {
   readonly type: 'setup_problem'
   /**
    * `host`: a login began at another host or port. `path`: a request for the backend came without the beginning of its path.
-   * `call`: `handle` was called without a `Request`.
+   * `call`: `handle` was called without a `Request`. `mount`: the mount path hides routes of the backend.
    */
-  readonly problem: 'host' | 'path' | 'call'
+  readonly problem: 'host' | 'path' | 'call' | 'mount'
   /** Its message names the difference. */
   readonly cause: ErrorCause
 }

@@ -9,6 +9,8 @@ export interface SetupProblems {
   checkHost(request: Request): void
   /** Compares the path of a request that is not served with the paths of the backend. */
   checkPath(request: Request, paths: Iterable<string>): void
+  /** Compares a mount path with the routes of the backend, as method and path. */
+  checkMount(mount: string, routes: readonly string[]): void
   /** Reports that `handle` was called without a `Request`. The message says what to use. */
   reportCall(message: string): void
 }
@@ -48,6 +50,16 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       report(
         'path',
         `${pathname} was requested, but the backend serves ${meant}. Pass the whole path on, or use toNodeHandler.`,
+      )
+    },
+    checkMount(mount, routes) {
+      if (!isLocal || reported.has('mount')) return
+      const hidden = routes.filter((route) => !route.includes(` ${mount}/`))
+      // A mount path that begins no route may hold parameters, and events name none.
+      if (hidden.length === 0 || hidden.length === routes.length) return
+      report(
+        'mount',
+        `The backend is mounted under ${mount}, where ${hidden[0]} does not arrive. Mount it without a path.`,
       )
     },
     reportCall(message) {

@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import { toNodeHandler } from 'agent-auth/backend/node'
 import express from 'express'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type BackendRig, guard, searchPath } from '../support/backend-rig.ts'
+import { appOrigin, type BackendRig, guard, searchPath } from '../support/backend-rig.ts'
 import { sendPlain } from '../support/plain-http.ts'
 import { rigOf } from '../support/rig-of.ts'
 
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const redirectUri = 'http://127.0.0.1:3000/auth/callback'
 
-const problem = (name: 'host' | 'path' | 'call', message: string): object => ({
+const problem = (name: 'host' | 'path' | 'call' | 'mount', message: string): object => ({
   type: 'setup_problem',
   problem: name,
   cause: { name: 'AgentAuthError', code: 'config_invalid', message },
@@ -129,6 +129,32 @@ test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
     expect(problemsOf(rig)).toEqual([problem('call', message)])
   },
 )
+
+test('C-123 toNodeHandler under a mount path of Express that hides routes: one event names the first of them', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const origin = await listening(express().use('/auth', toNodeHandler(rig.backend)))
+  for (const path of ['/auth/session', '/auth/other']) await (await sendPlain(new Request(origin + path))).arrayBuffer()
+  const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it without a path.`
+  expect(problemsOf(rig)).toEqual([problem('mount', message)])
+})
+
+test.each<[what: string, mount: string, path: string, backend?: object]>([
+  ['no path', '/', '/auth/session'],
+  ['a wildcard', '/{*rest}', '/auth/session'],
+  ['a path with all routes', '/auth', '/auth/session', { proxy: [] }],
+  ['a path with a parameter', '/tenants/:id', '/tenants/7/x'],
+  [
+    'a path, of an app that is not on loopback',
+    '/auth',
+    '/auth/session',
+    { redirectUri: `${appOrigin}/auth/callback` },
+  ],
+])('C-123 toNodeHandler under %s is no setup problem', async (_, mount, path, backend = {}) => {
+  const rig = await rigOf({ backend: { redirectUri, ...backend } })
+  const origin = await listening(express().use(mount, toNodeHandler(rig.backend)))
+  await (await sendPlain(new Request(origin + path))).arrayBuffer()
+  expect(problemsOf(rig)).toEqual([])
+})
 
 test('C-127 handle without a Request leaves a response that has begun as it is', async () => {
   const rig = await rigOf()

@@ -63,6 +63,7 @@ function browserAt(name: string): AppBrowser {
   const overHttp: Backend = {
     handle: sendPlain,
     serves: () => true,
+    checkMount: () => {},
     basePath: '/auth',
     getSession: forServer,
     endSession: forServer,

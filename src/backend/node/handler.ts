@@ -15,6 +15,7 @@ export function toNodeHandler(backend: Backend): NodeHandler {
   const listener = nodeListener('toNodeHandler', backend)
   return (request, response, next) => {
     if (typeof response?.writeHead !== 'function') return refuse(next)
+    listener.checkMount(request)
     if (next && !listener.serves(request)) next()
     else listener.respond(request, response)
   }

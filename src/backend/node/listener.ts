@@ -5,10 +5,15 @@ import { attempt } from '../../internal/attempt.ts'
 import type { Backend } from '../backend.ts'
 import { errorResponse } from '../responses.ts'
 
+/** A request of Node, with what Express adds. */
+export type MountedRequest = IncomingMessage & { readonly originalUrl?: unknown; readonly baseUrl?: unknown }
+
 /** The requests and responses of Node for one backend. */
 export interface NodeListener {
   /** Returns whether the backend serves the method and path of a request. */
   serves(request: IncomingMessage): boolean
+  /** Reports a mount path of Express that hides routes of the backend. */
+  checkMount(request: MountedRequest): void
   /** Sends the response of the backend, or 404 if it does not serve the request. */
   respond(request: IncomingMessage, response: ServerResponse): void
 }
@@ -21,6 +26,10 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
   })
   return {
     serves: (request) => backend.serves(request.method ?? 'GET', pathOf(targetOf(request))),
+    checkMount({ baseUrl, url = '' }) {
+      // Of a mount with a wildcard the base is the whole path, and nothing is hidden.
+      if (typeof baseUrl === 'string' && baseUrl && !/^\/(\?|$)/.test(url)) backend.checkMount(baseUrl)
+    },
     respond(request, response) {
       request.url = targetOf(request)
       void listener(request, response)
@@ -29,7 +38,7 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
 }
 
 /** Returns the target as the browser sent it, because Express and Connect remove the mount path from `url`. */
-function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
+function targetOf(request: MountedRequest): string {
   return typeof request.originalUrl === 'string' ? request.originalUrl : (request.url ?? '')
 }
 
