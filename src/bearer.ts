@@ -1,7 +1,7 @@
 import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
 import { settingsOf } from './bearer/settings.ts'
-import { allowedTargets, type BearerTargets, hasUserInfo, type TargetOf } from './bearer/targets.ts'
+import { allowedTargets, type BearerTargets, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
 import { invalid } from './config/invalid.ts'
 import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
@@ -38,7 +38,7 @@ export function createBearerFetch(source: AccessTokenSource | string, options: B
   if (typeof source !== 'string') checkArgument('source, the first argument,', source, sourceKind)
   const own = checkOptions('createBearerFetch', options, optionKinds)
   const tokens = typeof source === 'string' ? fixedToken(source) : source
-  const onElsewhere = own.elsewhere === 'reject' ? tokenMayNotGo : undefined
+  const onElsewhere = own.elsewhere === 'reject' ? tokenMayNotGo : own.baseUrl ? rejectPathOfPage : undefined
   return bearerFetch(tokens, { targetOf: allowedTargets(own), fetch: own.fetch, onElsewhere })
 }
 
@@ -94,6 +94,11 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
       replay.release?.()
     }
   }
+}
+
+/** Without a page the platform would only say that the path is no URL. */
+function rejectPathOfPage(input: Parameters<typeof fetch>[0]): void {
+  if (typeof input === 'string' && /^\/\w/.test(input) && !pageUrl()) invalid('the path must be under that of baseUrl')
 }
 
 function tokenMayNotGo(): never {

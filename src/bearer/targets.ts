@@ -91,7 +91,7 @@ export function hasUserInfo(input: FetchInput): boolean {
   return start !== undefined && text.includes('@', start.length)
 }
 
-function pageUrl(): string | undefined {
+export function pageUrl(): string | undefined {
   return globalThis.document?.baseURI ?? globalThis.location?.href
 }
 

@@ -380,8 +380,9 @@ async function judged(
     () => undefined,
     (error: { code: string }) => error.code,
   )
-  // With user info nothing is sent at all.
-  expect([refused, api.calls.length]).toEqual(refused ? ['origin_forbidden', 0] : [undefined, 1])
+  // With user info nothing is sent at all, and neither is a path outside of the base path, which has no page to belong to.
+  const code = /^\/\w/.test(String(input)) ? 'config_invalid' : 'origin_forbidden'
+  expect([refused, api.calls.length]).toEqual(refused ? [code, 0] : [undefined, 1])
   return api.authorizations[0] ?? null
 }
 

@@ -1,6 +1,6 @@
 import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth } from 'agent-auth/browser'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
@@ -36,13 +36,23 @@ it.each([
   ['/api/parent_agents/search', 'https://api.example.com/api/parent_agents/search', 'Bearer token'],
   ['parent_agents/search', 'https://api.example.com/api/parent_agents/search', 'Bearer token'],
   ['https://api.example.com/api/api/x', 'https://api.example.com/api/api/x', 'Bearer token'],
-  ['/parent_agents/search', '/parent_agents/search', null],
 ])('baseUrl ends in /api: fetch(%j) goes to %s', async (path, url, authorization) => {
   const { fetch, calls } = scriptedFetch(new Response())
   await createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })(path)
   expect(calls.map(({ url, init }) => [url, new Headers(init.headers).get('authorization')])).toEqual([
     [url, authorization],
   ])
+})
+
+it('baseUrl with a path: without a page, a path outside of it is refused, and nothing is sent', async () => {
+  const { fetch, calls } = scriptedFetch(new Response())
+  const api = createBearerFetch('token', { baseUrl: 'https://api.example.com/api', fetch })
+  expect(await failure(api('/parent_agents/search'))).toMatchObject(invalid('the path must be under that of baseUrl'))
+  expect(calls).toEqual([])
+  vi.stubGlobal('location', { href: 'https://app.example.com/' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await api('/parent_agents/search')
+  expect(calls.map(({ url, init }) => [url, init?.headers])).toEqual([['/parent_agents/search', undefined]])
 })
 
 it('baseUrl ends in /api: a relative URL that begins with api/ is refused, because it would hold /api twice', async () => {
