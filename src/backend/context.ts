@@ -118,6 +118,8 @@ function checkValues(values: CheckedValues): void {
   // This line refuses a basePath with dots as well, because the URL parser removed them from the redirect URI.
   if (pathname !== `${basePath}/callback`) invalid(`redirectUri must end in ${basePath}/callback`)
   if (!sessions) invalid('sessions is missing. Set a storage such as memoryStorage()')
+  if (Object.prototype.toString.call(sessions) === '[object Storage]')
+    invalid('sessions must not be localStorage. Set a storage such as memoryStorage()')
   if (!(sessionLifeMs >= min && sessionLifeMs <= max))
     invalid('sessionLifeMs must be from a minute to 400 days, in milliseconds')
   if (idleMs !== undefined && !(idleMs >= idleLimits.minMs && idleMs <= max))

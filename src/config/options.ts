@@ -75,11 +75,7 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
     const example = kind.example ? `, such as ${kind.example}` : ''
     const hint = typeof value === 'function' ? '. Call the function that returns it' : example
     invalid(`${name} must be an object with ${listed(kind.methods, 'and')}${hint}`)
-  } else if (
-    kind.methods === methods &&
-    kind !== recordsKind &&
-    Object.prototype.toString.call(value) === '[object Storage]'
-  )
+  } else if (kind === storageKind && Object.prototype.toString.call(value) === '[object Storage]')
     invalid(`${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`)
 }
 
