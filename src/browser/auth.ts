@@ -111,7 +111,7 @@ function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere
   const reportedOrigins: string[] = []
   return (input) => {
     const origin = originOf(input)
-    if (!origin || reportedOrigins.length >= maxReportedOrigins || reportedOrigins.includes(origin)) return
+    if (!origin || reportedOrigins.includes(origin) || reportedOrigins.length >= maxReportedOrigins) return
     reportedOrigins.push(origin)
     hint(config, { type: 'sent_without_token', origin }, `${origin} gets no token, because it is not baseUrl.`)
   }
