@@ -116,7 +116,7 @@ test(
 )
 
 test(
-  'P-21 S-071 as email, password, request, token or decision hostile strings sign nobody in and approve nothing',
+  'P-21 S-071 as email, password, request, token or decision hostile strings sign no user in and approve nothing',
   options,
   async () => {
     const browser = new Browser(service.fetch)

@@ -8,7 +8,7 @@ import { statuses, twoProcesses } from '../support/two-processes.ts'
 
 const keyOf = async (rig: BackendRig, browser: AppBrowser): Promise<string> => {
   const session = await rig.backend.getSession(browser.request('/'))
-  if (session.status === 'signed-out') throw new Error('Nobody is signed in.')
+  if (session.status === 'signed-out') throw new Error('No user is signed in.')
   return session.key
 }
 

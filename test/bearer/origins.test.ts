@@ -292,7 +292,7 @@ describe('P-14 any URL', () => {
 
   const edited = runs(500, 40_000)
   it(
-    'P-14 C-090 F062 whatever is put into, before or behind a URL of the API: what carries the token is inside',
+    'P-14 C-090 F062 any text put into, before or behind a URL of the API: what carries the token is inside',
     edited.options,
     async () => {
       await fc.assert(
