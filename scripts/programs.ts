@@ -1,5 +1,5 @@
 import { findOnPath } from '../test/support/on-path.ts'
-import { adviceFor, isMissing, type Program, programs } from '../test/support/programs.ts'
+import { adviceFor, isMissing, type Program, programs, skipsTests } from '../test/support/programs.ts'
 import { installPackages } from './debian-packages.ts'
 import { exitCodes, runCommand } from './flags.ts'
 
@@ -7,8 +7,8 @@ const help = `Usage: npm run programs [-- --install]
 
 Prints where the programs are that the tests need and npm ci does not bring: a Chromium (chromium, chromium-browser,
 google-chrome or google-chrome-stable), chromium-headless-shell, in which most browser tests run in a third of the time,
-redis-server, and gnome-keyring-daemon. Says how to get what is missing. npm test runs this with --install first, and skips the tests of a
-program that is still missing; if CI is set, it fails instead.
+redis-server, and gnome-keyring-daemon. Says how to get what is missing. npm test runs this with --install first, and skips the
+tests of a program that is still missing; if CI is set, it fails instead, unless that is gnome-keyring-daemon.
 
   --install   installs what is missing with apt-get, as root on Debian and Ubuntu only
   -h, --help  this text
@@ -19,7 +19,7 @@ Exit codes: 0 the tests can run, 1 a program that they need is missing and CI is
 await runCommand({ name: 'programs', help, options: { install: { type: 'boolean' } } }, ({ install }) => {
   if (install) installMissing()
   else for (const program of programs) process.stdout.write(`${placeOf(program)}\n`)
-  const missing = process.env.CI ? programs.filter((program) => program.tag && isMissing(program)) : []
+  const missing = programs.filter((program) => program.tag && isMissing(program) && !skipsTests(program))
   for (const program of missing) process.stderr.write(`programs: ${adviceFor(program)}\n`)
   return missing.length > 0 ? exitCodes.failed : exitCodes.ok
 })

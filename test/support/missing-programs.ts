@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
-import { adviceFor, isMissing, programs } from './programs.ts'
+import { adviceFor, isMissing, programs, skipsTests } from './programs.ts'
 
 // Vitest's globalSetup: says once, at the start, which programs are missing that the files of this run need.
 
@@ -11,7 +11,7 @@ export default function sayWhatIsMissing({ vitest }: TestProject): void {
     const files = sources.filter((source) => tag !== undefined && mentions(source, tag))
     if (files.length > 0 && isMissing(program))
       process.stderr.write(
-        `${adviceFor(program)} ${process.env.CI ? 'CI is set: its tests fail' : 'Its tests are skipped'} (tag ${tag}, files: ${files.length}).\n`,
+        `${adviceFor(program)} ${skipsTests(program) ? 'Its tests are skipped' : 'CI is set: its tests fail'} (tag ${tag}, files: ${files.length}).\n`,
       )
   }
 }

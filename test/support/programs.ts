@@ -9,17 +9,30 @@ export interface Program {
   /** Any of these on PATH will do. */
   readonly names: readonly string[]
   readonly debianPackage: string
+  /** What its absence means where CI is set. Default: a failure. */
+  readonly absentInCi?: 'skip'
 }
 
 export const programs: readonly Program[] = [
   { title: 'Chromium', tag: 'chromium', names: chromiumNames, debianPackage: 'chromium' },
   { title: "Debian's headless shell", names: [headlessShellName], debianPackage: headlessShellName },
   { title: 'Redis', tag: 'redis', names: ['redis-server'], debianPackage: 'redis-server' },
-  { title: 'A keychain', tag: 'keychain', names: ['gnome-keyring-daemon'], debianPackage: 'gnome-keyring' },
+  {
+    title: 'A keychain',
+    tag: 'keychain',
+    names: ['gnome-keyring-daemon'],
+    debianPackage: 'gnome-keyring',
+    absentInCi: 'skip',
+  },
 ]
 
 export function isMissing({ names }: Program): boolean {
   return findOnPath(names) === undefined
+}
+
+/** Returns whether its absence skips its tests. Otherwise they fail. */
+export function skipsTests({ absentInCi }: Program): boolean {
+  return !process.env.CI || absentInCi === 'skip'
 }
 
 export function isThere(tag: Program['tag']): boolean {
