@@ -44,12 +44,17 @@ describe('storages', () => {
     ['storage', (storage) => createSession(config, { storage })],
     ['storage', (storage) => encryptedStorage(storage, { keys: [] })],
     ['storage', (storage) => createBrowserAuth({ ...optionsWith(), storage })],
-    ['sessions', (sessions) => backendWith({ sessions })],
   ])('%s refuses localStorage itself and names what to use', async (name, call) => {
     expect(await failure(() => call(untyped(area)))).toMatchObject(
       invalid(
         `${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`,
       ),
+    )
+  })
+
+  it('sessions of a backend refuse localStorage itself and name a storage of a server', async () => {
+    expect(await failure(() => backendWith({ sessions: untyped(area) }))).toMatchObject(
+      invalid('sessions must not be localStorage. Set a storage such as memoryStorage()'),
     )
   })
 

@@ -103,8 +103,8 @@ export function reactInDom(): void {
       endsAtMs: Date.now() + 3_600_000,
       claims: { subject: 'ada' },
     }
-    vi.stubGlobal('fetch', async (path: string) =>
-      Response.json(path === '/auth/session' ? state : { status: 'signed-out' }),
+    vi.stubGlobal('fetch', async (url: string) =>
+      Response.json(url === `${location.origin}/auth/session` ? state : { status: 'signed-out' }),
     )
     onTestFinished(() => void vi.unstubAllGlobals())
     const client = createBackendClient()
