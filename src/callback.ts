@@ -79,7 +79,7 @@ function protocolParameters({ redirectUri }: PendingLogin, url: string | URL): P
   const expected = new URL(redirectUri)
   const actual = attempt(() => new URL(url, expected))
   if (/^https?:/.test(actual?.protocol as string) && actual?.origin !== expected.origin)
-    malformed(`is at ${actual?.origin.slice(0, 60)}, but redirectUri is on ${expected.origin}`, 'Open the app there.')
+    malformed(`is not on ${expected.origin}, as redirectUri is`, 'Open the app there.')
   if (actual?.origin !== expected.origin || actual.pathname !== expected.pathname)
     malformed(`is not at the redirect URI, whose path is ${expected.pathname}`)
   if (/[#&?](code|access_token|id_token)=/.test(actual.hash)) malformed('has its parameters in the fragment')

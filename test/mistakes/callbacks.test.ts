@@ -65,15 +65,16 @@ it.each<[string, (login: Awaited<ReturnType<typeof startLogin>>) => unknown]>([
   })
 })
 
+it('C-063 a callback whose host holds the code: the message does not quote the host', async () => {
+  const { pending } = await startLogin(config)
+  const code = secret('zqjo-code').toLowerCase()
+  const { message } = (await failure(() => readCallback(pending, `https://&__proto__=${code}`))) as Error
+  expect(message).toBe('The callback is not on https://app.example.com, as redirectUri is. Open the app there.')
+})
+
 it.each<[string, string]>([
-  [
-    'http://localhost:3000',
-    'is at http://localhost:3000, but redirectUri is on https://app.example.com. Open the app there.',
-  ],
-  [
-    `https://${'a'.repeat(200)}.com`,
-    `is at https://${'a'.repeat(52)}, but redirectUri is on https://app.example.com. Open the app there.`,
-  ],
+  ['http://localhost:3000', 'is not on https://app.example.com, as redirectUri is. Open the app there.'],
+  [`https://${'a'.repeat(200)}.com`, 'is not on https://app.example.com, as redirectUri is. Open the app there.'],
   ['https://app.example.com/other', 'is not at the redirect URI, whose path is /callback. Start the login again.'],
   ['https://[', 'is not at the redirect URI, whose path is /callback. Start the login again.'],
 ])('C-028 a callback at %s: the message names what differs, without the query', async (place, what) => {
