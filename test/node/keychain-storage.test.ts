@@ -249,7 +249,7 @@ describe('a wrong call', () => {
     ['no name', { keyring: testKeyring().load, name: '' }, /name must be the name of your tool/],
     ['another policy', { keyring: testKeyring().load, name: 'x', withoutKeychain: 'memory' }, /withoutKeychain/],
   ])('%s is refused', async (_, options, message) => {
-    const error = await failure(() => keychainStorage('/tmp/x', options as never))
+    const error = await failure(() => keychainStorage(freshFile(onTestFinished), options as never))
     expect([error.code, error.message]).toEqual(['config_invalid', expect.stringMatching(message)])
   })
 
