@@ -1,7 +1,14 @@
 import { invalid } from '../config/invalid.ts'
 import { maxPageRows } from '../internal/limits.ts'
 import { type ApiCall, callApi } from './call.ts'
-import { type AgentApiOptions, type ApiConfig, type CallOptions, createApiConfig } from './options.ts'
+import {
+  type AgentApiOptions,
+  type ApiConfig,
+  type CallOptions,
+  checkSearchAll,
+  createApiConfig,
+  type SearchAllOptions,
+} from './options.ts'
 import type {
   ContextVariables,
   CreatedParentAgents,
@@ -10,15 +17,9 @@ import type {
   NewParentAgent,
   ParentAgent,
 } from './resources.ts'
-import { type LlmModelSearch, type ParentAgentSearch, type SearchOptions, searchBody } from './search.ts'
+import { checkSearch, type LlmModelSearch, type ParentAgentSearch, type SearchOptions, searchBody } from './search.ts'
 import { type AllRows, allRows, type LoadPage } from './search-all.ts'
 import { hasContextVariables, hasItems, isFound } from './shapes.ts'
-
-/** The options of `searchAll`; the limits count for each page. */
-export interface SearchAllOptions extends CallOptions {
-  /** How many rows are yielded at most. Default: all. */
-  readonly maxRows?: number | undefined
-}
 
 /** A method of a request of your own. */
 export type ApiMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -91,15 +92,17 @@ function searches<Row extends { id: number }, Search extends SearchOptions<strin
   path: string,
   column: keyof Search & string,
 ): Searches<Row, Search> {
-  const search = async (search: object = {}, options?: CallOptions): Promise<Found<Row>> => {
-    const body = searchBody({ ...search }, column)
+  const searchPage = async (search = {} as Search, options?: CallOptions): Promise<Found<Row>> => {
+    const body = searchBody(checkSearch(search, column), column)
     return callApi(config, { method: 'POST', path, body, effect: 'read', matches: isFound }, options)
   }
   return {
-    search,
-    searchAll(all = {} as Search, { maxRows = Number.POSITIVE_INFINITY, ...options } = {}) {
+    search: searchPage,
+    searchAll(search = {} as Search, given = {}) {
+      const { maxRows = Number.POSITIVE_INFINITY, ...options } = checkSearchAll(given)
+      const all = checkSearch(search, column)
       const { limit = maxPageRows, offset = 0, sort = { column: 'id', desc: false } } = all
-      const load: LoadPage<Row> = (page, signal) => search({ ...all, ...page, sort }, { ...options, signal })
+      const load: LoadPage<Row> = (page, signal) => searchPage({ ...all, ...page, sort }, { ...options, signal })
       return allRows(load, { limit, offset, maxRows, signal: options.signal })
     },
   }

@@ -2,7 +2,6 @@ export {
   type AgentApi,
   type ApiMethod,
   createAgentApi,
-  type SearchAllOptions,
   type Searches,
 } from './api.ts'
 export {
@@ -13,7 +12,7 @@ export {
   type ReceivedResponse,
   type ValidationFault,
 } from './error.ts'
-export type { AgentApiOptions, CallLimits, CallOptions } from './options.ts'
+export type { AgentApiOptions, CallLimits, CallOptions, SearchAllOptions } from './options.ts'
 export type {
   AgentConfigs,
   ContextVariable,

@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
+import { checkedElsewhere, checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
@@ -35,6 +35,12 @@ export interface CallOptions extends CallLimits {
   readonly extraMembers?: Readonly<Record<string, unknown>> | undefined
 }
 
+/** The options of `searchAll`; the limits count for each page. */
+export interface SearchAllOptions extends CallOptions {
+  /** How many rows are yielded at most. Default: all. */
+  readonly maxRows?: number | undefined
+}
+
 /** The options of `createAgentApi`, checked and complete. */
 export interface ApiConfig extends CallLimits {
   readonly baseUrl: string
@@ -59,7 +65,8 @@ const limitKinds: OptionKinds<CallLimits> = {
   onResponse: 'function',
 }
 const apiKinds: OptionKinds<AgentApiOptions> = { ...limitKinds, baseUrl: 'string', fetch: 'function', clock: clockKind }
-const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: { methods: [] } }
+const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: checkedElsewhere }
+const searchAllKinds: OptionKinds<SearchAllOptions> = { ...callKinds, maxRows: 'number' }
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */
 export function createApiConfig(options: AgentApiOptions): ApiConfig {
@@ -84,6 +91,11 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
 export function configOfCall(config: ApiConfig, options: CallOptions): CallConfig {
   const own = checkOptions('an API call', options, callKinds)
   return checked({ __proto__: null, ...config, ...present<Given<CallOptions>>(own) })
+}
+
+/** Returns a copy of the options of `searchAll`. Throws `config_invalid`. */
+export function checkSearchAll(options: SearchAllOptions): SearchAllOptions {
+  return checkOptions('searchAll', options, searchAllKinds)
 }
 
 function checked<T extends ApiConfig>(config: T): T {

@@ -1,3 +1,5 @@
+import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
+
 /** The columns by which parent agents can be filtered and sorted. Specification section 4.2. */
 export type ParentAgentColumn =
   | 'active'
@@ -62,10 +64,30 @@ export interface LlmModelSearch extends SearchOptions<LlmModelColumn> {
   readonly provider?: string | undefined
 }
 
+const optionKinds: OptionKinds<SearchOptions<string>> = {
+  limit: 'number',
+  offset: 'number',
+  search_value: 'string',
+  filters: 'list',
+  sort: 'object',
+}
+
+/**
+ * Returns a copy of a search that has the shorthand for a column. Throws `config_invalid` for a member that is unknown or of
+ * another kind. What `filters` and `sort` hold stays unchecked, because the specification leaves operators and groups open.
+ */
+export function checkSearch<Search extends SearchOptions<string>>(search: Search, column: string): Search {
+  const kinds = { ...optionKinds, [column]: checkedElsewhere } as OptionKinds<Search>
+  return checkOptions('a search', search, kinds, 'Use filters or extraMembers')
+}
+
 /** Returns the body of a search, in which the member named after a column has become a filter. */
-export function searchBody(search: Readonly<Record<string, unknown>>, column: string): Record<string, unknown> {
+export function searchBody<Search extends SearchOptions<string>>(
+  search: Search,
+  column: keyof Search & string,
+): object {
   const { [column]: value, ...body } = search
   if (value === undefined) return body
-  const { filters = [] } = search as { filters?: readonly unknown[] }
+  const { filters = [] } = search
   return { ...body, filters: [...filters, { column, operator: 'equals', value }] }
 }

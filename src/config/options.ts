@@ -34,10 +34,11 @@ export const storageKind: { readonly methods: readonly string[]; readonly exampl
 /**
  * Returns a copy of the options. Throws `config_invalid` for an option that is unknown or of another kind, and names it.
  * `undefined` counts as absent, and so does `null` in the place of a signal, as in `fetch`. The caller checks the values further.
+ * `remedy` says what to do with an unknown option that is near no other.
  */
-export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>): T {
+export function checkOptions<T extends object>(caller: string, options: T, kinds: OptionKinds<T>, remedy?: string): T {
   const names = Object.keys(kinds) as (keyof T & string)[]
-  const own = checkNames(caller, options, names)
+  const own = checkNames(caller, options, names, remedy)
   for (const name of names) {
     const isAbsent = own[name] === undefined || (own[name] === null && kinds[name] === signalKind)
     if (!isAbsent) checkArgument(name, own[name], kinds[name])
@@ -46,14 +47,19 @@ export function checkOptions<T extends object>(caller: string, options: T, kinds
 }
 
 /** Returns a copy of the options. Throws `config_invalid` for an option of another name, unless it is undefined. */
-export function checkNames<T extends object>(caller: string, options: T, names: readonly string[]): T {
+export function checkNames<T extends object>(
+  caller: string,
+  options: T,
+  names: readonly string[],
+  remedy = 'Remove it',
+): T {
   if (typeof options !== 'object' || !options || Array.isArray(options)) invalid(`${caller} needs an object of options`)
   if ('getItem' in options)
     invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
   const own = { __proto__: null, ...options }
   for (const name of Object.keys(own))
-    if (!names.includes(name) && own[name as keyof T] !== undefined) rejectUnknown(caller, name, names)
+    if (!names.includes(name) && own[name as keyof T] !== undefined) rejectUnknown(caller, name, names, remedy)
   return own
 }
 
@@ -79,11 +85,11 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
     invalid(`${name} must not be localStorage or sessionStorage itself. Use indexedDbStorage() or webStorage(…) of it`)
 }
 
-function rejectUnknown(caller: string, name: string, names: readonly string[]): never {
+function rejectUnknown(caller: string, name: string, names: readonly string[], remedy: string): never {
   // Another name could be a secret value in the wrong place.
   if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
   const meant = names.find((known) => isNear(name.toLowerCase(), known.toLowerCase(), 2))
-  invalid(`${name} is not an option of ${caller}. ${meant ? `Use ${meant}` : 'Remove it'}`)
+  invalid(`${name} is not an option of ${caller}. ${meant ? `Use ${meant}` : remedy}`)
 }
 
 /** Returns whether at most so many insertions, removals and replacements of letters turn one text into the other. */
