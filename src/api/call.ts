@@ -86,7 +86,9 @@ async function once(
 function unsent({ baseUrl }: CallConfig, effect: Effect, reason: unknown): AgentApiError {
   const { cause, code = cause?.code } = Object(reason)
   const isUnclear = !unconnected.test(code)
-  const what = `${baseUrl} gave no response${isUnclear ? '' : ` (${code})`}. Check that it runs, and baseUrl.`
+  // A page is not told why a request failed.
+  const toCheck = globalThis.location ? 'baseUrl, CORS, and connect-src of the CSP' : 'and baseUrl'
+  const what = `${baseUrl} gave no response${isUnclear ? '' : ` (${code})`}. Check that it runs, ${toCheck}.`
   const error = failureOf(effect, { code: 'request_failed', what, isPassing: true, isUnclear })
   if (isUnclear) throw error
   return error

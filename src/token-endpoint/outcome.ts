@@ -98,7 +98,7 @@ export function tokenError(
 /** Returns the code and the first sentences of the message for a request whose response was not read. */
 function verdictOnLost({ lost }: Lost, origin: string): [AgentAuthErrorCode, message: string] {
   if (isAgentAuthError(lost)) return [lost.code, lost.message]
-  const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or its CORS headers do not allow this page'
+  const fate = lost === 'not_sent' ? 'was not reached' : 'did not respond, or CORS or CSP connect-src refuses this page'
   return ['temporarily_unavailable', `${origin} ${fate}. ${checkAddress}`]
 }
 

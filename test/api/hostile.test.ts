@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { type AgentApi, type AgentApiError, createAgentApi, isAgentApiError } from 'agent-auth/api'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { apiFailure, envelope, wiredApi } from '../support/api-client.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { scriptedFetch } from '../support/token-flow.ts'
@@ -233,6 +233,19 @@ describe('what an error shows', () => {
     expect([error.message, error.cause]).toEqual([
       'https://api.example.com gave no response. Check that it runs, and baseUrl. Try again later.',
       undefined,
+    ])
+  })
+
+  it('C-063 in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP', async () => {
+    vi.stubGlobal('location', { href: 'https://app.example.com/' })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const hidden = secret('value in a platform error')
+    const fetch = scriptedFetch(new TypeError(`Failed to fetch ${hidden}`)).fetch
+    const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com/v1', fetch })))
+    assertNoLeak(error)
+    expect([error.code, error.message]).toEqual([
+      'request_failed',
+      'https://api.example.com/v1 gave no response. Check that it runs, baseUrl, CORS, and connect-src of the CSP. Try again later.',
     ])
   })
 

@@ -341,7 +341,7 @@ describe('callback', () => {
     await page.waitForURL(`${rig.origin}/memory/callback`)
     expect(await started(page)).toBe('exchange_interrupted')
     expect(await page.evaluate(() => window.app.auth.ready().catch(({ message }) => message))).toBe(
-      `${new URL(rig.service.authUrl).origin} did not respond, or its CORS headers do not allow this page. Developer: check` +
+      `${new URL(rig.service.authUrl).origin} did not respond, or CORS or CSP connect-src refuses this page. Developer: check` +
         ' authUrl and tokenEndpoint. Start the login again.',
     )
   })

@@ -410,7 +410,7 @@ describe('the message of a request that did not reach a token endpoint', () => {
 
   it('F-13 a connection that breaks off, or a response that CORS hides, names the origin and the options to check', async () => {
     server.use(http.post(tokenUrl, () => HttpResponse.error()))
-    const seen = `https://auth.example.com did not respond, or its CORS headers do not allow this page. ${checked}`
+    const seen = `https://auth.example.com did not respond, or CORS or CSP connect-src refuses this page. ${checked}`
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
   })
 })
