@@ -24,23 +24,28 @@ const kinds: readonly Kind[] = [
     text: 'Figures that are promised, and measured again by the tests that name them.',
   },
   {
-    title: 'F with a dash: faults',
-    id: /^F-/,
+    title: 'D: disturbances',
+    id: /^D-/,
     text: 'Things that go wrong around a client. The test makes it happen and says what becomes of the session: it lives on.',
   },
   {
-    title: 'F without a dash: failures of the field',
+    title: 'F: failures of the field',
     id: /^F\d/,
     text: 'Ways in which clients of this kind have failed their users. The test shows that this one does not.',
+  },
+  {
+    title: 'I: invariants',
+    id: /^I-/,
+    text: 'What holds in every history of a session, and is checked after each random one.',
   },
 ]
 
 const intro = `# Requirements
 
-The titles of the tests begin with ids: \`S-013 clicks through sign-in and consent reach the callback …\`. An id names one
+The titles of the tests end with ids: \`clicks through sign-in and consent reach the callback … [S-013]\`. An id names one
 requirement, and this page says in a sentence what it is. \`npm run trace\` says which of them no test names, and
-\`npm run trace -- --rows\` shows the tests of each. A test deserves an id when deleting what it guards makes it fail. Titles
-that begin with \`issue:\` prove something that was asked for without an id.
+\`npm run trace -- --rows\` shows the tests of each. A test deserves an id when deleting what it guards makes it fail. The ids
+that begin with \`A-\` are decisions of the service: [its assumptions](../service/ASSUMPTIONS.md) explain them.
 
 This page is written by \`npm run requirements\` from \`test/rows.json\`, the rows that must have a test, and
 \`test/rows-beyond.json\`, others that tests name. The ids have gaps: rows that have no test yet are not listed.

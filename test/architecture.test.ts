@@ -321,7 +321,7 @@ describe('architecture', () => {
 
   // While they load, oauth4webapi and jose construct text coders and oauth4webapi looks for URL.parse; constructing a URL throws.
   it.each(Object.entries(entries))(
-    'F077 loads %s with nothing but the language, and leaves no trace',
+    'loads %s with nothing but the language, and leaves no trace [F077]',
     async (name, entry) => {
       const { outputFiles } = await build({
         entryPoints: [`${root}${entry}`],

@@ -24,7 +24,7 @@ function plant(property: string, value: unknown): void {
   }
 }
 
-describe('P-13 C-062 the search', () => {
+describe('the search [P-13 C-062]', () => {
   const token = secret('token')
 
   it.each([
@@ -33,12 +33,12 @@ describe('P-13 C-062 the search', () => {
     ['base64 inside a longer text, first alignment', Buffer.from(`${token}:x`).toString('base64')],
     ['second alignment', Buffer.from(`a${token}:x`).toString('base64')],
     ['third alignment', Buffer.from(`ab${token}:x`).toString('base64url')],
-  ])('C-062 finds a secret: %s', (_, text) => {
+  ])('finds a secret: %s [C-062]', (_, text) => {
     expect(leaks(text)).toMatchObject([{ label: 'token' }])
     expect(() => assertNoLeak(text)).toThrow('secret "token"')
   })
 
-  it('C-062 finds URL-encoded, form-encoded and JSON-escaped secrets', () => {
+  it('finds URL-encoded, form-encoded and JSON-escaped secrets [C-062]', () => {
     const awkward = 'é☃"\\ \n+/=%:é☃"\\'
     registerSecret('awkward', awkward)
     expect(leaks(encodeURIComponent(awkward))).toMatchObject([{ encoding: 'URL-encoded' }])
@@ -46,21 +46,21 @@ describe('P-13 C-062 the search', () => {
     expect(leaks(JSON.stringify(awkward))).not.toEqual([])
   })
 
-  it('C-062 does not cry over seven characters, a run of one character, or ordinary text', () => {
+  it('does not cry over seven characters, a run of one character, or ordinary text [C-062]', () => {
     registerSecret('run', 'a'.repeat(40))
     expect(leaks(token.slice(0, 7))).toEqual([])
     expect(leaks('a'.repeat(100))).toEqual([])
     expect(leaks('The token endpoint answered 400 invalid_grant: log in again.')).toEqual([])
   })
 
-  it('C-062 its own report does not quote the secret', () => {
+  it('its own report does not quote the secret [C-062]', () => {
     expect(() => assertNoLeak(token)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining(token.slice(0, 8)) }),
     )
   })
 })
 
-describe('P-13 C-062 what is inspected of a value', () => {
+describe('what is inspected of a value [P-13 C-062]', () => {
   const token = secret('token')
   const hidden = Object.defineProperty({}, 'token', { value: token, enumerable: false })
 
@@ -91,7 +91,7 @@ describe('P-13 C-062 what is inspected of a value', () => {
       new Error('a', { cause: invalidUrl(`http://${token}@ :`) }),
       'cause util.inspect',
     ],
-  ])('C-062 %s', (_, value, form) => {
+  ])('%s [C-062]', (_, value, form) => {
     expect(leaks(value).map(({ where }) => where)).toContain(`text, ${form}`)
   })
 
@@ -104,8 +104,8 @@ describe('P-13 C-062 what is inspected of a value', () => {
   }
 })
 
-describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
-  it('C-063 witnesses an error that a module of the library created', () => {
+describe('the sweep over the whole suite [P-13 C-062 C-063 C-064]', () => {
+  it('witnesses an error that a module of the library created [C-063]', () => {
     plant('response', { body: secret('refresh token') })
     expect(takeLeaks()).toContainEqual({
       label: 'refresh token',
@@ -114,7 +114,7 @@ describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
     })
   })
 
-  it('C-062 leaves the class what it is', () => {
+  it('leaves the class what it is [C-062]', () => {
     const error = new AgentAuthError('timeout', 'The service did not answer.', { retryable: true })
     expect(isAgentAuthError(error)).toBe(true)
     expect(error).toBeInstanceOf(AgentAuthError)
@@ -122,7 +122,7 @@ describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
     expect(() => createAuthConfig({ ...options, authUrl: '' })).toThrow(AgentAuthError)
   })
 
-  it('C-064 witnesses every event, with and without a listener', () => {
+  it('witnesses every event, with and without a listener [C-064]', () => {
     const heard: unknown[] = []
     const event = { type: 'session_ended', reason: secret('code') } as const
     createAuthConfig({ ...options, onEvent: (e) => heard.push(e) }).emit(event)
@@ -132,7 +132,7 @@ describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
     expect(heard).toEqual([event])
   })
 
-  it('C-064 witnesses the console and both streams', () => {
+  it('witnesses the console and both streams [C-064]', () => {
     const { invisible, token } = unprinted('printed')
     process.stdout.write(invisible)
     expect(takeLeaks()).toMatchObject([{ where: 'process.stdout' }])
@@ -142,7 +142,7 @@ describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
     expect(takeLeaks()).toMatchObject([{ where: 'console.debug' }])
   })
 
-  it('C-062 registers what a token request carries', async () => {
+  it('registers what a token request carries [C-062]', async () => {
     const [code, basic, verifier] = [random(), random(), random()]
     const config = createAuthConfig({ ...options, fetch: async () => new Response() })
     const headers = { authorization: `Basic ${basic}` }
@@ -161,34 +161,34 @@ describe('P-13 C-062 C-063 C-064 the sweep over the whole suite', () => {
   })
 })
 
-describe('P-13 C-062 C-063 C-064 after each test the sweep finds', () => {
-  it('C-062 an error with a secret in its message', () => {
+describe('after each test the sweep finds [P-13 C-062 C-063 C-064]', () => {
+  it('an error with a secret in its message [C-062]', () => {
     new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
     expect(found()).toMatch(/^token in The service refused .*, message$/m)
   })
 
-  it('C-063 an error of a module of the library with a platform error as its cause', () => {
+  it('an error of a module of the library with a platform error as its cause [C-063]', () => {
     plant('cause', new SyntaxError(`Unexpected token, "${secret('body').slice(3, 12)}" is not valid JSON`))
     expect(found()).toMatch(/^body in Configuration: authUrl .*, cause message$/m)
   })
 
-  it('C-064 an event', () => {
+  it('an event [C-064]', () => {
     createAuthConfig(options).emit({ type: 'session_ended', reason: secret('code') })
     expect(found()).toContain('code in onEvent')
   })
 
-  it('C-064 a line on the console', () => {
+  it('a line on the console [C-064]', () => {
     printer.warn('%c', secret('token'))
     expect(found()).toContain('token in console.warn')
   })
 
-  it('C-064 a write to a stream', () => {
+  it('a write to a stream [C-064]', () => {
     process.stderr.write(unprinted('token').invisible)
     expect(found()).toContain('token in process.stderr')
   })
 
   // `fails` passes only if a hook fails it, because it asserts nothing and does nothing that could throw.
-  it.fails('C-062 a leak of a test that asserts nothing, which then fails', () => {
+  it.fails('a leak of a test that asserts nothing, which then fails [C-062]', () => {
     new AgentAuthError('request_failed', `The service refused ${secret('token')}.`)
   })
 })

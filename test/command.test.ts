@@ -106,7 +106,7 @@ const refreshes = (): number =>
   service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'refresh_token').length
 
 describe('a session', () => {
-  test('C-135 C-137 from login to logout prints no token but by token', async () => {
+  test('from login to logout prints no token but by token [C-135 C-137]', async () => {
     const user = await signedIn()
     expect(user.opened()).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?/)])
     expect(statSync(user.file).mode & 0o777).toBe(0o600)
@@ -134,7 +134,7 @@ describe('a session', () => {
     expect(await user.run('status')).toMatchObject({ code: 3 })
   })
 
-  test('C-137 has a profile for each service or user', async () => {
+  test('has a profile for each service or user [C-137]', async () => {
     const user = await signedIn()
     expect(await user.run('token', '--profile', 'other')).toEqual({
       code: 3,
@@ -148,7 +148,7 @@ describe('a session', () => {
     expect((await user.run('token')).out).toBe(one.out)
   })
 
-  test('C-137 ends when its profile signs in to another service, so that a logout leaves no token', async () => {
+  test('ends when its profile signs in to another service, so that a logout leaves no token [C-137]', async () => {
     const user = await signedIn()
     const { refreshToken } = tokensIn(user.file)
     const other = service.authUrl.replace('127.0.0.1', 'localhost')
@@ -175,7 +175,7 @@ describe('a session', () => {
     expect(out).toMatch(/^[^\p{Cc}]+ä[^\p{Cc}]+\n$/u)
   })
 
-  test('P-03 is refreshed once by eight terminals', async () => {
+  test('is refreshed once by eight terminals [P-03]', async () => {
     const user = await signedIn()
     service.dev.advance(0)
     const before = refreshes()
@@ -196,7 +196,7 @@ describe('a session', () => {
     expect(refreshes()).toBe(before + 1)
   })
 
-  test('F-33 says to try later while the service is away, and keeps the session', async () => {
+  test('says to try later while the service is away, and keeps the session [D-33]', async () => {
     const user = await signedIn()
     const before = readFileSync(user.file, 'utf8')
     service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { status: 503 }, times: 100 })
@@ -213,7 +213,7 @@ describe('a session', () => {
 })
 
 describe('a request to the API', () => {
-  test('C-137 names --base-url and exits with 4 if the API does not respond, or ends its response early', async () => {
+  test('names --base-url and exits with 4 if the API does not respond, or ends its response early [C-137]', async () => {
     const server = createServer((request, response) => {
       request.resume().once('end', () => {
         response.writeHead(200, { 'content-length': 100 }).write('{', () => response.socket?.end())
@@ -250,7 +250,7 @@ describe('a login', () => {
   test.each([
     ['--no-browser', [join('bin'), '--no-browser']],
     ['no program that opens one', ['nowhere']],
-  ])('C-136 F-43 takes a pasted callback with %s', async (_, [path = '', ...flags]) => {
+  ])('takes a pasted callback with %s [C-136 D-43]', async (_, [path = '', ...flags]) => {
     const user = machine(join(folder, path))
     const child = user.start('login', ...settings(), ...flags)
     const run = ended(child)
@@ -263,7 +263,7 @@ describe('a login', () => {
   })
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    'F-43 C-138 ends at %s with exit code 130 and a closed port',
+    'ends at %s with exit code 130 and a closed port [D-43 C-138]',
     async (signal) => {
       const user = machine()
       const child = user.start('login', ...settings(), '--no-browser')
@@ -297,7 +297,7 @@ describe('a confidential client', () => {
     return { own, flags, clientId, clientSecret, secretFile }
   }
 
-  test('C-137 signs in and refreshes with the secret of a file, which it remembers by its path alone', async () => {
+  test('signs in and refreshes with the secret of a file, which it remembers by its path alone [C-137]', async () => {
     const { own, flags, clientSecret, secretFile } = await confidential()
     const user = machine()
     expect(await user.run('login', ...flags, '--client-secret-file', secretFile)).toMatchObject({ code: 0, err: '' })
@@ -312,7 +312,7 @@ describe('a confidential client', () => {
     expect(own.dev.journal().length).toBeGreaterThan(0)
   })
 
-  test('C-137 takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other', async () => {
+  test('takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other [C-137]', async () => {
     const { flags, clientId, clientSecret } = await confidential()
     const user = machine()
     const env = { AGENT_CLIENT_ID: clientId, AGENT_CLIENT_SECRET: clientSecret }
@@ -324,7 +324,7 @@ describe('a confidential client', () => {
     expect(refused.err + refused.out).not.toContain(clientSecret)
   })
 
-  test('C-137 sends AGENT_CLIENT_SECRET to the service of AGENT_AUTH_URL and to no other', async () => {
+  test('sends AGENT_CLIENT_SECRET to the service of AGENT_AUTH_URL and to no other [C-137]', async () => {
     const { own, flags, clientId, clientSecret } = await confidential()
     const sent: (string | undefined)[] = []
     const another = createServer(({ headers }, response) => {
@@ -345,7 +345,7 @@ describe('a confidential client', () => {
   })
 
   test.runIf(process.geteuid)(
-    'C-137 a secret file that other users can read is named at a login and by doctor, and is used',
+    'a secret file that other users can read is named at a login and by doctor, and is used [C-137]',
     async () => {
       const { flags, clientSecret, secretFile } = await confidential()
       const user = machine()
@@ -362,7 +362,7 @@ describe('a confidential client', () => {
     },
   )
 
-  test('C-137 a secret file that is gone or empty is named, and does not keep the user from a logout', async () => {
+  test('a secret file that is gone or empty is named, and does not keep the user from a logout [C-137]', async () => {
     const { flags, clientSecret, secretFile } = await confidential()
     const user = machine()
     expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
@@ -377,7 +377,7 @@ describe('a confidential client', () => {
     expect(readFileSync(user.file, 'utf8')).not.toContain('refreshToken')
   })
 
-  test.each(['client', 'service'])('C-137 a secret file is not used for another %s', async (which) => {
+  test.each(['client', 'service'])('a secret file is not used for another %s [C-137]', async (which) => {
     const { own, flags, secretFile } = await confidential()
     const user = machine()
     expect((await user.run('login', ...flags, '--client-secret-file', secretFile)).code).toBe(0)
@@ -393,7 +393,7 @@ describe('a confidential client', () => {
     else expect(readFileSync(user.file, 'utf8')).toContain(secretFile)
   })
 
-  test('C-137 no flag takes the secret itself, because other users can read arguments', async () => {
+  test('no flag takes the secret itself, because other users can read arguments [C-137]', async () => {
     const run = await machine().run('login', ...settings(), '--client-secret', 'x')
     expect([run.code, run.out]).toEqual([2, ''])
   })
@@ -424,11 +424,14 @@ test.each<[args: string[], code: number, said?: string]>([
   [['login'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
   [['status', '--profile', '../x'], 2],
   [['status'], 3],
-])('C-137 %j ends with exit code %i', async (args, code, said = code === 0 ? 'Usage: agent-auth' : 'agent-auth: ') => {
-  const { out, err, ...run } = await machine().run(...args)
-  expect(run.code).toBe(code)
-  expect(code === 0 ? out : err).toContain(said)
-})
+])(
+  '%j ends with exit code %i [C-137]',
+  async (args, code, said = code === 0 ? 'Usage: agent-auth' : 'agent-auth: ') => {
+    const { out, err, ...run } = await machine().run(...args)
+    expect(run.code).toBe(code)
+    expect(code === 0 ? out : err).toContain(said)
+  },
+)
 
 describe('doctor', () => {
   interface DoctorCheck {
@@ -450,7 +453,7 @@ describe('doctor', () => {
     }
   }
 
-  test('C-137 finds nothing wrong with a service that is right', async () => {
+  test('finds nothing wrong with a service that is right [C-137]', async () => {
     const { all, bad } = await checksOf(machine(), ...settings(), '--origin', 'https://app.demo.example')
     expect(bad).toEqual([])
     expect(all).toEqual([
@@ -473,14 +476,14 @@ describe('doctor', () => {
     ['CORS', { origin: 'https://other.example' }, 'origin'],
     ['settings', { 'auth-url': 'ftp://x' }, '--auth-url'],
     ['settings', { 'base-url': 'https://api.example.com/api' }, '--base-url'],
-  ])('C-137 finds what is wrong with the %s', async (check, change, fix) => {
+  ])('finds what is wrong with the %s [C-137]', async (check, change, fix) => {
     const { bad } = await checksOf(machine(), ...settings(change))
     expect(bad).toEqual([
       expect.objectContaining({ check, cause: expect.any(String), fix: expect.stringContaining(fix) }),
     ])
   })
 
-  test('C-137 finds a confidential client, hosts that are swapped and hosts that are away', async () => {
+  test('finds a confidential client, hosts that are swapped and hosts that are away [C-137]', async () => {
     const { authUrl, baseUrl, clients } = service
     const confidential = clients.find(({ kind }) => kind === 'confidential')?.clientId ?? ''
     expect((await checksOf(machine(), ...settings({ 'client-id': confidential }))).bad).toContainEqual(
@@ -504,7 +507,7 @@ describe('doctor', () => {
     )
   })
 
-  test('C-137 finds another dialect, refused PKCE and a clock that is wrong', async () => {
+  test('finds another dialect, refused PKCE and a clock that is wrong [C-137]', async () => {
     const server = createServer((request, response) => {
       response.setHeader('date', new Date(Date.now() + 3_600_000).toUTCString())
       if (request.method === 'POST')
@@ -520,7 +523,7 @@ describe('doctor', () => {
     expect(skipped).toEqual(['client: the token endpoint refuses the request'])
   })
 
-  test('C-137 finds a service whose Location header is no URL', async () => {
+  test('finds a service whose Location header is no URL [C-137]', async () => {
     const server = createServer((request, response) => {
       if (request.method === 'POST')
         response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
@@ -541,7 +544,7 @@ describe('doctor', () => {
     ])
   })
 
-  test('C-137 finds a file that other users can read', async () => {
+  test('finds a file that other users can read [C-137]', async () => {
     const user = await signedIn()
     chmodSync(user.file, 0o644)
     const { bad } = await checksOf(user)

@@ -11,7 +11,7 @@ const needed: Record<string, string[]> = {
   'backend/node': ['@hono/node-server'],
 }
 
-it.each(Object.keys(entries))('F077 loading %s loads no dependency before it is used', async (name) => {
+it.each(Object.keys(entries))('loading %s loads no dependency before it is used [F077]', async (name) => {
   const { metafile } = await build({
     entryPoints: { [name]: `${root}${entries[name]}` },
     outdir: 'out',

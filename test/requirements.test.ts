@@ -1,26 +1,49 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { allRows, requirementsPage } from '../scripts/requirements-page.ts'
-import { sourceFiles } from './support/source-graph.ts'
+import { asTitle, type Title, testTitles } from './support/titles.ts'
 
-const root = fileURLToPath(new URL('../', import.meta.url))
+const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+/** As ids are written, and as they once were. */
+const id = /\b(?:[A-Z]-\d{1,3}|[FI]\d{1,3})\b/
+const isSentence = ({ sentence }: Title): boolean => !id.test(sentence) && !/^issue\b/.test(sentence)
+const titles = testTitles()
 
 test('docs/requirements.md is what npm run requirements writes', () => {
-  expect(readFileSync(`${root}docs/requirements.md`, 'utf8')).toBe(requirementsPage())
+  expect(read('docs/requirements.md')).toBe(requirementsPage())
 })
 
-test('docs/requirements.md explains every id that a test names, in one sentence', () => {
-  const named = ['test', 'service/test'].flatMap((folder) =>
-    sourceFiles(`${root}${folder}`)
-      .filter((file) => /\.test\.tsx?$/.test(file))
-      .flatMap(
-        (file) => readFileSync(`${root}${folder}/${file}`, 'utf8').match(/\b(?:[CSPF]-\d{2,3}|F\d{3})\b/g) ?? [],
-      ),
-  )
-  expect(new Set(named).size).toBeGreaterThan(200)
+test('every id that a title names is explained in a sentence', () => {
   const rows = allRows()
-  const unexplained = [...new Set(named)].filter((id) => !(id in rows)).sort()
+  const decisions = read('service/ASSUMPTIONS.md').match(/(?<=^\| )A-\d+(?= \|)/gm) ?? []
+  const explained = new Set([...Object.keys(rows), ...decisions])
+  const named = titles.flatMap(({ file, ids }) => ids.map((id) => ({ file, id })))
+  expect(new Set(named.map(({ id }) => id)).size).toBeGreaterThan(200)
+  const unexplained = named.filter(({ id }) => !explained.has(id))
   expect(unexplained, 'give these a sentence in test/rows-beyond.json, then npm run requirements').toEqual([])
   expect(Object.values(rows).filter((sentence) => !/^\S.{10,}\.$/.test(sentence))).toEqual([])
+})
+
+test('every title is a sentence, with ids in brackets at its end only', () => {
+  expect(titles.length).toBeGreaterThan(2_000)
+  const others = titles.filter((title) => !isSentence(title)).map(({ file, title }) => `${file}: ${title}`)
+  expect(others, 'write the sentence first: refuses a spent code [C-021]').toEqual([])
+})
+
+test.each([
+  'C-021 refuses a spent code',
+  'refuses a spent code: F011',
+  'refuses [C-021] a spent code',
+  'F033 the scope stays',
+  'I1 one request at a time',
+  'issue: the table is complete',
+])('%j is no sentence with ids at its end', (title) => {
+  expect(isSentence(asTitle('a.test.ts', title))).toBe(false)
+})
+
+test('a sentence with ids at its end, or with none, is a title', () => {
+  const title = asTitle('a.test.ts', 'refuses a spent code [C-021 F011]')
+  expect(title).toMatchObject({ sentence: 'refuses a spent code', ids: ['C-021', 'F011'] })
+  expect(isSentence(title)).toBe(true)
+  expect(isSentence(asTitle('a.test.ts', 'the challenge is the S256 of UTF-8'))).toBe(true)
 })

@@ -52,7 +52,7 @@ test('docs/benchmarks.md lists every soak with its rounds, and every row that ha
 
 test('every file that a soak repeats has a test of its row and a long size', () => {
   const without = soaks.flatMap(({ says, files = [] }) => {
-    const title = new RegExp(`['"\`](?:\\S+ )*${says.slice(0, says.indexOf(' '))} `)
+    const title = new RegExp(`\\[(?:\\S+ )*${says.slice(0, says.indexOf(' '))}\\b[^\\]]*\\]['"\`]`)
     const texts = files.map((file) => ({ file, text: readFileSync(`${root}${file}`, 'utf8') }))
     return texts.filter(({ text }) => !(title.test(text) && /\bruns\(/.test(text))).map(({ file }) => file)
   })
@@ -84,7 +84,7 @@ test('a soak of tests says what held, or the seed of what did not, which is not 
   const [held, failed, missed] = await soaked(['P-01', 'P-02', 'P-03'])
   expect(held).toMatch(/^\d+ of 100\n[\s\S]*\n100 of 100\n100 rounds in one test\n$/)
   expect(failed).toMatch(
-    /P-02 some number fails\n[\s\S]*\{ seed: -?\d+, path: "[\s\S]*Counterexample: \[5\][\s\S]*\nnot below five$/m,
+    /some number fails \[P-02\]\n[\s\S]*\{ seed: -?\d+, path: "[\s\S]*Counterexample: \[5\][\s\S]*\nnot below five$/m,
   )
   expect(failed?.match(/^tried$/gm)).toHaveLength(1)
   expect(missed).toMatch(/no test of P-03 ran that has a long size/)

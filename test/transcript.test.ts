@@ -6,7 +6,7 @@ import { recordTranscript, withTranscript } from '../scripts/transcript-page.ts'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
-test('C-137 README.md shows what the command prints from login to logout, and no token, port or id', async () => {
+test('README.md shows what the command prints from login to logout, and no token, port or id [C-137]', async () => {
   const transcript = await recordTranscript()
   expect(readme, 'run npm run transcript').toBe(withTranscript(readme, transcript))
   expect(transcript.match(/^\$ npx agent-auth \w+/gm)).toEqual(

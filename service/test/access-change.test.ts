@@ -70,7 +70,7 @@ const changes: [string, AccessChange, Record<string, string | number>][] = [
 ]
 
 test.each(changes)(
-  'S-064 a dev control sets %s, seen on the next call, and a reset ends it',
+  'a dev control sets %s, seen on the next call, and a reset ends it [S-064]',
   async (_, change, expected) => {
     for (const set of [(wanted: AccessChange) => service.dev.setAccess(wanted), post]) {
       await start()
@@ -88,7 +88,7 @@ test.each(changes)(
 )
 
 test.each(changes)(
-  'S-064 createService and startService take %s, and a reset keeps it',
+  'createService and startService take %s, and a reset keeps it [S-064]',
   async (_, access, expected) => {
     await start({ access })
     const isShut = Object.values(expected).includes(unapproved)
@@ -101,7 +101,7 @@ test.each(changes)(
   },
 )
 
-test('S-061 S-064 approval given back lets the same tokens in again, and a refresh meanwhile is unauthorized_client', async () => {
+test('approval given back lets the same tokens in again, and a refresh meanwhile is unauthorized_client [S-061 S-064]', async () => {
   await start()
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service)
@@ -114,7 +114,7 @@ test('S-061 S-064 approval given back lets the same tokens in again, and a refre
   expect((await refresh(service, client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('S-064 the roster shows the permissions that were set', async () => {
+test('the roster shows the permissions that were set [S-064]', async () => {
   await start()
   const answer = await post({ permissions: { 'rui@demo.example': ['api.access'] } })
   const { people } = (await answer.json()) as { people: { email: string; permissions: string[] }[] }
@@ -142,7 +142,7 @@ const mistakes: [unknown, string][] = [
   [[], 'invalid access: '],
 ]
 
-test('S-064 what is no access change is refused by each way in and changes nothing', async () => {
+test('what is no access change is refused by each way in and changes nothing [S-064]', async () => {
   await start()
   for (const [change, message] of mistakes) {
     const whole = { billing: { demo: 'inactive' }, ...(Array.isArray(change) ? [change] : (change as object)) }

@@ -52,7 +52,7 @@ async function expectForbidden(bearer: string, message: string, [method, path]: 
   })
 }
 
-test.each(endpoints)('S-062 %s %s without credentials is 401 with a bare challenge', async (method, path) => {
+test.each(endpoints)('%s %s without credentials is 401 with a bare challenge [S-062]', async (method, path) => {
   const answer = await call(method, path, {})
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
   expect(await answer.json()).toEqual(unauthenticated)
@@ -67,19 +67,19 @@ test.each([
   ['with a comma', () => `Bearer ${token},`],
   ['with something else', () => 'Bearer x'],
   ['with one character changed', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`],
-])('S-062 a header %s is 401 invalid_token', async (_, header) => {
+])('a header %s is 401 invalid_token [S-062]', async (_, header) => {
   const answer = await call('POST', agentSearch, { authorization: header() })
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
   expect(await answer.json()).toEqual(unauthenticated)
 })
 
-test('S-062 the scheme is read in any case, tokens in query and body are not read', async () => {
+test('the scheme is read in any case, tokens in query and body are not read [S-062]', async () => {
   expect((await call('POST', agentSearch, { authorization: `bEARER ${token}` })).status).toBe(200)
   const body = JSON.stringify({ access_token: token })
   expect((await call('POST', `${agentSearch}?access_token=${token}`, {}, body)).status).toBe(401)
 })
 
-test('S-062 a JWT of our own key that was never issued is 401', async () => {
+test('a JWT of our own key that was never issued is 401 [S-062]', async () => {
   const forged = await new SignJWT({ tenant: 'demo', permissions: ['api.access'], client_id: 'x' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
     .setIssuer(service.authUrl)
@@ -133,7 +133,7 @@ test.each<[string, Forgery, number]>([
   ['without an end', { claims: { exp: undefined } }, 401],
   ['without permissions', { claims: { permissions: undefined } }, 401],
   ['without a tenant', { claims: { tenant: undefined } }, 401],
-])('S-062 a stored token %s', async (_, forgery, status) => {
+])('a stored token %s [S-062]', async (_, forgery, status) => {
   const forged = await store(await forge(forgery))
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(status)
 })
@@ -147,12 +147,12 @@ test.each([
       `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}${issued.slice(issued.indexOf('.'))}`,
   ],
   ['of one part', () => 'x'],
-])('S-062 a stored token %s is 401', async (_, change) => {
+])('a stored token %s is 401 [S-062]', async (_, change) => {
   const forged = await store(change(token))
   expect((await call('POST', agentSearch, { authorization: `Bearer ${forged}` })).status).toBe(401)
 })
 
-test('S-085 a thread pool that is full of hashes holds up no API call', async () => {
+test('a thread pool that is full of hashes holds up no API call [S-085]', async () => {
   let finished = 0
   const options = { N: 2 ** 16, r: 8, maxmem: 2 ** 28 }
   const hashes = Array.from({ length: 4 }, async () => {
@@ -164,7 +164,7 @@ test('S-085 a thread pool that is full of hashes holds up no API call', async ()
   await Promise.all(hashes)
 })
 
-test('S-062 a user session token is the other kind of bearer, and ends after 12 hours', async () => {
+test('a user session token is the other kind of bearer, and ends after 12 hours [S-062]', async () => {
   const sessionToken = await service.dev.mintSessionToken('ada@demo.example')
   expect((await callApi(service, { token: sessionToken, path: agentSearch, body: {} })).status).toBe(200)
   service.dev.advance(12 * 60 * 60_000)
@@ -172,7 +172,7 @@ test('S-062 a user session token is the other kind of bearer, and ends after 12 
   await expect(service.dev.mintSessionToken('nobody@demo.example')).rejects.toThrow('no account has this email address')
 })
 
-test('S-063 authentication, approval, permission, validation, lookup: the first that fails answers', async () => {
+test('authentication, approval, permission, validation, lookup: the first that fails answers [S-063]', async () => {
   const bad = '{"limit":0}'
   expect((await call('POST', agentSearch, {}, bad)).status).toBe(401)
   const db = rawDatabase(assembly.context.store.db)
@@ -194,12 +194,12 @@ test.each([
   ['clients', { active: 0 }],
   ['client_approvals', { active: 0 }],
   ['client_approvals', { surfaces: '["files"]' }],
-] as const)('S-064 %s with %o: the client is not approved', async (table, change) => {
+] as const)('%s with %o: the client is not approved [S-064]', async (table, change) => {
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   for (const endpoint of endpoints) await expectForbidden(token, 'OAuth client is not approved for this API', endpoint)
 })
 
-test('S-064 without api.access no endpoint answers, also by a session token', async () => {
+test('without api.access no endpoint answers, also by a session token [S-064]', async () => {
   const guest = (await login(service, { person: personOf(service, 'gil') })).access_token
   for (const endpoint of endpoints) await expectForbidden(guest, 'missing permission', endpoint)
   await expectForbidden(await service.dev.mintSessionToken('gil@demo.example'), 'missing permission')
@@ -209,7 +209,7 @@ test.each([
   ['parent_agents.read', [0, 1]],
   ['parent_agents.create', [2]],
   ['llm_models.read', [3]],
-])('S-064 without %s exactly its endpoints are refused', async (permission, refused) => {
+])('without %s exactly its endpoints are refused [S-064]', async (permission, refused) => {
   const others = service.people[0]?.permissions.filter((name) => name !== permission)
   await rawDatabase(assembly.context.store.db)
     .updateTable('people')
@@ -223,20 +223,20 @@ test.each([
   expect(statuses.flatMap((status, index) => (status === 403 ? [index] : []))).toEqual(refused)
 })
 
-test('S-064 a permission granted after the token was issued is not in the token', async () => {
+test('a permission granted after the token was issued is not in the token [S-064]', async () => {
   const reader = (await login(service, { person: personOf(service, 'rui') })).access_token
   const all = JSON.stringify(service.people[0]?.permissions)
   await rawDatabase(assembly.context.store.db).updateTable('people').set({ permissions: all }).execute()
   await expectForbidden(reader, 'missing permission', endpoints[2])
 })
 
-test('S-064 without active billing nothing is created, reading goes on', async () => {
+test('without active billing nothing is created, reading goes on [S-064]', async () => {
   await rawDatabase(assembly.context.store.db).updateTable('tenants').set({ billing_active: 0 }).execute()
   await expectForbidden(token, 'the tenant has no active billing', endpoints[2])
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
 })
 
-test('S-080 every answer is readable from a registered origin', async () => {
+test('every answer is readable from a registered origin [S-080]', async () => {
   const origin = 'https://app.demo.example'
   const bearer = { authorization: `Bearer ${token}` }
   const guest = { authorization: `Bearer ${await service.dev.mintSessionToken('gil@demo.example')}` }
@@ -262,7 +262,7 @@ test('S-080 every answer is readable from a registered origin', async () => {
   expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('S-080 preflights of the API, and allowedOrigins', async () => {
+test('preflights of the API, and allowedOrigins [S-080]', async () => {
   const other = await assemble({ allowedOrigins: ['https://spa.example'] })
   const headers = { origin: 'https://spa.example', 'access-control-request-method': 'POST' }
   const answer = await other.service.fetch(`${other.service.baseUrl}${agentSearch}`, { method: 'OPTIONS', headers })
@@ -271,7 +271,7 @@ test('S-080 preflights of the API, and allowedOrigins', async () => {
   await other.service.close()
 })
 
-test('A-13 S-083 a foreign Host is 421 in JSON: the envelope of the API, an OAuth error of the authorization host', async () => {
+test('a foreign Host is 421 in JSON: the envelope of the API, an OAuth error of the authorization host [A-13 S-083]', async () => {
   const ask = async (origin: string) => {
     const answer = await service.fetch(`${origin}/api/parent_agents`, { headers: { host: 'attacker.test' } })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -293,7 +293,7 @@ const elsewhere = [
   ['HEAD', '/api/parent_agents/1/state_function/context_variables', 405],
 ] as const
 
-test.each(elsewhere)('S-063 %s %s asks for the bearer before it is %i', async (method, path, status) => {
+test.each(elsewhere)('%s %s asks for the bearer before it is %i [S-063]', async (method, path, status) => {
   const url = service.baseUrl + path
   const ask = (headers: Record<string, string>) => service.fetch(url, { method, headers })
   const absent = await ask({})
@@ -306,11 +306,11 @@ test.each(elsewhere)('S-063 %s %s asks for the bearer before it is %i', async (m
   expect([answer.status, answer.headers.has('allow')]).toEqual([status, status === 405])
 })
 
-test('S-063 the description and its page ask for no bearer', async () => {
+test('the description and its page ask for no bearer [S-063]', async () => {
   for (const path of ['/openapi.json', '/docs']) expect((await service.fetch(service.baseUrl + path)).status).toBe(200)
 })
 
-test('S-087 each event is written once, with who and without secrets', async () => {
+test('each event is written once, with who and without secrets [S-087]', async () => {
   const confidential = clientOf(service, 'Demo confidential')
   await login(service, { client: confidential })
   const events = service.dev.journal().filter((entry) => entry.kind === 'event')
@@ -333,7 +333,7 @@ test('S-087 each event is written once, with who and without secrets', async () 
   }
 })
 
-test('S-065 the token of somebody who has moved to another tenant opens neither', async () => {
+test('the token of somebody who has moved to another tenant opens neither [S-065]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const tenant = await db.selectFrom('tenants').select('id').where('id', '!=', 'demo').executeTakeFirstOrThrow()
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)
@@ -343,7 +343,7 @@ test('S-065 the token of somebody who has moved to another tenant opens neither'
   expect([answer.status, await answer.json()]).toEqual([401, unauthenticated])
 })
 
-test('S-080 OPTIONS is a preflight only when it asks for a method', async () => {
+test('OPTIONS is a preflight only when it asks for a method [S-080]', async () => {
   const ask = (headers: Record<string, string>) =>
     service.fetch(service.baseUrl + agentSearch, {
       method: 'OPTIONS',

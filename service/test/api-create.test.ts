@@ -33,7 +33,7 @@ async function count(bearer = token): Promise<number> {
   return ((await answer.json()) as { data: { count: number } }).data.count
 }
 
-test('S-081 a created agent comes back in items without count, and is found and readable afterwards', async () => {
+test('a created agent comes back in items without count, and is found and readable afterwards [S-081]', async () => {
   const created = await create(agent)
   expect([created.status, Object.keys(created.data)]).toEqual([200, ['items']])
   const [item] = created.data.items
@@ -50,7 +50,7 @@ test('S-081 a created agent comes back in items without count, and is found and 
   expect((await callApi(service, { token, path })).status).toBe(200)
 })
 
-test('S-074 unknown and read-only members are ignored', async () => {
+test('unknown and read-only members are ignored [S-074]', async () => {
   const spoof = {
     id: 1,
     tenant: 'other',
@@ -67,7 +67,7 @@ test('S-074 unknown and read-only members are ignored', async () => {
   expect(await count(await service.dev.mintSessionToken('ola@other.example'))).toBe(12)
 })
 
-test('A-17 S-076 names are stored and returned as sent', async () => {
+test('names are stored and returned as sent [A-17 S-076]', async () => {
   const sent = { agent_name: 'Cafe\u0301 Å\u212b', description: 'cafe\u0301', parent_agent_type: 'Te\u0301 Agent' }
   const { data } = await create(sent)
   const full_display_name = `${sent.agent_name} (${sent.parent_agent_type})`
@@ -78,7 +78,7 @@ test('A-17 S-076 names are stored and returned as sent', async () => {
 })
 
 test.each(['Caf\u00e9', 'Cafe\u0301'])(
-  'A-17 S-076 an agent is found, and its key taken, by each spelling of its name: %j',
+  'an agent is found, and its key taken, by each spelling of its name: %j [A-17 S-076]',
   async (sent) => {
     await create({ ...agent, agent_name: sent, parent_agent_type: sent })
     for (const spelt of ['Caf\u00e9', 'Cafe\u0301']) {
@@ -111,7 +111,7 @@ test.each([
   ['a family', '👨\u200d👩\u200d👧'],
   ['a profession with a skin tone', '👩🏽\u200d💻'],
   ['a flag with a variation selector', '🏳\ufe0f\u200d🌈'],
-])('A-17 S-076 %s is text, and comes back as sent', async (_, agent_name) => {
+])('%s is text, and comes back as sent [A-17 S-076]', async (_, agent_name) => {
   const { status, data } = await create({ ...agent, agent_name })
   expect([status, data.items[0]?.agent_name, data.items[0]?.agent_key]).toEqual([200, agent_name, agent_name])
 })
@@ -127,13 +127,13 @@ test.each([
   '-\u200d-',
   '👩\u200d',
   '👩\u200d ',
-])('A-17 S-076 ZWNJ and ZWJ that join nothing are 422: %j', async (agent_name) => {
+])('ZWNJ and ZWJ that join nothing are 422: %j [A-17 S-076]', async (agent_name) => {
   const { status, detail } = await create({ ...agent, agent_name })
   expect([status, detail.map(({ type }) => type)]).toEqual([422, ['string_invisible']])
 })
 
 test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(
-  'S-076 the name %j is 422',
+  'the name %j is 422 [S-076]',
   async (agent_name) => {
     const { status, detail } = await create({ ...agent, agent_name })
     expect([status, detail[0]?.loc]).toEqual([422, ['body', 'agent_name']])
@@ -144,12 +144,12 @@ test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(
 test.each([
   ['500 letters sent as 1,000 code points are not taken', 'e\u0301', 422],
   ['500 that NFC writes as 1,000 are', '\u0958', 200],
-] as const)('A-17 the length of a name is counted as sent: %s', async (_, letter, status) => {
+] as const)('the length of a name is counted as sent: %s [A-17]', async (_, letter, status) => {
   expect(await create({ ...agent, agent_name: letter.repeat(500) })).toMatchObject({ status })
 })
 
 test.each(['ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
-  'A-11 the type that the key %s alone gives agrees with it',
+  'the type that the key %s alone gives agrees with it [A-11]',
   async (parent_agent_type_key) => {
     const { data } = await create({ ...agent, parent_agent_type: undefined, parent_agent_type_key })
     const { parent_agent_type } = data.items[0] ?? {}
@@ -158,7 +158,7 @@ test.each(['ßa', 'ŉa', 'ﬁrst_agent', 'ςa', 'ǆa'])(
   },
 )
 
-test('S-077 of 50 equal names at once one is created, and the other tenant is free to use it', async () => {
+test('of 50 equal names at once one is created, and the other tenant is free to use it [S-077]', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => create(agent)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   const refused = answers.find(({ status }) => status === 422)
@@ -167,7 +167,7 @@ test('S-077 of 50 equal names at once one is created, and the other tenant is fr
   expect((await create(agent, await service.dev.mintSessionToken('ola@other.example'))).status).toBe(200)
 })
 
-test('A-67 a tenant has at most 10,000 agents: the next one is 409 in the envelope, and other tenants go on', async () => {
+test('a tenant has at most 10,000 agents: the next one is 409 in the envelope, and other tenants go on [A-67]', async () => {
   const rows = (firstTenant: string, most: number) => sql`
     insert into parent_agents (tenant_id, parent_agent_type, parent_agent_type_key, agent_key, agent_name,
       full_display_name, display_name, description, configs, llm_model, active, state_function, created_ms, search_text)
@@ -219,7 +219,7 @@ test.each([
   ['an empty type key', { parent_agent_type_key: '' }, ['parent_agent_type_key'], 'string_too_short'],
   ['types that differ', { parent_agent_type_key: 'other_type' }, ['parent_agent_type_key'], 'value_error'],
   ['text for active', { active: 'yes' }, ['active'], 'boolean_type'],
-])('S-078 %s is 422', async (_, change, path, type) => {
+])('%s is 422 [S-078]', async (_, change, path, type) => {
   const { status, detail } = await create({ ...agent, ...change })
   expect(status).toBe(422)
   expect(detail).toMatchObject([{ loc: ['body', ...path], type }])
@@ -239,7 +239,7 @@ test.each([
   ['null for what is optional', { active: null, parent_agent_type_key: null }, { active: true }],
   ['a description of 4,000 emoji', { description: '🙂'.repeat(4_000) }, { description: '🙂'.repeat(4_000) }],
   ['a description of several lines', { description: 'a\nb' }, { description: 'a\nb' }],
-])('S-078 %s is taken', async (_, change, expected) => {
+])('%s is taken [S-078]', async (_, change, expected) => {
   const { status, data } = await create({ ...agent, ...change })
   expect(status).toBe(200)
   expect(data.items[0]).toMatchObject(expected)

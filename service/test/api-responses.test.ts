@@ -201,7 +201,7 @@ Every response of the API but a 422 is the envelope \`success\`, \`data\`, \`err
 the body. After a 401 a bearer fetch refreshes the token and repeats the request once, see [Bearer fetch](bearer.md).
 `
 
-test('S-062 S-063 S-073 the page of API responses shows what the service answers', async () => {
+test('the page of API responses shows what the service answers [S-062 S-063 S-073]', async () => {
   const parts = [intro]
   for (const [heading, examples] of sections) {
     parts.push(`## ${heading}\n`)

@@ -57,7 +57,7 @@ async function invalid(body: unknown, path = agentSearch): Promise<Invalid['deta
 const names = ({ items }: Found['data']): string[] => items.map(({ agent_name }) => agent_name)
 const equals = (column: string, value: unknown) => ({ column, operator: 'equals', value })
 
-test('S-081 a parent agent has exactly the members of spec 2.2 and 2.3', async () => {
+test('a parent agent has exactly the members of spec 2.2 and 2.3 [S-081]', async () => {
   const answer = await callApi(service, { token, path: agentSearch, body: { limit: 1 } })
   const envelope = (await answer.json()) as Found & Record<string, unknown>
   expect(Object.keys(envelope)).toEqual(['success', 'data', 'error_type', 'error_message'])
@@ -96,7 +96,7 @@ test('S-081 a parent agent has exactly the members of spec 2.2 and 2.3', async (
   ])
 })
 
-test('S-081 an LLM model has exactly the members of spec 2.4, and models filter by provider', async () => {
+test('an LLM model has exactly the members of spec 2.4, and models filter by provider [S-081]', async () => {
   const body = { provider: 'quarry', sort: { column: 'model_name', desc: true } }
   const answer = await callApi(service, { token, path: '/api/llm_models/search', body })
   const model = { id: expect.any(Number), model_version: '7', provider: 'quarry' }
@@ -114,7 +114,7 @@ test('S-081 an LLM model has exactly the members of spec 2.4, and models filter 
   })
 })
 
-test('S-081 context variables have the members of spec 2.5 and 2.6', async () => {
+test('context variables have the members of spec 2.5 and 2.6 [S-081]', async () => {
   const [agent] = (await search({ limit: 1 })).items
   const path = `/api/parent_agents/${agent?.id}/state_function/context_variables`
   const { data } = (await (await callApi(service, { token, path })).json()) as { data: { context_variables: object[] } }
@@ -140,7 +140,7 @@ test('S-081 context variables have the members of spec 2.5 and 2.6', async () =>
   })
 })
 
-test.each(['x', '1.5', '1e3', '%20', '0x1'])('S-068 the id %j is not a whole number', async (id) => {
+test.each(['x', '1.5', '1e3', '%20', '0x1'])('the id %j is not a whole number [S-068]', async (id) => {
   const answer = await callApi(service, { token, path: `/api/parent_agents/${id}/state_function/context_variables` })
   expect(answer.status).toBe(422)
   expect(((await answer.json()) as Invalid).detail[0]).toMatchObject({
@@ -149,7 +149,7 @@ test.each(['x', '1.5', '1e3', '%20', '0x1'])('S-068 the id %j is not a whole num
   })
 })
 
-test('S-065 an agent of another tenant is answered as an unknown one', async () => {
+test('an agent of another tenant is answered as an unknown one [S-065]', async () => {
   const [foreign] = (await search({ limit: 1 }, otherToken)).items
   const answers = [foreign?.id, 999_999, -1, '99999999999999999999'].map(async (id) => {
     const answer = await callApi(service, { token, path: `/api/parent_agents/${id}/state_function/context_variables` })
@@ -160,7 +160,7 @@ test('S-065 an agent of another tenant is answered as an unknown one', async () 
   for (const other of others) expect(other).toEqual(first)
 })
 
-test('S-065 S-066 filters on tenant and id only narrow', async () => {
+test('filters on tenant and id only narrow [S-065 S-066]', async () => {
   const [foreign] = (await search({ limit: 1 }, otherToken)).items
   for (const filter of [equals('tenant', 'other'), equals('id', foreign?.id)]) {
     expect(await search({ filters: [filter] })).toEqual({ items: [], count: 0 })
@@ -171,7 +171,7 @@ test('S-065 S-066 filters on tenant and id only narrow', async () => {
   expect((await search({}, otherToken)).items.every(({ tenant }) => tenant === 'other')).toBe(true)
 })
 
-test('S-067 a query that lost its tenant predicate fails instead of answering', async () => {
+test('a query that lost its tenant predicate fails instead of answering [S-067]', async () => {
   const blind = rawDatabase(assembly.context.store.db).withPlugin({
     transformQuery: ({ node }) => {
       if (node.kind !== 'SelectQueryNode') return node
@@ -219,12 +219,12 @@ test.each([
   ['filters', {}, 'array_type'],
   ['sort', 'id', 'object_type'],
   ['sort', Array.from({ length: 11 }, () => ({ column: 'id' })), 'too_many'],
-])('S-068 S-069 %s %j is 422 with one item, %s', async (member, value, type) => {
+])('%s %j is 422 with one item, %s [S-068 S-069]', async (member, value, type) => {
   expect(await invalid({ [member]: value })).toMatchObject([{ loc: ['body', member], type }])
 })
 
 test.each(['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'])(
-  'A-44 a filter of %s takes 1,500 characters, as many as a key can have, and refuses 1,501',
+  'a filter of %s takes 1,500 characters, as many as a key can have, and refuses 1,501 [A-44]',
   async (column) => {
     const filter = (value: string) => ({ filters: [{ column, operator: 'equals', value }] })
     expect(await search(filter('🙂'.repeat(1_500)))).toEqual({ items: [], count: 0 })
@@ -235,7 +235,7 @@ test.each(['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant'])(
 )
 
 test.each(['İ', '\ufb2c', '\u{1d160}'])(
-  'A-44 an agent is found by its key and its name when lower case or NFC has made them longer: %j',
+  'an agent is found by its key and its name when lower case or NFC has made them longer: %j [A-44]',
   async (letter) => {
     const added = { agent_name: letter.repeat(500), description: 'd', parent_agent_type: letter.repeat(500) }
     const answer = await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })
@@ -248,19 +248,19 @@ test.each(['İ', '\ufb2c', '\u{1d160}'])(
   },
 )
 
-test('S-068 a number far out of range is told the limit itself', async () => {
+test('a number far out of range is told the limit itself [S-068]', async () => {
   expect(await invalid({ limit: 2 ** 53, offset: -(2 ** 53) })).toMatchObject([
     { loc: ['body', 'limit'], ctx: { le: 250 } },
     { loc: ['body', 'offset'], ctx: { ge: 0 } },
   ])
 })
 
-test('S-068 1e999 and lone surrogates written as escapes are 422', async () => {
+test('1e999 and lone surrogates written as escapes are 422 [S-068]', async () => {
   expect((await invalid('{"limit":1e999}'))[0]).toMatchObject({ loc: ['body', 'limit'], type: 'integer_type' })
   expect((await invalid('{"search_value":"\\ud800"}'))[0]).toMatchObject({ type: 'string_unstorable' })
 })
 
-test('S-068 1 and 250, 0 and the largest offset are taken', async () => {
+test('1 and 250, 0 and the largest offset are taken [S-068]', async () => {
   expect((await search({ limit: 1, offset: 0 })).items).toHaveLength(1)
   expect(await search({ limit: 250, offset: 2 ** 31 - 1 })).toEqual({ items: [], count: 12 })
 })
@@ -274,12 +274,12 @@ test.each([
   ['\\', []],
   ["' or 1=1 --", []],
   ['invoices and lists', ['Invoice Reader']],
-])('S-069 search_value %j is literal text', async (search_value, expected) => {
+])('search_value %j is literal text [S-069]', async (search_value, expected) => {
   const found = await search({ search_value })
   expect([names(found), found.count]).toEqual([expected, expected.length])
 })
 
-test('A-23 a search finds a part of one field, whatever stands around it, and nothing across two', async () => {
+test('a search finds a part of one field, whatever stands around it, and nothing across two [A-23]', async () => {
   const added = { agent_name: 'ΑΣΑ ΛΌΓΟΣ', description: 'one line\nand\r\nanother', parent_agent_type: 'T' }
   expect((await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })).status).toBe(200)
   for (const search_value of ['ας', 'ΑΣ', 'ΑΣΑ', 'λόγος', 'ΛΌΓΟΣ', 'λόγοσ', 'LINE\nand', '\n', 'and\r\nan']) {
@@ -293,7 +293,7 @@ test('A-23 a search finds a part of one field, whatever stands around it, and no
   }
 })
 
-test('S-070 equals works on every allowed column', async () => {
+test('equals works on every allowed column [S-070]', async () => {
   const [agent] = (await search({ search_value: 'Order Status' })).items
   const values: Record<string, unknown> = {
     active: true,
@@ -311,7 +311,7 @@ test('S-070 equals works on every allowed column', async () => {
   expect(names(await search({ filters: all }))).toEqual(['Order Status'])
 })
 
-test('S-070 groups join with and or or, and the active filter joins in', async () => {
+test('groups join with and or or, and the active filter joins in [S-070]', async () => {
   const either = {
     operator: 'or',
     filters: [equals('agent_key', 'meeting_notes'), equals('agent_key', 'order_status')],
@@ -353,20 +353,20 @@ test.each([
   ],
   ['four levels', { filters: [nested(3)] }, ['filters', 0, 'filters', 0, 'filters', 0, 'filters', 0], 'too_deep'],
   ['51 filters', { filters: Array.from({ length: 51 }, () => equals('id', 1)) }, ['filters', 50], 'too_many'],
-])('S-070 %s is 422', async (_, body, path, type) => {
+])('%s is 422 [S-070]', async (_, body, path, type) => {
   const [item, ...others] = await invalid(body)
   expect(item).toMatchObject({ loc: ['body', ...path], type })
   expect(others).toEqual([])
 })
 
-test('S-070 50 filters on three levels are taken, 1,000 nested groups are not', async () => {
+test('50 filters on three levels are taken, 1,000 nested groups are not [S-070]', async () => {
   await search({ filters: Array.from({ length: 50 }, () => equals('tenant', 'demo')) })
   await search({ filters: [nested(2)] })
   const deep = `${'{"operator":"and","filters":['.repeat(1_000)}${']}'.repeat(1_000)}`
   expect((await invalid(`{"filters":[${deep}]}`))[0]).toMatchObject({ type: 'json_invalid' })
 })
 
-test('S-070 models allow their own columns and no others', async () => {
+test('models allow their own columns and no others [S-070]', async () => {
   const path = '/api/llm_models/search'
   for (const column of ['id', 'model_name', 'model_version', 'provider']) {
     const answer = await callApi(service, { token, path, body: { sort: { column, desc: true } } })
@@ -377,7 +377,7 @@ test('S-070 models allow their own columns and no others', async () => {
 })
 
 test.each(['active', 'agent_key', 'agent_name', 'id', 'llm_model', 'parent_agent_type_key', 'tenant'] as const)(
-  'S-072 sorting by %s is stable: pages neither repeat nor skip',
+  'sorting by %s is stable: pages neither repeat nor skip [S-072]',
   async (column) => {
     for (const desc of [false, true]) {
       const whole = await search({ sort: { column, desc } })
@@ -393,7 +393,7 @@ test.each(['active', 'agent_key', 'agent_name', 'id', 'llm_model', 'parent_agent
   },
 )
 
-test('S-072 descending turns the order round, equal keys stay in order of id', async () => {
+test('descending turns the order round, equal keys stay in order of id [S-072]', async () => {
   const keys = (await search({ sort: { column: 'agent_key' } })).items.map(({ agent_key }) => agent_key)
   expect(keys).toEqual([...keys].sort())
   const down = (await search({ sort: { column: 'agent_key', desc: true } })).items.map(({ agent_key }) => agent_key)
@@ -424,14 +424,14 @@ test.each([
   ['null', 'application/json', 'null', 422],
   ['depth 32', 'application/json', `{"x":${'['.repeat(31)}${']'.repeat(31)}}`, 200],
   ['256 KiB', 'application/json', `{}${' '.repeat(256 * 1_024 - 2)}`, 200],
-])('S-073 a body of %s (%s)', async (_, type, body, status) => {
+])('a body of %s (%s) [S-073]', async (_, type, body, status) => {
   const headers = { authorization: `Bearer ${token}`, ...(type === undefined ? {} : { 'content-type': type }) }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const answer = await service.fetch(service.baseUrl + agentSearch, { method: 'POST', headers, body: bytes })
   expect(answer.status).toBe(status)
 })
 
-test('S-075 a 422 holds at most 100 items and echoes little', async () => {
+test('a 422 holds at most 100 items and echoes little [S-075]', async () => {
   const detail = await invalid({
     filters: Array.from({ length: 50 }, () => ({ column: 'x'.repeat(5_000), operator: 'equals', value: 1 })),
     limit: 'y'.repeat(5_000),

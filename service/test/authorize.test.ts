@@ -46,7 +46,7 @@ test.each([
   ['foreign redirect_uri', { redirect_uri: 'https://evil.example/' }, ''],
   ['repeated redirect_uri', {}, '&redirect_uri=https://evil.example/'],
   ['foreign redirect_uri and a wrong scope', { redirect_uri: 'https://evil.example/', scope: 'x' }, ''],
-])('S-003 %s: a page with 400 and no redirect', async (_, parameters, suffix) => {
+])('%s: a page with 400 and no redirect [S-003]', async (_, parameters, suffix) => {
   const page = await browser.get(authorizeUrl(service, { parameters }).url + suffix)
   expect([page.status, page.next]).toEqual([400, undefined])
   expect(page.response.headers.get('content-type')).toContain('text/html')
@@ -89,7 +89,7 @@ test.each([
     'http://app.example/cb',
     'Use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard, and register that.',
   ],
-])('S-003 %s is shown as text, with the way out', async (redirect_uri, fix) => {
+])('%s is shown as text, with the way out [S-003]', async (redirect_uri, fix) => {
   expect(await problem({ redirect_uri })).toEqual([`The redirect_uri ${redirect_uri} ${isNotRegistered}`, fix])
 })
 
@@ -98,7 +98,7 @@ test.each([
   ['https://app.example/cb', 'Demo public', 'public', []],
   ['http://127.0.0.1:3001/auth/callback', 'Demo confidential', 'confidential', [otherPort]],
 ] as const)(
-  'S-003 %s of the %s client is told --redirect-uri and what kind of client it has',
+  '%s of the %s client is told --redirect-uri and what kind of client it has [S-003]',
   async (uri, name, kind, before) => {
     await restart({ dev: 'on' })
     const said = await problem({ redirect_uri: uri }, '', name)
@@ -115,7 +115,7 @@ test.each([
     'confidential',
   ],
   ['a public client id in a backend', 'http://127.0.0.1:3000/auth/callback', 'Demo public', 'confidential', 'public'],
-] as const)('S-003 %s is named', async (_, redirect_uri, name, owner, kind) => {
+] as const)('%s is named [S-003]', async (_, redirect_uri, name, owner, kind) => {
   await restart({ dev: 'on' })
   expect(await problem({ redirect_uri }, '', name)).toEqual([
     `The redirect_uri ${redirect_uri} ${isNotRegistered}`,
@@ -124,7 +124,7 @@ test.each([
   ])
 })
 
-test('S-003 a backend on another port is told so, also if the public client has the same path', async () => {
+test('a backend on another port is told so, also if the public client has the same path [S-003]', async () => {
   await restart({ dev: 'on', redirectUris: ['http://127.0.0.1:3003/auth/callback'] })
   const uri = 'http://127.0.0.1:3007/auth/callback'
   expect(await problem({ redirect_uri: uri }, '', 'Demo confidential')).toEqual([
@@ -138,14 +138,14 @@ test.each([
   ['http://127.0.0.1:3001/auth/callback', 'Demo confidential'],
   ['http://127.0.0.1:5174/callback', 'Demo confidential'],
   ['http://127.0.0.1:3000/auth/callback', 'Demo public'],
-])('S-003 without dev controls, %s of the %s client is told nothing of the kind of a client', async (uri, name) => {
+])('without dev controls, %s of the %s client is told nothing of the kind of a client [S-003]', async (uri, name) => {
   expect(await problem({ redirect_uri: uri }, '', name)).toEqual([
     `The redirect_uri ${uri} ${isNotRegistered}`,
     ...register(uri),
   ])
 })
 
-test('S-003 markup in a return address is text', async () => {
+test('markup in a return address is text [S-003]', async () => {
   const redirect_uri = 'https://localhost:5173/"><b>&'
   const escaped = 'https://localhost:5173/&quot;&gt;&lt;b&gt;&amp;'
   expect(await problem({ redirect_uri })).toEqual([
@@ -164,17 +164,17 @@ test.each([
   'http://localhost/\u202egro',
   'http://localhost/ Call us',
   `http://localhost/${'x'.repeat(184)}`,
-])('S-003 %j is not shown', async (redirect_uri) => {
+])('%j is not shown [S-003]', async (redirect_uri) => {
   expect(await problem({ redirect_uri })).toEqual(unshown)
 })
 
-test('S-003 200 characters are shown, and of two return addresses none', async () => {
+test('200 characters are shown, and of two return addresses none [S-003]', async () => {
   const longest = `http://localhost/${'x'.repeat(183)}`
   expect([longest.length, (await problem({ redirect_uri: longest }))[0]?.includes(longest)]).toEqual([200, true])
   expect(await problem({ redirect_uri: 'http://localhost/' }, '&redirect_uri=x')).toEqual(unshown)
 })
 
-test('S-003 an unknown client is told of new ids where the service is a developer’s', async () => {
+test('an unknown client is told of new ids where the service is a developer’s [S-003]', async () => {
   const unknown = 'Unknown client_id. The application that sent you here is not registered.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown])
   await restart({ dev: 'on' })
@@ -184,51 +184,54 @@ test('S-003 an unknown client is told of new ids where the service is a develope
 })
 
 test.each([
-  ['S-004 unknown response_type', { response_type: 'token' }, '', 'unsupported_response_type'],
-  ['S-004 missing response_type', { response_type: undefined }, '', 'invalid_request'],
-  ['S-004 A-55 more than 100 parameters', {}, '&a'.repeat(100), 'invalid_request'],
-  ['S-006 missing scope', { scope: undefined }, '', 'invalid_scope'],
-  ['S-006 empty scope', { scope: '' }, '', 'invalid_scope'],
-  ['S-006 wider scope', { scope: 'api.access admin' }, '', 'invalid_scope'],
-  ['S-006 scope in capitals', { scope: 'API.ACCESS' }, '', 'invalid_scope'],
-  ['S-005 repeated scope', {}, '&scope=api.access', 'invalid_request'],
-  ['S-005 repeated response_type', {}, '&response_type=code', 'invalid_request'],
-  ['S-007 no challenge', { code_challenge: undefined, code_challenge_method: undefined }, '', 'invalid_request'],
-  ['S-007 method plain', { code_challenge_method: 'plain' }, '', 'invalid_request'],
-  ['S-007 no method', { code_challenge_method: undefined }, '', 'invalid_request'],
-  ['S-007 malformed challenge', { code_challenge: 'short' }, '', 'invalid_request'],
-  ['S-005 repeated challenge', {}, `&code_challenge=${'a'.repeat(43)}`, 'invalid_request'],
-])('%s goes back to the client once somebody is signed in', async (_, parameters, suffix, error) => {
-  expect(await refusal(parameters, suffix)).toEqual({ error, state: 'state-1' })
-  expect(await codeCount()).toBe(0)
-})
+  ['unknown response_type', { response_type: 'token' }, '', 'unsupported_response_type'],
+  ['missing response_type', { response_type: undefined }, '', 'invalid_request'],
+  ['more than 100 parameters', {}, '&a'.repeat(100), 'invalid_request'],
+  ['missing scope', { scope: undefined }, '', 'invalid_scope'],
+  ['empty scope', { scope: '' }, '', 'invalid_scope'],
+  ['wider scope', { scope: 'api.access admin' }, '', 'invalid_scope'],
+  ['scope in capitals', { scope: 'API.ACCESS' }, '', 'invalid_scope'],
+  ['repeated scope', {}, '&scope=api.access', 'invalid_request'],
+  ['repeated response_type', {}, '&response_type=code', 'invalid_request'],
+  ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, '', 'invalid_request'],
+  ['method plain', { code_challenge_method: 'plain' }, '', 'invalid_request'],
+  ['no method', { code_challenge_method: undefined }, '', 'invalid_request'],
+  ['malformed challenge', { code_challenge: 'short' }, '', 'invalid_request'],
+  ['repeated challenge', {}, `&code_challenge=${'a'.repeat(43)}`, 'invalid_request'],
+])(
+  '%s goes back to the client after the sign-in [S-004 S-005 S-006 S-007 A-55]',
+  async (_, parameters, suffix, error) => {
+    expect(await refusal(parameters, suffix)).toEqual({ error, state: 'state-1' })
+    expect(await codeCount()).toBe(0)
+  },
+)
 
-test('S-004 somebody signed in is sent back at once', async () => {
+test('somebody signed in is sent back at once [S-004]', async () => {
   await signIn()
   const page = await browser.get(authorizeUrl(service, { parameters: { scope: 'x' } }).url)
   expect([page.status, page.next]).toEqual([302, 'https://app.demo.example/callback?error=invalid_scope&state=state-1'])
 })
 
-test('S-007 a confidential client may leave PKCE out, but not half of it', async () => {
+test('a confidential client may leave PKCE out, but not half of it [S-007]', async () => {
   expect(await refusal({ code_challenge: undefined }, '', 'Demo confidential')).toMatchObject({
     error: 'invalid_request',
   })
 })
 
 test.each(['code_challenge', 'code_challenge_method'])(
-  'S-007 a %s that no database can hold is refused like any other',
+  'a %s that no database can hold is refused like any other [S-007]',
   async (name) => {
     expect(await refusal({ [name]: '\0' })).toEqual({ error: 'invalid_request', state: 'state-1' })
   },
 )
 
-test('S-005 a repeated state is refused and not returned, an empty one counts as absent, foo is ignored', async () => {
+test('a repeated state is refused and not returned, an empty one counts as absent, foo is ignored [S-005]', async () => {
   expect(await refusal({}, '&state=b')).toEqual({ error: 'invalid_request' })
   const { url } = await authorize(service, { state: '', parameters: { foo: 'bar' } })
   expect([...url.searchParams.keys()]).toEqual(['code'])
 })
 
-test('S-008 every byte of state comes back as it came and adds no parameter', async () => {
+test('every byte of state comes back as it came and adds no parameter [S-008]', async () => {
   const bytes = Array.from({ length: 256 }, (_, byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
   const state = `${bytes}%26code=evil%23x%0d%0aSet-Cookie:a`
   const { url } = authorizeUrl(service, { parameters: { state: undefined } })
@@ -245,13 +248,13 @@ test('S-008 every byte of state comes back as it came and adds no parameter', as
   expect(toBytes(query[1]?.slice('state='.length) ?? '').equals(toBytes(state))).toBe(true)
 })
 
-test('A-55 a parameter that the service does not know changes nothing, such as prompt=none', async () => {
+test('a parameter that the service does not know changes nothing, such as prompt=none [A-55]', async () => {
   const url = `${authorizeUrl(service).url}&prompt=none&nonce=x&login_hint=ada%40demo.example&resource=x&prompt=login`
   expect((await browser.get(url)).html).toContain(signInPath)
   expect((await authorize(service, { parameters: { prompt: 'none' } })).code).toMatch(/^aac_/)
 })
 
-test('S-008 2,048 bytes of state are carried and 2,049 refused', async () => {
+test('2,048 bytes of state are carried and 2,049 refused [S-008]', async () => {
   const longest = 'x'.repeat(2_048)
   const { url } = await authorize(service, { state: longest })
   expect([url.searchParams.get('state'), url.searchParams.get('error')]).toEqual([longest, null])
@@ -262,7 +265,7 @@ test.each([
   ['approve', /^https:\/\/app\.demo\.example\/callback\?code=[^&]+&state=state-1$/],
   ['deny', /^https:\/\/app\.demo\.example\/callback\?error=access_denied&state=state-1$/],
 ])(
-  'S-010 S-013 %s is a 303 to the redirect URI, which no cache keeps and no referrer follows',
+  '%s is a 303 to the redirect URI, which no cache keeps and no referrer follows [S-010 S-013]',
   async (decision, url) => {
     const { response, html } = await browser.submit(await signIn(), consentPath, { decision })
     expect([response.status, response.headers.get('location'), html]).toEqual([303, expect.stringMatching(url), ''])
@@ -271,7 +274,7 @@ test.each([
   },
 )
 
-test('S-010 S-013 a refusal found when approving is a 303, one found on the way to the pages a 302', async () => {
+test('a refusal found when approving is a 303, one found on the way to the pages a 302 [S-010 S-013]', async () => {
   const page = await signIn()
   await rawDatabase(assembly.context.store.db).updateTable('client_approvals').set({ active: 0 }).execute()
   const refused = await browser.submit(page, consentPath, { decision: 'approve' })
@@ -289,19 +292,19 @@ test('S-010 S-013 a refusal found when approving is a 303, one found on the way 
   }
 })
 
-test('A-50 S-013 what the sign-in form is refused for goes back by a page, because that form leads nowhere else', async () => {
+test('what the sign-in form is refused for goes back by a page, because that form leads nowhere else [A-50 S-013]', async () => {
   const page = await signIn({ parameters: { scope: 'x' } })
   expect([page.status, page.response.headers.get('location')]).toEqual([200, null])
   expect(page.html).toMatch(/<meta http-equiv="refresh" content="0;url=https:\/\/app\.demo\.example\/callback\?error=/)
   expect(page.html).toMatch(/<a href="https:\/\/app\.demo\.example\/callback\?error=/)
 })
 
-test.each(['POST', 'PUT', 'DELETE', 'HEAD'])('S-011 %s on authorize is 405', async (method) => {
+test.each(['POST', 'PUT', 'DELETE', 'HEAD'])('%s on authorize is 405 [S-011]', async (method) => {
   const answer = await service.fetch(authorizeUrl(service).url, { method })
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
 })
 
-test('S-011 a prefetch gets nothing, and no answer carries CORS headers', async () => {
+test('a prefetch gets nothing, and no answer carries CORS headers [S-011]', async () => {
   const { url } = authorizeUrl(service)
   const page = await browser.get(url, { 'sec-purpose': 'prefetch;prerender', origin: 'https://app.demo.example' })
   expect([page.status, browser.cookie('browser')]).toEqual([403, undefined])
@@ -309,7 +312,7 @@ test('S-011 a prefetch gets nothing, and no answer carries CORS headers', async 
   expect(shown.response.headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('S-012 every page carries the strict headers and loads nothing', async () => {
+test('every page carries the strict headers and loads nothing [S-012]', async () => {
   const consent = await signIn()
   const pages = [
     await browser.get(authorizeUrl(service, { parameters: { client_id: 'x' } }).url),
@@ -332,7 +335,7 @@ test('S-012 every page carries the strict headers and loads nothing', async () =
   }
 })
 
-test('S-014 a consent token works once, only for its own request, and other fields change nothing', async () => {
+test('a consent token works once, only for its own request, and other fields change nothing [S-014]', async () => {
   const page = await signIn()
   const other = await browser.get(authorizeUrl(service).url)
   const foreign = await browser.submit(page, consentPath, {
@@ -347,7 +350,7 @@ test('S-014 a consent token works once, only for its own request, and other fiel
   expect([again.status, await codeCount()]).toEqual([400, 1])
 })
 
-test('S-014 of 20 approvals at once one counts', async () => {
+test('of 20 approvals at once one counts [S-014]', async () => {
   const page = await signIn()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => browser.submit(page, consentPath, { decision: 'approve' })),
@@ -356,7 +359,7 @@ test('S-014 of 20 approvals at once one counts', async () => {
   expect(await codeCount()).toBe(1)
 })
 
-test('S-014 another browser, a foreign origin and an old page get no code', async () => {
+test('another browser, a foreign origin and an old page get no code [S-014]', async () => {
   const page = await signIn()
   const stranger = new Browser(service.fetch)
   expect((await stranger.submit(page, consentPath, { decision: 'approve' })).status).toBe(400)
@@ -370,7 +373,7 @@ test('S-014 another browser, a foreign origin and an old page get no code', asyn
   expect(await codeCount()).toBe(0)
 })
 
-test('S-015 when somebody else signed in meanwhile, approving asks that person and issues nothing', async () => {
+test('when somebody else signed in meanwhile, approving asks that person and issues nothing [S-015]', async () => {
   const otherTab = await browser.get(authorizeUrl(service).url)
   const shownToAda = await signIn()
   const { email, password } = personOf(service, 'rui')
@@ -380,7 +383,7 @@ test('S-015 when somebody else signed in meanwhile, approving asks that person a
   expect(page.html).toContain('rui@demo.example')
 })
 
-test('S-016 consent shows client, tenant, meaning and return host as inert text, every time', async () => {
+test('consent shows client, tenant, meaning and return host as inert text, every time [S-016]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   await db.updateTable('clients').set({ name: '<b>Bank</b>\u202e' }).where('name', '=', 'Demo public').execute()
   const client = service.clients[0]
@@ -393,7 +396,7 @@ test('S-016 consent shows client, tenant, meaning and return host as inert text,
   expect((await browser.get(authorizeUrl(service, { client }).url)).html).toContain(consentPath)
 })
 
-test('S-018 denial issues nothing', async () => {
+test('denial issues nothing [S-018]', async () => {
   await authorize(service, { decision: 'deny' })
   expect(await codeCount()).toBe(0)
 })
@@ -402,7 +405,7 @@ test.each([
   ['clients', { active: 0 }, 'the client is inactive'],
   ['client_approvals', { active: 0 }, 'the tenant of this account has not approved the client'],
   ['client_approvals', { surfaces: '[]' }, 'the client may not use the API, because it lacks the api surface'],
-] as const)('S-061 no code when %s says %o, and the error says which it is', async (table, change, description) => {
+] as const)('no code when %s says %o, and the error says which it is [S-061]', async (table, change, description) => {
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   const { url } = await authorize(service)
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
@@ -410,7 +413,7 @@ test.each([
   expect(await codeCount()).toBe(0)
 })
 
-test('S-061 a client that is not approved for the tenant of the person gets no code', async () => {
+test('a client that is not approved for the tenant of the person gets no code [S-061]', async () => {
   const { url } = await authorize(service, { person: personOf(service, 'ola') })
   expect(url.searchParams.get('error')).toBe('unauthorized_client')
   expect(url.searchParams.get('error_description')).toBe('the tenant of this account has not approved the client')

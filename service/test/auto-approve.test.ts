@@ -29,20 +29,17 @@ function post(email: unknown): Promise<Response> {
   })
 }
 
-test.each(['Demo public', 'Demo confidential'])(
-  'issue: autoApprove sends %s straight back with a code',
-  async (name) => {
-    service.dev.autoApprove('Ada@demo.example')
-    const { answer, callback } = await ask({}, name)
-    expect([answer.status, callback.url.searchParams.get('state')]).toEqual([302, 'state-1'])
-    const changes = name === 'Demo public' ? {} : { code_verifier: callback.verifier }
-    const tokens = (await (await exchange(service, callback, changes)).json()) as { access_token: string }
-    expect((await callApi(service, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
-    expect(service.dev.journal()).toContainEqual(expect.objectContaining({ event: 'consent_approved', tenant: 'demo' }))
-  },
-)
+test.each(['Demo public', 'Demo confidential'])('autoApprove sends %s straight back with a code', async (name) => {
+  service.dev.autoApprove('Ada@demo.example')
+  const { answer, callback } = await ask({}, name)
+  expect([answer.status, callback.url.searchParams.get('state')]).toEqual([302, 'state-1'])
+  const changes = name === 'Demo public' ? {} : { code_verifier: callback.verifier }
+  const tokens = (await (await exchange(service, callback, changes)).json()) as { access_token: string }
+  expect((await callApi(service, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+  expect(service.dev.journal()).toContainEqual(expect.objectContaining({ event: 'consent_approved', tenant: 'demo' }))
+})
 
-test('issue: autoApprove keeps every other rule', async () => {
+test('autoApprove keeps every other rule', async () => {
   service.dev.autoApprove('ada@demo.example')
   expect((await ask({ client_id: 'app_x' })).answer.status).toBe(400)
   expect((await ask({ redirect_uri: 'https://evil.example/' })).answer.status).toBe(400)
@@ -58,7 +55,7 @@ test('issue: autoApprove keeps every other rule', async () => {
   expect(wrong.status).toBe(400)
 })
 
-test('issue: autoApprove ends with undefined and with a reset, and knows only people of the service', async () => {
+test('autoApprove ends with undefined and with a reset, and knows only people of the service', async () => {
   for (const stop of [async () => service.dev.autoApprove(undefined), () => service.dev.reset()]) {
     service.dev.autoApprove('ada@demo.example')
     await stop()
@@ -73,7 +70,7 @@ test.each([{ email: 'ada@demo.example' }, 5])('autoApprove(%o) says what it need
   expect(() => service.dev.autoApprove(email as never)).toThrow(new TypeError(problem))
 })
 
-test('issue: POST /_dev/auto-approve does the same', async () => {
+test('POST /_dev/auto-approve does the same', async () => {
   expect((await post('ada@demo.example')).status).toBe(200)
   expect((await ask()).answer.status).toBe(302)
   expect((await post(null)).status).toBe(200)

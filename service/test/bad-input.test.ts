@@ -105,7 +105,7 @@ test.each([
   ['a text of 200,000 characters', `{"search_value":"${'x'.repeat(200_000)}"}`, 422],
   ['20,000 members', `{${Array.from({ length: 20_000 }, (_, n) => `"m${n}":0`).join(',')}}`, 200],
   ['3,000 equal members', `{${Array.from({ length: 3_000 }, () => '"limit":1').join(',')}}`, 200],
-])('S-068 S-070 S-073 a body of %s (%#)', async (_, body, status) => {
+])('a body of %s (%#) [S-068 S-070 S-073]', async (_, body, status) => {
   let answer = ''
   const tookMs = await processorMs(async () => {
     answer = await postApi({ body })
@@ -116,7 +116,7 @@ test.each([
   expect(tookMs).toBeLessThan(3_000)
 })
 
-test('S-073 257 KiB without a declared length are 413 as well, and nobody waits for the rest', async () => {
+test('257 KiB without a declared length are 413 as well, and nobody waits for the rest [S-073]', async () => {
   const chunk = `${(64 * 1_024).toString(16)}\r\n${' '.repeat(64 * 1_024)}\r\n`
   const head = { headers: ['Transfer-Encoding: chunked'], length: false }
   expect(statusOf(await postApi({ ...head, body: `${chunk.repeat(5)}0\r\n\r\n` }))).toBe(413)
@@ -135,13 +135,13 @@ test.each([
   ['a space before the colon', ['Content-Length : 2'], [400]],
   ['NUL in a header', ['X-A: a\0b'], [400]],
   ['a bare line feed', ['X-A: a\nX-B: b'], [400, 415]],
-])('S-040 S-062 S-085 %s: a clear 4xx', async (_, headers, statuses) => {
+])('%s: a clear 4xx [S-040 S-062 S-085]', async (_, headers, statuses) => {
   const host = headers.some((header) => header.startsWith('Host')) ? [] : [`Host: ${hostOf(service.baseUrl)}`]
   const head = [`POST ${agentSearch} HTTP/1.1`, ...host, `Authorization: Bearer ${token}`, ...headers]
   expect(statuses).toContain(statusOf(await exchangeBytes(service.baseUrl, head, '{}')))
 })
 
-test('S-035 S-062 S-073 a header sent twice is never half-read', async () => {
+test('a header sent twice is never half-read [S-035 S-062 S-073]', async () => {
   const twice = async (header: string, other: string) =>
     statusOf(await postApi({ type: 'application/json', headers: [header, other].filter(Boolean) }))
   // One Authorization and one Content-Type are there already.
@@ -153,7 +153,7 @@ test('S-035 S-062 S-073 a header sent twice is never half-read', async () => {
   expect(await twice('Origin: https://app.demo.example', 'Origin: https://evil.example')).toBe(403)
 })
 
-test('S-005 S-033 S-036 doubled parameters are refused by both endpoints and in both bodies', async () => {
+test('doubled parameters are refused by both endpoints and in both bodies [S-005 S-033 S-036]', async () => {
   const { clientId } = clientOf(service, 'Demo public')
   const authHost = hostOf(service.authUrl)
   const query = `client_id=${clientId}&redirect_uri=https%3A%2F%2Fapp.demo.example%2Fcallback&response_type=code`
@@ -185,7 +185,7 @@ test('S-005 S-033 S-036 doubled parameters are refused by both endpoints and in 
   }
 })
 
-test('S-083 only its own names are answered, however Host is spelt', async () => {
+test('only its own names are answered, however Host is spelt [S-083]', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const { port } = new URL(origin)
     const hostile = [
@@ -251,7 +251,7 @@ test.each([
   ['another version', 'GET / HTTP/9.9'],
   ['no version', 'GET /'],
   ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001'],
-])('S-088 a request line with %s does no harm', async (_, line) => {
+])('a request line with %s does no harm [S-088]', async (_, line) => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const head = [line, `Host: ${hostOf(origin)}`, `Authorization: Bearer ${token}`]
     const answer = await exchangeBytes(origin, head).catch(() => '')
@@ -261,7 +261,7 @@ test.each([
   }
 })
 
-test('S-090 forwarded headers change neither the origin that pages and redirects are made of nor the cookies', async () => {
+test('forwarded headers change neither the origin that pages and redirects are made of nor the cookies [S-090]', async () => {
   const { clientId } = clientOf(service, 'Demo public')
   const query = new URLSearchParams({
     client_id: clientId,
@@ -291,7 +291,7 @@ test('S-090 forwarded headers change neither the origin that pages and redirects
   expect(comparable(spoofed)).toBe(comparable(plain))
 })
 
-test('S-090 S-044 over sockets, too, a forwarded address is not read without the option', async () => {
+test('over sockets, too, a forwarded address is not read without the option [S-090 S-044]', async () => {
   const fresh = await startService()
   const client = clientOf(fresh, 'Demo confidential')
   const statuses: number[] = []
@@ -310,7 +310,7 @@ test('S-090 S-044 over sockets, too, a forwarded address is not read without the
   await fresh.close()
 })
 
-test('S-082 no other address of this machine is listened on', async () => {
+test('no other address of this machine is listened on [S-082]', async () => {
   const others = Object.values(networkInterfaces())
     .flat()
     .flatMap((address) =>

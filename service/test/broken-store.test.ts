@@ -177,7 +177,7 @@ async function expectNothingHalfDone(): Promise<void> {
 }
 
 test.each(Object.keys(scenes))(
-  'S-088 %s: whichever statement fails, a 500 with an id, and the next try succeeds',
+  '%s: whichever statement fails, a 500 with an id, and the next try succeeds [S-088]',
   async (name) => {
     const prepare = scenes[name] as Scene
     const count = async (run: () => Promise<Answered>): Promise<number> => {
@@ -205,7 +205,7 @@ test.each(Object.keys(scenes))(
   },
 )
 
-test('S-088 when hashing or signing fails it is the same 500, and nothing is used up', async () => {
+test('when hashing or signing fails it is the same 500, and nothing is used up [S-088]', async () => {
   const { context } = assembly
   const original = { passwords: context.passwords, keys: context.keys }
   const { browser, page, fields } = await atSignIn()

@@ -53,7 +53,7 @@ function made({ clientId, clientSecret }: { clientId: string; clientSecret?: str
   return { name: 'made', clientId, ...secret, kind, tenant: 'demo', redirectUris: [redirectUri] }
 }
 
-test('issue: clients create, rotate-secret and retire-secret work beside a running service', async () => {
+test('clients create, rotate-secret and retire-secret work beside a running service', async () => {
   const client = made(await run('create', ...newClient, '--kind', 'confidential'))
   const { refresh_token: first } = await login(service, { client, redirectUri })
   const next = made(await run('rotate-secret', '--client', client.clientId))
@@ -69,7 +69,7 @@ test('issue: clients create, rotate-secret and retire-secret work beside a runni
   await expect(last).rejects.toThrow('only secret')
 })
 
-test('S-061 clients deactivate is seen by the next request, and activate undoes it', async () => {
+test('clients deactivate is seen by the next request, and activate undoes it [S-061]', async () => {
   const client = clientOf(service, 'Demo public')
   const { access_token: token } = await login(service, { client })
   const status = async () => (await callApi(service, { token, path: agentSearch, body: {} })).status
@@ -79,7 +79,7 @@ test('S-061 clients deactivate is seen by the next request, and activate undoes 
   expect(await status()).toBe(200)
 })
 
-test('issue: clients list shows every tenant or one, and no secret', async () => {
+test('clients list shows every tenant or one, and no secret', async () => {
   const { clients } = await run<{ clients: { tenant: string }[] }>('list', '--tenant', 'other')
   expect(clients.map(({ tenant }) => tenant)).toEqual(['other', 'other'])
   const text = JSON.stringify(await run('list'))
@@ -91,16 +91,16 @@ test('issue: clients list shows every tenant or one, and no secret', async () =>
 test.each([
   ['an unknown tenant', ['create', ...newClient, '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
   ['an unknown client', ['activate', '--client', 'app_x'], 'no such client; agent-service clients list shows all'],
-  ['S-059 a hostile name', ['create', ...newClient, '--name', 'a\u202eb'], 'bidi'],
-  ['S-002 a bad redirect URI', ['create', ...newClient, '--redirect-uri', 'http://example.com'], 'redirect URI'],
+  ['a hostile name', ['create', ...newClient, '--name', 'a\u202eb'], 'bidi'],
+  ['a bad redirect URI', ['create', ...newClient, '--redirect-uri', 'http://example.com'], 'redirect URI'],
   ['no redirect URI', ['create', '--tenant', 'demo', '--name', 'x'], 'redirect URI'],
   ['an unknown kind', ['create', ...newClient, '--kind', 'secret'], 'public or confidential'],
   ['another tenant to list', ['list', '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
-])('issue: clients refuses %s', async (_, args, problem) => {
+])('clients refuses %s [S-002 S-059]', async (_, args, problem) => {
   await expect(run(...args)).rejects.toThrow(problem)
 })
 
-test('issue: a public client has no secret to rotate', async () => {
+test('a public client has no secret to rotate', async () => {
   const client = made(await run('create', ...newClient))
   expect((await login(service, { client, redirectUri })).access_token).not.toBe('')
   await expect(run('rotate-secret', '--client', client.clientId)).rejects.toThrow('no secret')
@@ -116,11 +116,11 @@ test.each([
   ['create without a name', ['create', '--tenant', 'demo']],
   ['activate without a client', ['activate']],
   ['retire-secret without a secret', ['retire-secret', '--client', 'x']],
-])('issue: clients with %s is a usage error', (_, args) => {
+])('clients with %s is a usage error', (_, args) => {
   expect(readClientsCommand([...args, '--data', 'x']).kind).toBe('usage')
 })
 
-test('issue: exit codes and output of agent-service clients', async () => {
+test('exit codes and output of agent-service clients', async () => {
   const [help, created, listed, none, file] = await Promise.all([
     spawned(['--help']),
     spawned(['create', ...newClient, '--kind', 'confidential', '--data', dataFile, '--json']),
@@ -142,7 +142,7 @@ test('issue: exit codes and output of agent-service clients', async () => {
   expect(file.stderr).toContain('no data file')
 })
 
-test('S-060 S-087 changes by the command and by the pages leave one trail, with who and without a secret', async () => {
+test('changes by the command and by the pages leave one trail, with who and without a secret [S-060 S-087]', async () => {
   const client = made(await run('create', ...newClient, '--kind', 'confidential'))
   await run('deactivate', '--client', client.clientId)
   service.dev.advance(1_000)
@@ -175,13 +175,13 @@ test('S-060 S-087 changes by the command and by the pages leave one trail, with 
   await expect(run('history', '--tenant', 'nowhere')).rejects.toThrow('no such tenant')
 })
 
-test('S-060 a change that is refused leaves no trace', async () => {
+test('a change that is refused leaves no trace [S-060]', async () => {
   const client = made(await run('create', ...newClient))
   await expect(run('rotate-secret', '--client', client.clientId)).rejects.toThrow('no secret')
   expect((await run<{ changes: object[] }>('history', '--client', client.clientId)).changes).toHaveLength(1)
 })
 
-test.each(actions)('issue: clients %s --help says what it takes and its exit codes', (action) => {
+test.each(actions)('clients %s --help says what it takes and its exit codes', (action) => {
   const read = readClientsCommand([action, '--help'])
   expect(read).toMatchObject({ kind: 'help', text: expect.stringContaining(`agent-service clients ${action} `) })
   expect(read).toMatchObject({ text: expect.stringContaining('Exit codes: 0') })

@@ -48,7 +48,7 @@ function events(): string[] {
   return service.dev.journal().flatMap((entry) => (isEvent(entry) && 'event' in entry ? [entry.event] : []))
 }
 
-test('S-060 an admin registers a client whose secret is shown once and works at once', async () => {
+test('an admin registers a client whose secret is shown once and works at once [S-060]', async () => {
   const { browser, page } = await signedIn(ada)
   expect(page.html).toContain('Demo public')
   expect(page.html).not.toContain('Other public')
@@ -72,7 +72,7 @@ test('a public client has no secret and logs in with PKCE', async () => {
   expect(one.html).not.toContain('Secrets')
 })
 
-test('S-042 two secrets work until the old one is retired, a third is refused', async () => {
+test('two secrets work until the old one is retired, a third is refused [S-042]', async () => {
   const { browser } = await signedIn(ada)
   const client = asClient(await register(browser))
   service.dev.advance(1_000)
@@ -95,7 +95,7 @@ test('S-042 two secrets work until the old one is retired, a third is refused', 
   expect(last.status).toBe(422)
 })
 
-test('S-061 a deactivated client is refused everywhere, and works again when activated', async () => {
+test('a deactivated client is refused everywhere, and works again when activated [S-061]', async () => {
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service, { client })
   const { browser } = await signedIn(ada)
@@ -116,7 +116,7 @@ test('S-061 a deactivated client is refused everywhere, and works again when act
 })
 
 test.each(['activity', 'secrets', 'secrets/retire'])(
-  'S-088 a client id that no database can hold is as unknown as any: %s',
+  'a client id that no database can hold is as unknown as any: %s [S-088]',
   async (action) => {
     const { browser, page } = await signedIn(ada)
     const token = (await browser.get(`${page.url}/new`)).hidden(clientsPath).token ?? ''
@@ -137,7 +137,7 @@ test.each([
   ['a bad redirect URI', { redirect_uris: 'javascript:x' }],
   ['plain http', { redirect_uris: 'http://example.com/cb' }],
   ['one redirect URI twice', { redirect_uris: `${redirectUri}\r\n${redirectUri}` }],
-])('S-059 S-002 %s is 422 and registers nothing', async (_, fields) => {
+])('%s is 422 and registers nothing [S-059 S-002]', async (_, fields) => {
   const { browser } = await signedIn(ada)
   const page = await register(browser, fields)
   expect(page.status).toBe(422)
@@ -146,7 +146,7 @@ test.each([
   expect(list.html.match(/app_\w{32}/g)?.length).toBe(2 * 2)
 })
 
-test('S-059 ids are ours, random, and unlike those of people; a chosen one is ignored; 100 emoji are a name', async () => {
+test('ids are ours, random, and unlike those of people; a chosen one is ignored; 100 emoji are a name [S-059]', async () => {
   const { browser } = await signedIn(ada)
   const ids = new Set<string>()
   for (const name of ['A', 'A', '😀'.repeat(100)]) {
@@ -157,7 +157,7 @@ test('S-059 ids are ours, random, and unlike those of people; a chosen one is ig
   for (const id of ids) expect(id).toMatch(/^app_[0-9a-f]{32}$/)
 })
 
-test('A-57 a tenant has at most 1,000 clients: the page refuses the next one', async () => {
+test('a tenant has at most 1,000 clients: the page refuses the next one [A-57]', async () => {
   const { store } = assembly.context
   const { clients } = store.forTenant('demo')
   const here = await clients.count()
@@ -173,7 +173,7 @@ test('A-57 a tenant has at most 1,000 clients: the page refuses the next one', a
   expect(await clients.count()).toBe(1_000)
 })
 
-test('S-060 markup in a name stays text', async () => {
+test('markup in a name stays text [S-060]', async () => {
   const { browser } = await signedIn(ada)
   const page = await register(browser, { name: '<img src=x onerror=alert(1)>' })
   for (const { html } of [page, await browser.get(service.authUrl + clientsPath)]) {
@@ -182,7 +182,7 @@ test('S-060 markup in a name stays text', async () => {
   }
 })
 
-test('S-060 without signing in there is a sign-in page, and a plain user gets no further', async () => {
+test('without signing in there is a sign-in page, and a plain user gets no further [S-060]', async () => {
   const browser = new Browser(service.fetch)
   for (const path of ['', '/new', '/app_1']) {
     const page = await browser.get(service.authUrl + clientsPath + path)
@@ -198,7 +198,7 @@ test('S-060 without signing in there is a sign-in page, and a plain user gets no
   }
 })
 
-test("S-060 another tenant's admin finds nothing: 404 to see, and nothing changes", async () => {
+test("another tenant's admin finds nothing: 404 to see, and nothing changes [S-060]", async () => {
   const { browser } = await signedIn(personOf(service, 'ola'))
   const { clientId } = clientOf(service, 'Demo confidential')
   const token = (await browser.get(service.authUrl + clientsPath)).hidden(`${clientsPath}/sign-out`).token ?? ''
@@ -226,7 +226,7 @@ test.each([
   ['with a made-up token', () => ({ token: 'x'.repeat(43) }), {}],
   ['from another origin', (token: string) => ({ token }), { origin: 'https://evil.example' }],
   ['from another site', (token: string) => ({ token }), { 'sec-fetch-site': 'cross-site' }],
-])('S-060 a form %s is 403', async (_, fields, headers) => {
+])('a form %s is 403 [S-060]', async (_, fields, headers) => {
   const { browser, page } = await signedIn(ada)
   const { token = '' } = page.hidden(`${clientsPath}/sign-out`)
   const asked = { name: 'Mine', kind: 'public', redirect_uris: redirectUri, password: ada.password, ...fields(token) }
@@ -239,7 +239,7 @@ test.each([
   expect(events()).not.toContain('client_created')
 })
 
-test("S-060 another session's token and another browser's sign-in token are 403", async () => {
+test("another session's token and another browser's sign-in token are 403 [S-060]", async () => {
   const first = await signedIn(ada)
   const second = await signedIn(ada)
   const token = first.page.hidden(`${clientsPath}/sign-out`).token ?? ''
@@ -250,7 +250,7 @@ test("S-060 another session's token and another browser's sign-in token are 403"
   expect(planted.status).toBe(403)
 })
 
-test('S-060 a secret needs the password again, and wrong ones are slowed down', async () => {
+test('a secret needs the password again, and wrong ones are slowed down [S-060]', async () => {
   const { browser } = await signedIn(ada)
   const { clientId } = clientOf(service, 'Demo confidential')
   const path = `${clientsPath}/${clientId}`
@@ -266,7 +266,7 @@ test('S-060 a secret needs the password again, and wrong ones are slowed down', 
   expect((await browser.submit(page, `${path}/secrets`, { password: ada.password })).status).toBe(200)
 })
 
-test('S-087 every change is one event with actor, client and tenant, and without a secret', async () => {
+test('every change is one event with actor, client and tenant, and without a secret [S-087]', async () => {
   const { browser } = await signedIn(ada)
   const { clientId, clientSecret = '-' } = asClient(await register(browser))
   const path = `${clientsPath}/${clientId}`
@@ -287,7 +287,7 @@ test('S-087 every change is one event with actor, client and tenant, and without
   for (const text of [clientSecret, shown(rotated, 'client-secret'), ada.password]) expect(log).not.toContain(text)
 })
 
-test('S-012 S-023 the pages carry the strict headers, and signing out ends the session', async () => {
+test('the pages carry the strict headers, and signing out ends the session [S-012 S-023]', async () => {
   const { browser, page } = await signedIn(ada)
   expect(page.response.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(page.response.headers.get('cache-control')).toBe('no-store')

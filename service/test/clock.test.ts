@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClock } from '../src/state/clock.ts'
 
-test('S-057 a wall clock that steps back does not take the service along', () => {
+test('a wall clock that steps back does not take the service along [S-057]', () => {
   let wallMs = 10_000
   const clock = createClock(() => wallMs)
   expect(clock.nowMs()).toBe(10_000)
@@ -9,7 +9,7 @@ test('S-057 a wall clock that steps back does not take the service along', () =>
   expect(clock.nowMs()).toBe(10_000)
 })
 
-test('S-057 the clock can be moved ahead and stopped, and goes on from where it stood', () => {
+test('the clock can be moved ahead and stopped, and goes on from where it stood [S-057]', () => {
   let wallMs = 0
   const clock = createClock(() => wallMs)
   clock.advance(500)

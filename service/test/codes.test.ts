@@ -24,14 +24,14 @@ async function apiStatus(answer: Response): Promise<number> {
   return (await callApi(service, { token: access_token, path: agentSearch, body: {} })).status
 }
 
-test('S-025 a code has 256 random bits and is stored as a hash only', async () => {
+test('a code has 256 random bits and is stored as a hash only [S-025]', async () => {
   const { code } = await authorize(service)
   expect(code).toMatch(/^aac_[A-Za-z0-9_-]{43}$/)
   const rows = await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()
   expect(JSON.stringify(rows)).not.toContain(code.slice(4, 20))
 })
 
-test('S-025 a code lives 60 s, and no configuration makes it more than 600', async () => {
+test('a code lives 60 s, and no configuration makes it more than 600 [S-025]', async () => {
   service.dev.freeze()
   const early = await authorize(service)
   const late = await authorize(service)
@@ -48,14 +48,14 @@ const bindings: [string, (callback: Callback) => [Callback, Record<string, strin
   ['verifier', (callback) => [callback, { code_verifier: 'a'.repeat(43) }]],
 ]
 
-test.each(bindings)('S-026 a code does not work with another %s', async (_, change) => {
+test.each(bindings)('a code does not work with another %s [S-026]', async (_, change) => {
   const callback = await authorize(service)
   await expectInvalidGrant(await exchange(service, ...change(callback)))
   expect((await exchange(service, callback)).status).toBe(200)
 })
 
 test.each([{ active: 0 } as const, { tenant_id: 'other' }])(
-  'S-026 a code dies with %o of its person',
+  'a code dies with %o of its person [S-026]',
   async (change) => {
     const callback = await authorize(service)
     await rawDatabase(assembly.context.store.db)
@@ -67,7 +67,7 @@ test.each([{ active: 0 } as const, { tenant_id: 'other' }])(
   },
 )
 
-test('S-027 of 50 redemptions at once one succeeds', async () => {
+test('of 50 redemptions at once one succeeds [S-027]', async () => {
   for (let round = 0; round < 5; round += 1) {
     const callback = await authorize(service)
     const answers = await Promise.all(Array.from({ length: 50 }, () => exchange(service, callback)))
@@ -76,7 +76,7 @@ test('S-027 of 50 redemptions at once one succeeds', async () => {
   }
 })
 
-test('S-028 a fully valid replay is refused and revokes what the code gave', async () => {
+test('a fully valid replay is refused and revokes what the code gave [S-028]', async () => {
   const callback = await authorize(service)
   const first = await exchange(service, callback)
   const other = await login(service)
@@ -87,7 +87,7 @@ test('S-028 a fully valid replay is refused and revokes what the code gave', asy
   expect(events.filter((event) => event === 'code_replayed')).toHaveLength(1)
 })
 
-test.each(bindings)('S-028 a replay with another %s is refused and revokes nothing', async (_, change) => {
+test.each(bindings)('a replay with another %s is refused and revokes nothing [S-028]', async (_, change) => {
   const callback = await authorize(service)
   const first = await exchange(service, callback)
   await expectInvalidGrant(await exchange(service, ...change(callback)))
@@ -97,7 +97,7 @@ test.each(bindings)('S-028 a replay with another %s is refused and revokes nothi
 test.each([
   [4, 200],
   [5, 400],
-])('S-029 after %i failed attempts the right one gets %i', async (failures, status) => {
+])('after %i failed attempts the right one gets %i [S-029]', async (failures, status) => {
   const callback = await authorize(service)
   const wrong = { code_verifier: 'b'.repeat(43) }
   for (let failure = 0; failure < failures; failure += 1)
@@ -106,13 +106,13 @@ test.each([
 })
 
 test.each(['', 'a', 'a'.repeat(42), 'a'.repeat(129), `${'a'.repeat(43)}!`, `${'a'.repeat(43)}\n`])(
-  'S-030 the verifier %j is refused',
+  'the verifier %j is refused [S-030]',
   async (verifier) => {
     await expectInvalidGrant(await exchange(service, await authorize(service), { code_verifier: verifier }))
   },
 )
 
-test('S-030 the grammar is checked before the hash: a short verifier that fits its challenge is refused', async () => {
+test('the grammar is checked before the hash: a short verifier that fits its challenge is refused [S-030]', async () => {
   const { createHash } = await import('node:crypto')
   const challenge = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
   for (const [length, status] of [
@@ -127,7 +127,7 @@ test('S-030 the grammar is checked before the hash: a short verifier that fits i
   }
 })
 
-test('S-031 a verifier is needed exactly when there was a challenge', async () => {
+test('a verifier is needed exactly when there was a challenge [S-031]', async () => {
   const client = clientOf(service, 'Demo confidential')
   const withPkce = await authorize(service, { client })
   await expectInvalidGrant(await exchange(service, withPkce))
@@ -137,7 +137,7 @@ test('S-031 a verifier is needed exactly when there was a challenge', async () =
   expect((await exchange(service, without)).status).toBe(200)
 })
 
-test('S-032 a used code is remembered after the cleaning, until its grant has expired', async () => {
+test('a used code is remembered after the cleaning, until its grant has expired [S-032]', async () => {
   const callback = await authorize(service)
   const first = await exchange(service, callback)
   const { store, clock } = assembly.context
@@ -152,7 +152,7 @@ test('S-032 a used code is remembered after the cleaning, until its grant has ex
   }
 })
 
-test('S-032 requests clean up by themselves, at most once a minute', async () => {
+test('requests clean up by themselves, at most once a minute [S-032]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const expire = () => db.updateTable('authorization_codes').set({ keep_until_ms: 1 }).execute()
   await authorize(service)
@@ -166,7 +166,7 @@ test('S-032 requests clean up by themselves, at most once a minute', async () =>
   expect(await db.selectFrom('authorization_codes').selectAll().execute()).toHaveLength(2)
 })
 
-test('S-057 time never goes back', () => {
+test('time never goes back [S-057]', () => {
   expect(() => service.dev.advance(-1)).toThrow(RangeError)
   service.dev.advance(60_000)
   const beforeMs = service.dev.nowMs()
@@ -178,7 +178,7 @@ test.each([
   ['clients', { active: 0 }],
   ['client_approvals', { active: 0 }],
   ['client_approvals', { surfaces: '["files"]' }],
-] as const)('S-061 a code is not redeemed when %s says %o', async (table, change) => {
+] as const)('a code is not redeemed when %s says %o [S-061]', async (table, change) => {
   const callback = await authorize(service)
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   const answer = await exchange(service, callback)

@@ -93,7 +93,7 @@ async function sip(socket: Socket, bytesAtOnce: number): Promise<number> {
   return taken
 }
 
-test('S-085 an answer of which the client takes nothing is given up', async () => {
+test('an answer of which the client takes nothing is given up [S-085]', async () => {
   const rig = await serve()
   for (let client = 0; client < 4; client += 1) send(rig.url, get('/big'))
   await until(() => rig.begun.length === 4)
@@ -101,7 +101,7 @@ test('S-085 an answer of which the client takes nothing is given up', async () =
   expect(await tookToCloseMs(rig)).toBeLessThan(15_000)
 })
 
-test('S-085 an answer that is taken slowly is sent to its end, unless it takes longer than an answer may', async () => {
+test('an answer that is taken slowly is sent to its end, unless it takes longer than an answer may [S-085]', async () => {
   const whole = await serve()
   const startMs = performance.now()
   const taken = await sip(send(whole.url, `GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), 256 * 1_024)
@@ -113,7 +113,7 @@ test('S-085 an answer that is taken slowly is sent to its end, unless it takes l
   expect(cut).toBeLessThan(bigBytes)
 })
 
-test('S-085 an answer that takes long to prepare is not given up, but is once nothing of it is taken', async () => {
+test('an answer that takes long to prepare is not given up, but is once nothing of it is taken [S-085]', async () => {
   const rig = await serve()
   const patient = exchangeBytes(rig.url, ['GET /held HTTP/1.1', 'Host: x'])
   const stalled = send(rig.url, get('/held-big'))
@@ -125,7 +125,7 @@ test('S-085 an answer that takes long to prepare is not given up, but is once no
   stalled.destroy()
 })
 
-test('S-085 requests of one connection are answered one after the other, so that few answers wait in memory', async () => {
+test('requests of one connection are answered one after the other, so that few answers wait in memory [S-085]', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 20_000 })
   const paths = Array.from({ length: 10 }, (_, index) => `/big/${index}`)
   const socket = send(rig.url, paths.map(get).join(''))
@@ -146,7 +146,7 @@ test('S-085 requests of one connection are answered one after the other, so that
   expect([...text.matchAll(/HTTP\/1\.1 200 /g)]).toHaveLength(2)
 })
 
-test('S-085 a connection that sends more requests than may wait is closed', async () => {
+test('a connection that sends more requests than may wait is closed [S-085]', async () => {
   const rig = await serve()
   const socket = send(rig.url, Array.from({ length: 40 }, (_, index) => get(`/held/${index}`)).join(''))
   await once(socket.resume(), 'close')
@@ -157,7 +157,7 @@ test('S-085 a connection that sends more requests than may wait is closed', asyn
 
 const few = { ...quick, stalledResponseMs: 20_000, maxConnections: 8, maxConnectionsPerAddress: 4 }
 
-test('S-085 silent connections of one address give way to new ones of it, and leave room for other addresses', async () => {
+test('silent connections of one address give way to new ones of it, and leave room for other addresses [S-085]', async () => {
   const rig = await serve(few)
   const silent = Array.from({ length: 6 }, () => send(rig.url, 'GET / HTTP/1.1\r\nX-', '127.0.0.2').resume())
   const isClosed = (): boolean[] => silent.map(({ destroyed }) => destroyed)
@@ -168,7 +168,7 @@ test('S-085 silent connections of one address give way to new ones of it, and le
   await expect.poll(isClosed).toEqual([true, true, true, false, false, false])
 })
 
-test('S-085 when all connections are taken the oldest silent one gives way, whatever its address', async () => {
+test('when all connections are taken the oldest silent one gives way, whatever its address [S-085]', async () => {
   const rig = await serve({ ...few, maxConnectionsPerAddress: 3 })
   const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'].flatMap((address) => [address, address, address])
   const silent: Socket[] = []
@@ -182,7 +182,7 @@ test('S-085 when all connections are taken the oldest silent one gives way, what
   expect(silent.filter(({ destroyed }) => destroyed)).toHaveLength(1)
 })
 
-test('S-085 connections that are being answered never give way: one more of their address is closed', async () => {
+test('connections that are being answered never give way: one more of their address is closed [S-085]', async () => {
   const rig = await serve(few)
   const busy = Array.from({ length: 4 }, (_, index) => send(rig.url, get(`/held/${index}`)))
   await until(() => rig.begun.length === 4)
@@ -193,7 +193,7 @@ test('S-085 connections that are being answered never give way: one more of thei
   expect(answers.map(([bytes]) => statusOf(String(bytes)))).toEqual([200, 200, 200, 200])
 })
 
-test('S-089 an answer that is being sent is sent to its end while the service stops', async () => {
+test('an answer that is being sent is sent to its end while the service stops [S-089]', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 20_000 })
   const socket = send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)
@@ -204,7 +204,7 @@ test('S-089 an answer that is being sent is sent to its end while the service st
   expect(await taken).toBeGreaterThan(bigBytes)
 })
 
-test('S-089 connections that only wait for another request do not hold up the stop', async () => {
+test('connections that only wait for another request do not hold up the stop [S-089]', async () => {
   const rig = await serve()
   const kept = send(rig.url, get('/small'))
   await once(kept.resume(), 'data')
@@ -220,7 +220,7 @@ test('S-089 connections that only wait for another request do not hold up the st
   expect(performance.now() - startMs).toBeLessThan(7_000)
 })
 
-test('S-089 an answer that nobody takes does not hold up the stop for longer than 8 s', async () => {
+test('an answer that nobody takes does not hold up the stop for longer than 8 s [S-089]', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 60_000 })
   send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)

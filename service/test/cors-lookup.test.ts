@@ -5,7 +5,7 @@ import { assemble, isOnPostgres } from './start.ts'
 import type { Statement } from './statements.ts'
 import { observe } from './statements.ts'
 
-test('S-080 A-57 a CORS check is one lookup by an index, however many redirect URIs are registered', async () => {
+test('a CORS check is one lookup by an index, however many redirect URIs are registered [S-080 A-57]', async () => {
   const assembly = await assemble()
   const { service, context } = assembly
   onTestFinished(() => service.close())

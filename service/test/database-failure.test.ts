@@ -16,11 +16,11 @@ test.each([
   [{ code: '3D000' }, 'PostgreSQL at db.example:5432 has no such database (3D000): create it, or correct DATABASE_URL'],
   [{ code: '42P07' }, 'could not open or migrate the database (42P07); check that this user can read and write it'],
   [{ message: 'ECONNREFUSED' }, 'could not open or migrate the database; check that this user can read and write it'],
-])('issue: %o of PostgreSQL is told as what to do', (cause, text) => {
+])('%o of PostgreSQL is told as what to do', (cause, text) => {
   expect(databaseFailureText(cause, url)).toBe(text)
 })
 
-test('issue: a data file that cannot be brought up to date is told with the code', () => {
+test('a data file that cannot be brought up to date is told with the code', () => {
   const text = 'could not open or migrate the database (SQLITE_FULL); check that this user can read and write it'
   expect(databaseFailureText({ code: 'SQLITE_FULL' }, undefined)).toBe(text)
   for (const code of ['SQLITE_NOTADB', 'SQLITE_CORRUPT']) {
@@ -37,7 +37,7 @@ test.each([
   'postgresql://elsewhere/data?port=6',
   'postgresql://elsewhere/data?user=anna&host=/run',
   'data',
-])('issue: the place is left out where %s could be read in another way', (unclear) => {
+])('the place is left out where %s could be read in another way', (unclear) => {
   const text = 'PostgreSQL was not reached (ECONNREFUSED): start it, or correct DATABASE_URL'
   expect(databaseFailureText({ code: 'ECONNREFUSED' }, unclear)).toBe(text)
 })

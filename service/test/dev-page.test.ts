@@ -18,7 +18,7 @@ async function press(action: string, fields: Record<string, string> = {}) {
   return browser.submit(await page(), '/_dev/do', { action, ...fields })
 }
 
-test('issue: the dev page shows people, clients and the journal, with the strict headers and one script by its hash', async () => {
+test('the dev page shows people, clients and the journal, with the strict headers and one script by its hash', async () => {
   const tokens = await login(service)
   const { html, status, response } = await page()
   expect([status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -38,7 +38,7 @@ test('issue: the dev page shows people, clients and the journal, with the strict
   )
 })
 
-test('issue: every button of the dev page does what the control does', async () => {
+test('every button of the dev page does what the control does', async () => {
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service, { client })
   const status = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
@@ -84,11 +84,11 @@ test.each([
   ['add-fault', { effect: 'reset', path: 'x' }],
   ['constructor', {}],
   ['', {}],
-])('issue: the dev page refuses %s %j', async (action, fields) => {
+])('the dev page refuses %s %j', async (action, fields) => {
   expect((await press(action, fields)).status).toBe(422)
 })
 
-test('S-064 the buttons of the dev page set each refusal of the API and take it back', async () => {
+test('the buttons of the dev page set each refusal of the API and take it back [S-064]', async () => {
   const { access_token: token } = await login(service)
   const body = () => ({ agent_name: crypto.randomUUID(), description: 'x', parent_agent_type: 'x' })
   const status = async () => (await callApi(service, { token, path: '/api/parent_agents', body: body() })).status
@@ -117,7 +117,7 @@ test('S-064 the buttons of the dev page set each refusal of the API and take it 
   ])
 })
 
-test('S-083 the dev page takes forms of its own only, and is not there without dev', async () => {
+test('the dev page takes forms of its own only, and is not there without dev [S-083]', async () => {
   const body = async () =>
     new URLSearchParams({ action: 'expire', token: (await page()).hidden('/_dev/do').token ?? '' })
   const send = async (headers: Record<string, string>) => {
@@ -148,21 +148,21 @@ test.each([
   expect(response.headers.get('cache-control')).toBe('no-store')
 })
 
-test('issue: the dev page answers over sockets, and looking at it leaves no trace in the journal', async () => {
+test('the dev page answers over sockets, and looking at it leaves no trace in the journal', async () => {
   const listening = await startService({ dev: 'on' })
   expect((await fetch(`${listening.authUrl}/_dev`)).status).toBe(200)
   expect(listening.dev.journal()).toEqual([])
   await listening.close()
 })
 
-test('issue: a control says what it did, and a link cannot make the page say anything else', async () => {
+test('a control says what it did, and a link cannot make the page say anything else', async () => {
   const said = async (done: string) =>
     /<p role="status">([^<]*)/.exec((await browser.get(`${service.authUrl}/_dev?done=${done}`)).html)?.[1]
   expect(await said('freeze')).toBe('The clock is stopped.')
   for (const name of ['', 'constructor', '<b>x</b>', 'Session+token']) expect(await said(name)).toBeUndefined()
 })
 
-test('issue: /_dev/clock freezes, runs and advances, and /_dev/state says how things stand', async () => {
+test('/_dev/clock freezes, runs and advances, and /_dev/state says how things stand', async () => {
   const send = async (body: unknown) => {
     const headers = { 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }

@@ -7,7 +7,7 @@ import { failCommits } from './failed-commit.ts'
 import { clientOf, login, refresh } from './login.ts'
 import { assemble } from './start.ts'
 
-test('S-088 after a failed commit the data file is free for another process', async () => {
+test('after a failed commit the data file is free for another process [S-088]', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-commit-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const dataFile = join(folder, 'data.db')

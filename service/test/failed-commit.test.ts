@@ -139,7 +139,7 @@ async function tried({ table, success, prepare }: Scene, state?: string): Promis
   return first as Awaited<ReturnType<typeof read>>
 }
 
-describe.each(Object.entries(scenes))('S-088 %s', (name, scene) => {
+describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
   test('a commit that fails is a 500 with an id, changes nothing, and the same request succeeds later', async () => {
     const { status, text, retryAfter } = await tried(scene)
     expect([status, retryAfter]).toEqual([500, null])
@@ -149,7 +149,7 @@ describe.each(Object.entries(scenes))('S-088 %s', (name, scene) => {
   // Only PostgreSQL tells why.
   if (!isOnPostgres()) return
 
-  test('F-36 a commit that the database has no room for is 503, and changes nothing', async () => {
+  test('a commit that the database has no room for is 503, and changes nothing [D-36]', async () => {
     const { status, text, retryAfter } = await tried(scene, '53100')
     expect([status, retryAfter]).toEqual([503, '1'])
     expect(text).toMatch(scene.unavailable)
@@ -168,7 +168,7 @@ describe.each(Object.entries(scenes))('S-088 %s', (name, scene) => {
   })
 })
 
-test('S-088 S-050 after a refresh whose commit failed the family lives on: the next rotation counts, no replay is seen', async () => {
+test('after a refresh whose commit failed the family lives on: the next rotation counts, no replay is seen [S-088 S-050]', async () => {
   const client = clientOf(service, 'Demo public')
   const first = await login(service)
   const mend = await failing('refresh_tokens')

@@ -33,7 +33,7 @@ async function search(): Promise<Response> {
 
 const both = ['in process', 'over sockets'] as const
 
-test.each(both)('issue: a status fault answers %s instead of the service, as often as it says', async (from) => {
+test.each(both)('a status fault answers %s instead of the service, as often as it says', async (from) => {
   service.dev.addFault({
     match: { path: agentSearch, method: 'post', origin: 'base' },
     effect: { status: 503, body: { down: true }, headers: { 'Retry-After': '7' } },
@@ -51,7 +51,7 @@ test.each(both)('issue: a status fault answers %s instead of the service, as oft
   expect((await call()).status).toBe(401)
 })
 
-test.each(both)('issue: reset breaks the connection %s and nothing is done', async (from) => {
+test.each(both)('reset breaks the connection %s and nothing is done', async (from) => {
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service)
   service.dev.addFault({ match: { path: tokenPath }, effect: 'reset', times: 1 })
@@ -59,7 +59,7 @@ test.each(both)('issue: reset breaks the connection %s and nothing is done', asy
   expect((await refresh(seen(from), client, tokens.refresh_token)).status).toBe(200)
 })
 
-test.each(both)('issue: drop-after-commit rotates %s, and then the answer is lost', async (from) => {
+test.each(both)('drop-after-commit rotates %s, and then the answer is lost', async (from) => {
   const client = clientOf(service, 'Demo public')
   const tokens = await login(service)
   service.dev.addFault({ match: { path: tokenPath }, effect: 'drop-after-commit', times: 1 })
@@ -68,7 +68,7 @@ test.each(both)('issue: drop-after-commit rotates %s, and then the answer is los
   expect(await errorOf(await refresh(seen(from), client, tokens.refresh_token))).toBe('invalid_grant')
 })
 
-test.each(both)('issue: truncate sends half of the answer %s', async (from) => {
+test.each(both)('truncate sends half of the answer %s', async (from) => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const call = () => callApi(seen(from), { token, path: agentSearch, body: {} })
   const whole = await (await call()).text()
@@ -82,14 +82,14 @@ test.each(both)('issue: truncate sends half of the answer %s', async (from) => {
   await expect(reader?.read()).rejects.toThrow('terminated')
 })
 
-test.each(both)('issue: a delay comes before the answer %s, which is the usual one', async (from) => {
+test.each(both)('a delay comes before the answer %s, which is the usual one', async (from) => {
   service.dev.addFault({ effect: { delayMs: 300 } })
   const startMs = performance.now()
   expect((await callApi(seen(from), { path: agentSearch, body: {} })).status).toBe(401)
   expect(performance.now() - startMs).toBeGreaterThan(280)
 })
 
-test('issue: rules match by method, path, path beginning and origin; the oldest that matches counts', async () => {
+test('rules match by method, path, path beginning and origin; the oldest that matches counts', async () => {
   const rules: FaultRule[] = [
     { match: { method: 'GET' }, effect: { status: 201 } },
     { match: { origin: 'auth' }, effect: { status: 202 } },
@@ -106,7 +106,7 @@ test('issue: rules match by method, path, path beginning and origin; the oldest 
   expect(await statusOf(`${service.baseUrl}/api/llm_models/search`, 'POST')).toBe(299)
 })
 
-test('issue: a faulty answer can be read by a registered origin, and preflights stay as they are', async () => {
+test('a faulty answer can be read by a registered origin, and preflights stay as they are', async () => {
   service.dev.addFault({ effect: { status: 500 } })
   const origin = 'https://app.demo.example'
   const headers = { origin, 'access-control-request-method': 'POST' }
@@ -116,7 +116,7 @@ test('issue: a faulty answer can be read by a registered origin, and preflights 
   expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([500, origin])
 })
 
-test('issue: POST /_dev/faults adds, DELETE clears, the journal names the fault, reset forgets it', async () => {
+test('POST /_dev/faults adds, DELETE clears, the journal names the fault, reset forgets it', async () => {
   expect((await faults('POST', { effect: { status: 418, body: 'tea' }, match: { origin: 'base' } })).status).toBe(200)
   const answer = await search()
   expect([answer.status, await answer.text()]).toEqual([418, 'tea'])

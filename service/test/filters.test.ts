@@ -71,7 +71,7 @@ const nodes = (sent: unknown): number =>
 const depth = (sent: unknown): number => 1 + (isGroup(sent) ? Math.max(0, ...sent.filters.map(depth)) : 0)
 
 test(
-  'P-12 S-070 a tree of filters is what it means, or has a fault; 50 nodes and three levels, no more',
+  'a tree of filters is what it means, or has a fault; 50 nodes and three levels, no more [P-12 S-070]',
   options,
   () => {
     const nearTheLimit = fc.array(good, { minLength: 48, maxLength: 52 })
@@ -113,7 +113,7 @@ function expectOnlyKnown(filter: Filter<Column>, level = 0): number {
   return 1
 }
 
-test('P-12 S-070 any JSON as filters or sort: only known columns come out, and nothing is thrown', options, () => {
+test('any JSON as filters or sort: only known columns come out, and nothing is thrown [P-12 S-070]', options, () => {
   const names = fc.constantFrom('column', 'operator', 'value', 'filters', 'desc', '__proto__', 'constructor')
   const words = fc.constantFrom<unknown>(
     'id',
@@ -153,7 +153,7 @@ test('P-12 S-070 any JSON as filters or sort: only known columns come out, and n
   )
 })
 
-test('P-12 S-070 the widest and the deepest list that fit a body take less than 50 ms', async () => {
+test('the widest and the deepest list that fit a body take less than 50 ms [P-12 S-070]', async () => {
   const wide = Array.from({ length: 30_000 }, () => ({ filters: 1 }))
   let deep: unknown[] = []
   for (let level = 0; level < 30; level += 1) deep = [{ operator: 'and', filters: deep }]

@@ -73,7 +73,7 @@ async function faultsOf(path: string, body: unknown, bearer = token): Promise<st
 
 const equals = (column: string, value: string) => ({ column, operator: 'equals', value })
 
-test(`P-21 S-071 as a value of a text column ${corpus.length} strings equal exactly what is equal to them`, async () => {
+test(`as a value of a text column ${corpus.length} strings equal exactly what is equal to them [P-21 S-071]`, async () => {
   const columns = ['agent_key', 'agent_name', 'parent_agent_type_key', 'tenant']
   const modelColumns = ['model_name', 'model_version', 'provider']
   for (const text of corpus) {
@@ -90,7 +90,7 @@ test(`P-21 S-071 as a value of a text column ${corpus.length} strings equal exac
   }
 })
 
-test(`P-21 S-069 S-071 as search_value ${corpus.length} strings find exactly the rows that hold them`, async () => {
+test(`as search_value ${corpus.length} strings find exactly the rows that hold them [P-21 S-069 S-071]`, async () => {
   for (const text of corpus) {
     if (isUnstorable(text) || [...text].length > 256) {
       expect(new Set(await faultsOf(agentSearch, { search_value: text }))).toEqual(new Set(['body.search_value']))
@@ -108,7 +108,7 @@ test(`P-21 S-069 S-071 as search_value ${corpus.length} strings find exactly the
   }
 })
 
-test(`P-21 S-070 S-071 as a name, an operator or a value of another type ${corpus.length} strings are 422, each by itself`, async () => {
+test(`as a name, an operator or a value of another type ${corpus.length} strings are 422, each by itself [P-21 S-070 S-071]`, async () => {
   for (const text of corpus) {
     const faults = await faultsOf(agentSearch, {
       limit: text,
@@ -135,7 +135,7 @@ test(`P-21 S-070 S-071 as a name, an operator or a value of another type ${corpu
   }
 })
 
-test(`P-21 S-071 S-074 ${corpus.length} strings are created as they are or refused, and touch nothing else`, async () => {
+test(`${corpus.length} strings are created as they are or refused, and touch nothing else [P-21 S-071 S-074]`, async () => {
   let created = 0
   for (const [index, text] of corpus.entries()) {
     const body = { agent_name: `${text} ${index}`, description: text, parent_agent_type: `T${text}`, tenant: text }
@@ -160,7 +160,7 @@ test(`P-21 S-071 S-074 ${corpus.length} strings are created as they are or refus
   expect(await count('context_groups')).toBeGreaterThanOrEqual(created)
 })
 
-test(`P-21 S-071 as an id in the path and as a bearer token ${corpus.length} strings find nothing`, async () => {
+test(`as an id in the path and as a bearer token ${corpus.length} strings find nothing [P-21 S-071]`, async () => {
   for (const text of corpus) {
     const id = encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
     // A dot segment leads to another path, which is not there; a number may be an agent's.
@@ -172,7 +172,7 @@ test(`P-21 S-071 as an id in the path and as a bearer token ${corpus.length} str
   }
 })
 
-test('P-21 S-071 after all of it nothing is changed, and no text of a statement holds what was sent', async () => {
+test('after all of it nothing is changed, and no text of a statement holds what was sent [P-21 S-071]', async () => {
   expect((await everything()) === before).toBe(true)
   expect(sql.size).toBeGreaterThan(10)
   const telling = corpus.filter((text) => text.length > 4 && !/^\w*$/.test(text))

@@ -70,20 +70,24 @@ function expectHarmless(page: Page | { response: Response; html: string }, text:
   for (const cookie of cookies) expect(cookie).toMatch(/^agent_service_(browser|session)_4001=[\w-]*; /)
 }
 
-test('P-21 S-003 S-071 as client_id and redirect_uri hostile strings get a page and no redirect', options, async () => {
-  service.dev.autoApprove(ada.email)
-  for (const text of corpus) {
-    for (const name of ['client_id', 'redirect_uri']) {
-      const browser = new Browser(service.fetch)
-      const page = await browser.get(authorizeUrl(service, { parameters: { [name]: text } }).url)
-      expectHarmless(page, text, [400])
-      expect(page.next).toBeUndefined()
+test(
+  'as client_id and redirect_uri hostile strings get a page and no redirect [P-21 S-003 S-071]',
+  options,
+  async () => {
+    service.dev.autoApprove(ada.email)
+    for (const text of corpus) {
+      for (const name of ['client_id', 'redirect_uri']) {
+        const browser = new Browser(service.fetch)
+        const page = await browser.get(authorizeUrl(service, { parameters: { [name]: text } }).url)
+        expectHarmless(page, text, [400])
+        expect(page.next).toBeUndefined()
+      }
     }
-  }
-})
+  },
+)
 
 test(
-  'P-21 S-008 S-071 as any other authorize parameter hostile strings come back to the client as an error at most',
+  'as any other authorize parameter hostile strings come back to the client as an error at most [P-21 S-008 S-071]',
   options,
   async () => {
     service.dev.autoApprove(ada.email)
@@ -116,7 +120,7 @@ test(
 )
 
 test(
-  'P-21 S-071 as email, password, request, token or decision hostile strings sign no user in and approve nothing',
+  'as email, password, request, token or decision hostile strings sign no user in and approve nothing [P-21 S-071]',
   options,
   async () => {
     const browser = new Browser(service.fetch)
@@ -150,7 +154,7 @@ async function expectRefused(answer: Awaited<ReturnType<typeof post>>, text: str
   expect(answer.html).toMatch(/^\{"error":"[a-z_]+","error_description":"[\x20-\x21\x23-\x5b\x5d-\x7e]*"\}$/)
 }
 
-test('P-21 S-039 S-071 in each field of the token endpoint hostile strings are refused', options, async () => {
+test('in each field of the token endpoint hostile strings are refused [P-21 S-039 S-071]', options, async () => {
   const good: Callback = await authorize(service)
   const tokens = await login(service)
   const own = { client_id: publicClient.clientId }
@@ -178,7 +182,7 @@ test('P-21 S-039 S-071 in each field of the token endpoint hostile strings are r
 })
 
 test(
-  'P-21 S-059 S-060 S-071 in each field of the registry hostile strings are a name or nothing',
+  'in each field of the registry hostile strings are a name or nothing [P-21 S-059 S-060 S-071]',
   options,
   async () => {
     const browser = new Browser(service.fetch)
@@ -221,7 +225,7 @@ test(
   },
 )
 
-test('P-21 S-071 after all of it nobody and nothing else is changed, and no text of a statement holds what was sent', async () => {
+test('after all of it nobody and nothing else is changed, and no text of a statement holds what was sent [P-21 S-071]', async () => {
   expect((await registered()) === before).toBe(true)
   const telling = corpus.filter((text) => text.length > 4 && !/^\w*$/.test(text))
   for (const statement of sql) for (const text of telling) expect(statement.includes(text), statement).toBe(false)

@@ -36,7 +36,7 @@ afterAll(async () => {
   for (const step of undo.reverse()) await step()
 })
 
-test(`S-047 S-089 P-09 F-34 ${kills} SIGKILLs under load: every family goes on with exactly one live leaf`, async () => {
+test(`${kills} SIGKILLs under load: every family goes on with exactly one live leaf [S-047 S-089 P-09 D-34]`, async () => {
   const report = await killStorm({ command, data, kills, seed: 20_270_131 })
   expect(report).toMatchObject({ kills, leafless: [], doubled: [], lost: [] })
   // A storm in which little happened proves little.
@@ -55,7 +55,7 @@ async function readState(service: ServiceProcess): Promise<{ faults: unknown[] }
   return (await answer.json()) as { faults: unknown[] }
 }
 
-test('S-089 SIGTERM answers what is running, also beside a client that never finishes, and ends within 10 s', async () => {
+test('SIGTERM answers what is running, also beside a client that never finishes, and ends within 10 s [S-089]', async () => {
   const service = await startProcess(command, { data })
   const rule = { match: { path: '/auth/v1/token' }, effect: { delayMs: 2_000 }, times: 1 }
   await service.fetch(`${service.authUrl}/_dev/faults`, {

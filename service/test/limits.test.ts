@@ -12,7 +12,7 @@ async function assumption(id: string): Promise<string> {
   return text.split('\n').find((line) => line.startsWith(`| ${id} |`)) ?? ''
 }
 
-test('S-021 the limits of hashing are those that ASSUMPTIONS.md and --help name', async () => {
+test('the limits of hashing are those that ASSUMPTIONS.md and --help name [S-021]', async () => {
   const { hashesAtOnce, hashesWaiting, hashesWaitingPerAccount, hashRetryMs } = credentialLimits
   expect([hashesAtOnce, hashesWaiting, hashesWaitingPerAccount, hashRetryMs]).toEqual([2, 32, 4, 5_000])
   const row = await assumption('A-70')
@@ -20,7 +20,7 @@ test('S-021 the limits of hashing are those that ASSUMPTIONS.md and --help name'
   expect(helpText).toContain('2 passwords are hashed at once and 32 attempts wait; the next gets 503')
 })
 
-test('S-021 S-044 the limits of failures are those that ASSUMPTIONS.md and --help name', async () => {
+test('the limits of failures are those that ASSUMPTIONS.md and --help name [S-021 S-044]', async () => {
   const { device, accountAddress, account, signInAddress, client, clientAddress } = throttlePolicies
   const dayMs = 24 * 60 * minuteMs
   const own = { freeFailures: 5, firstDelayMs: 1_000, stop: { failures: 100, delayMs: dayMs }, rememberMs: dayMs }
@@ -47,7 +47,7 @@ test('S-021 S-044 the limits of failures are those that ASSUMPTIONS.md and --hel
   ])
 })
 
-test('S-090 trusted proxies are those that ASSUMPTIONS.md and --help name', async () => {
+test('trusted proxies are those that ASSUMPTIONS.md and --help name [S-090]', async () => {
   expect(await assumption('A-72')).toContain('`--trusted-proxies n`, 0 to 10')
   expect(helpText).toContain('--trusted-proxies N    how many reverse proxies are in front of the service (default: 0)')
 })

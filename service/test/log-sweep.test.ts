@@ -98,7 +98,7 @@ function overSockets(service: Pick<Service, 'authUrl' | 'baseUrl' | 'people' | '
   } as Service
 }
 
-test('S-086 P-13 after all kinds of traffic the journal holds no eight characters of any secret', async () => {
+test('after all kinds of traffic the journal holds no eight characters of any secret [S-086 P-13]', async () => {
   const service = await startService({ dev: 'on' })
   await stir(overSockets(service))
   const session = await service.dev.mintSessionToken('ada@demo.example')
@@ -112,7 +112,7 @@ test('S-086 P-13 after all kinds of traffic the journal holds no eight character
   await service.close()
 })
 
-test('S-086 no request writes more than one line of printable text into the journal', async () => {
+test('no request writes more than one line of printable text into the journal [S-086]', async () => {
   const service = await startService({ dev: 'on' })
   const { port, host } = new URL(service.baseUrl)
   const hostile = [
@@ -136,7 +136,7 @@ test('S-086 no request writes more than one line of printable text into the jour
   await service.close()
 })
 
-test('S-086 a running agent-service prints its start and nothing else, whatever is sent to it', async () => {
+test('a running agent-service prints its start and nothing else, whatever is sent to it [S-086]', async () => {
   const command = await serverUrl('command')
   const child = spawn(process.execPath, [command, '--dev', '--json', '--auth-port', '0', '--base-port', '0'])
   let printed = ''

@@ -11,7 +11,7 @@ afterEach(async () => {
   await service.close()
 })
 
-test('S-026 a public client logs in, calls the API and refreshes', async () => {
+test('a public client logs in, calls the API and refreshes [S-026]', async () => {
   const tokens = await login(service)
   expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'api.access' })
   expect(tokens.refresh_token).toMatch(/^art_[A-Za-z0-9_-]{43}$/)
@@ -21,7 +21,7 @@ test('S-026 a public client logs in, calls the API and refreshes', async () => {
   expect(answer.status).toBe(200)
 })
 
-test.each(['with', 'without'] as const)('S-031 a confidential client logs in %s PKCE', async (pkce) => {
+test.each(['with', 'without'] as const)('a confidential client logs in %s PKCE [S-031]', async (pkce) => {
   const client = clientOf(service, 'Demo confidential')
   const tokens = await login(service, { client, pkce })
   const found = await callApi(service, { token: tokens.access_token, path: '/api/llm_models/search', body: {} })
@@ -29,7 +29,7 @@ test.each(['with', 'without'] as const)('S-031 a confidential client logs in %s 
   expect((await refresh(service, client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('S-018 denial comes back as access_denied with the state and without a code', async () => {
+test('denial comes back as access_denied with the state and without a code [S-018]', async () => {
   const { url } = await authorize(service, { decision: 'deny', state: 'abc' })
   expect(url.origin + url.pathname).toBe('https://app.demo.example/callback')
   expect(Object.fromEntries(url.searchParams)).toEqual({ error: 'access_denied', state: 'abc' })

@@ -80,7 +80,7 @@ async function dropPageOrigins(db: RawDatabase): Promise<void> {
   await db.schema.alterTable('client_redirect_uris').dropColumn('page_origin').execute()
 }
 
-test('issue: empty data gets every table, and data that has them is left as it is', async () => {
+test('empty data gets every table, and data that has them is left as it is', async () => {
   expect(await done()).toEqual(names)
   await opened((db) => sql`drop table registry_events`.execute(db))
   // Nobody looks at the tables of data that says it is up to date.
@@ -88,7 +88,7 @@ test('issue: empty data gets every table, and data that has them is left as it i
   expect(await done()).toEqual(names)
 })
 
-test('S-089 a start that fails between two tables leaves no table behind, so that the next one succeeds', async () => {
+test('a start that fails between two tables leaves no table behind, so that the next one succeeds [S-089]', async () => {
   const engine = await openEngine(location)
   const inTheWay = new Kysely<unknown>({ dialect: engine.kyselyDialect })
   await inTheWay.schema.createTable('session_tokens').addColumn('id', 'text').execute()
@@ -98,7 +98,7 @@ test('S-089 a start that fails between two tables leaves no table behind, so tha
   expect(await done()).toEqual(names)
 })
 
-test('issue: data of an earlier version is brought up to date', async () => {
+test('data of an earlier version is brought up to date', async () => {
   await opened(async (db) => {
     await sql`drop table registry_events`.execute(db)
     await sql`delete from kysely_migration where name >= '003'`.execute(db)
@@ -111,7 +111,7 @@ test('issue: data of an earlier version is brought up to date', async () => {
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
 })
 
-test('A-23 what earlier versions wrote is found like what this one writes', async () => {
+test('what earlier versions wrote is found like what this one writes [A-23]', async () => {
   const written = await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     const models = llmModelsOf(db, 't')
@@ -130,7 +130,7 @@ test('A-23 what earlier versions wrote is found like what this one writes', asyn
   expect(await opened(searchTexts)).toEqual(written)
 })
 
-test('A-17 names of earlier versions are returned as they were, and their text is found by its NFC', async () => {
+test('names of earlier versions are returned as they were, and their text is found by its NFC [A-17]', async () => {
   await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     const [llm_model = 0] = await llmModelsOf(db, 't').createAll([
@@ -155,7 +155,7 @@ test('A-17 names of earlier versions are returned as they were, and their text i
   expect(rows.map(({ agent_name, description }) => [agent_name, description])).toEqual([['ΑΣ', 'cafe\u0301']])
 })
 
-test('S-045 pages of the clients of an earlier version are known', async () => {
+test('pages of the clients of an earlier version are known [S-045]', async () => {
   await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     for (const kind of ['public', 'confidential'] as const) {
@@ -180,7 +180,7 @@ test('S-045 pages of the clients of an earlier version are known', async () => {
 test.each([
   ['one more', sql`insert into kysely_migration (name, timestamp) values ('999-later', 'now')`],
   ['another one', sql`update kysely_migration set name = '004-otherwise' where name like '004%'`],
-])('issue: data of another version, with %s, is not opened', async (_, change) => {
+])('data of another version, with %s, is not opened', async (_, change) => {
   await opened((db) => change.execute(db))
   await expect(openStore(location)).rejects.toThrow('the database could not be brought up to date')
 })

@@ -25,7 +25,7 @@ test.each([
   ['GET', '/api/auth/v1/authorize'],
   ['GET', '/.well-known/openid-configuration'],
 ])(
-  'A-52 with dev controls, the API names the authorization server at %s %s, readable by a page',
+  'with dev controls, the API names the authorization server at %s %s, readable by a page [A-52]',
   async (method, path) => {
     service = await createService({ dev: 'on' })
     const message = `this is the API: set authUrl to the authorization server, ${service.authUrl}`
@@ -34,20 +34,20 @@ test.each([
 )
 
 test.each(['/api/token', '/api', '/authorize/x', '/nowhere'])(
-  'A-52 with dev controls, the API checks the bearer token first at %s',
+  'with dev controls, the API checks the bearer token first at %s [A-52]',
   async (path) => {
     service = await createService({ dev: 'on' })
     expect((await service.fetch(service.baseUrl + path)).status).toBe(401)
   },
 )
 
-test('A-52 without dev controls, the API answers 401 there as at every unknown address', async () => {
+test('without dev controls, the API answers 401 there as at every unknown address [A-52]', async () => {
   service = await createService()
   for (const path of ['/auth/v1/authorize', '/token'])
     expect((await service.fetch(service.baseUrl + path)).status).toBe(401)
 })
 
-test('A-52 the API says where the dev controls are, or how to turn them on', async () => {
+test('the API says where the dev controls are, or how to turn them on [A-52]', async () => {
   service = await createService({ dev: 'on' })
   const there = `this is the API: the dev controls are at ${service.authUrl}/_dev`
   for (const path of ['/_dev', '/_dev/state']) expect((await refused(service.baseUrl + path))[2]).toBe(there)
@@ -58,7 +58,7 @@ test('A-52 the API says where the dev controls are, or how to turn them on', asy
   )
 })
 
-test('S-080 the authorization server answers for the API in JSON, with the CORS headers of the API', async () => {
+test('the authorization server answers for the API in JSON, with the CORS headers of the API [S-080]', async () => {
   service = await createService({ dev: 'on' })
   const url = `${service.authUrl}/api/llm_models/search`
   const asked = { origin: page, 'access-control-request-method': 'POST' }
@@ -78,7 +78,7 @@ test('S-080 the authorization server answers for the API in JSON, with the CORS 
   expect(await refused(url, { method: 'POST', headers: foreign })).toEqual([404, null, message])
 })
 
-test('A-52 without dev controls, the authorization server names its role at the paths of the API, and no address', async () => {
+test('without dev controls, the authorization server names its role at the paths of the API, and no address [A-52]', async () => {
   service = await createService()
   const message = 'this is the authorization server: set baseUrl to the API'
   expect(await refused(`${service.authUrl}/api/x`)).toEqual([404, null, message])

@@ -30,7 +30,7 @@ function signIn(browser: Browser, page: Page, name = 'ada'): Promise<Page> {
 const approve = (browser: Browser, page: Page): Promise<Page> =>
   browser.submit(page, consentPath, { decision: 'approve' })
 
-test('S-085 A-48 requests of strangers leave nothing behind, and each of them can still sign in', async () => {
+test('requests of strangers leave nothing behind, and each of them can still sign in [S-085 A-48]', async () => {
   const browsers = Array.from({ length: 50 }, () => new Browser(service.fetch))
   const pages = await Promise.all(browsers.map((browser, index) => ask(browser, `state-${index}`)))
   expect(await rows()).toBe(0)
@@ -43,7 +43,7 @@ test('S-085 A-48 requests of strangers leave nothing behind, and each of them ca
   expect(await rows()).toBe(1)
 })
 
-test('S-014 S-024 A-48 a request that the page carries works in its browser, in its time, and to its end once', async () => {
+test('a request that the page carries works in its browser, in its time, and to its end once [S-014 S-024 A-48]', async () => {
   const browser = new Browser(service.fetch)
   const page = await ask(browser)
   const carried = page.hidden(signInPath).request ?? ''
@@ -64,7 +64,7 @@ test('S-014 S-024 A-48 a request that the page carries works in its browser, in 
   expect([(await signIn(stranger, late)).status, await rows()]).toEqual([400, 1])
 })
 
-test('S-024 A-48 the page shows nothing of the request that it carries, and a request of 2 KiB of state fits', async () => {
+test('the page shows nothing of the request that it carries, and a request of 2 KiB of state fits [S-024 A-48]', async () => {
   const browser = new Browser(service.fetch)
   const state = 'ä'.repeat(1_024)
   const page = await ask(browser, state)
@@ -77,7 +77,7 @@ test('S-024 A-48 the page shows nothing of the request that it carries, and a re
   expect(new URL(done.next ?? '').searchParams.get('state')).toBe(state)
 })
 
-test('S-085 A-48 of one session the newest 20 requests stay open, and those of others are left alone', async () => {
+test('of one session the newest 20 requests stay open, and those of others are left alone [S-085 A-48]', async () => {
   const other = new Browser(service.fetch)
   const pending = await signIn(other, await ask(other), 'rui')
   const browser = new Browser(service.fetch)
@@ -93,7 +93,7 @@ test('S-085 A-48 of one session the newest 20 requests stay open, and those of o
   expect((await approve(other, pending)).next).toContain('code=')
 })
 
-test('S-014 A-48 a request that was decided stays decided, however many requests of its session follow', async () => {
+test('a request that was decided stays decided, however many requests of its session follow [S-014 A-48]', async () => {
   const browser = new Browser(service.fetch)
   const page = await ask(browser)
   const consentPage = await signIn(browser, page)
@@ -108,7 +108,7 @@ test('S-014 A-48 a request that was decided stays decided, however many requests
 
 const deny = (browser: Browser, page: Page): Promise<Page> => browser.submit(page, consentPath, { decision: 'deny' })
 
-test('S-085 A-48 a signed-in user whose tenant has not approved the client leaves no request behind', async () => {
+test('a signed-in user whose tenant has not approved the client leaves no request behind [S-085 A-48]', async () => {
   const browser = new Browser(service.fetch)
   await service.dev.setAccess({ approval: { 'Demo public': 'unapproved' } })
   const refused = await signIn(browser, await ask(browser))
@@ -119,7 +119,7 @@ test('S-085 A-48 a signed-in user whose tenant has not approved the client leave
   expect(await rows()).toBe(0)
 })
 
-test('S-085 A-48 a user who decides again and again leaves no request behind but the one that the sign-in page carried', async () => {
+test('a user who decides again and again leaves no request behind but the one that the sign-in page carried [S-085 A-48]', async () => {
   const browser = new Browser(service.fetch)
   const first = await signIn(browser, await ask(browser, 'state-of-the-page'))
   expect(new URL((await deny(browser, first)).next ?? '').searchParams.get('error')).toBe('access_denied')
@@ -130,7 +130,7 @@ test('S-085 A-48 a user who decides again and again leaves no request behind but
   expect(left[0]).toMatchObject({ redirect_uri: '', state: null, session_hash: null, consent_hash: null })
 })
 
-test('S-014 A-48 the consent form takes no request that a sign-in page carries, so that each one costs a password', async () => {
+test('the consent form takes no request that a sign-in page carries, so that each one costs a password [S-014 A-48]', async () => {
   const browser = new Browser(service.fetch)
   const carried = (await ask(browser)).hidden(signInPath).request ?? ''
   const consentPage = await signIn(browser, await ask(browser))
@@ -140,7 +140,7 @@ test('S-014 A-48 the consent form takes no request that a sign-in page carries, 
   expect(page.html).toContain('start again')
 })
 
-test('S-014 a page from before a reset is too old: its request may have been decided', async () => {
+test('a page from before a reset is too old: its request may have been decided [S-014]', async () => {
   const browser = new Browser(service.fetch)
   const page = await ask(browser)
   const consentPage = await signIn(browser, page)
@@ -154,7 +154,7 @@ test('S-014 a page from before a reset is too old: its request may have been dec
   expect((await approve(browser, await signIn(browser, await ask(browser)))).next).toContain('code=')
 })
 
-test('S-014 a page whose client a reset has removed is too old', async () => {
+test('a page whose client a reset has removed is too old [S-014]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const own = {
     id: 'app_of_a_page',

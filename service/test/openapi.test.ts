@@ -39,7 +39,7 @@ function operationOf(path: string): OpenApiOperation {
   return operation
 }
 
-test('S-081 every answer of every endpoint holds documented members only, and every documented member comes', async () => {
+test('every answer of every endpoint holds documented members only, and every documented member comes [S-081]', async () => {
   const check = createSchemaCheck(document)
   const call = async (path: string, status: number, request: { token?: string; body?: unknown; id?: string }) => {
     const { id = '1', ...rest } = request
@@ -69,7 +69,7 @@ const otherChanges = [
 test.each([
   ...typeFields.flatMap((type) => typeFields.map((key) => ({ parent_agent_type: type, parent_agent_type_key: key }))),
   ...otherChanges,
-])('S-081 the schema of a create body allows what the service takes and nothing else: %j', async (change) => {
+])('the schema of a create body allows what the service takes and nothing else: %j [S-081]', async (change) => {
   const { service } = assembly
   // What is undefined does not arrive.
   const body = JSON.parse(JSON.stringify({ ...newAgent, agent_name: randomUUID(), ...change }))
@@ -83,7 +83,7 @@ test.each([
   expect([isAllowed, detail]).toEqual([isTaken, detail])
 })
 
-test('S-078 S-081 a create body needs one of the two type fields, and the document says so', async () => {
+test('a create body needs one of the two type fields, and the document says so [S-078 S-081]', async () => {
   const { anyOf } = document.components.schemas.ParentAgentCreate ?? {}
   expect(anyOf).toEqual([
     { required: ['parent_agent_type'], properties: { parent_agent_type: { type: 'string' } } },
@@ -93,7 +93,7 @@ test('S-078 S-081 a create body needs one of the two type fields, and the docume
   expect(html).toContain('Give parent_agent_type, parent_agent_type_key or both.')
 })
 
-test('S-081 the check itself notices a missing, an undocumented and a mistyped member', () => {
+test('the check itself notices a missing, an undocumented and a mistyped member [S-081]', () => {
   const check = createSchemaCheck(document)
   const schema = { $ref: '#/components/schemas/LlmModel' }
   const model = { id: 1, model_name: 'a', model_version: '1', provider: 'p' }
@@ -120,11 +120,11 @@ test.each([
   ['ParentAgentSearch', 'limit offset search_value filters sort active'],
   ['ParentAgentCreate', 'agent_name description parent_agent_type parent_agent_type_key active'],
   ['LlmModelSearch', 'limit offset search_value filters sort provider'],
-])('S-081 %s has the members of the specification and no others', (name, members) => {
+])('%s has the members of the specification and no others [S-081]', (name, members) => {
   expect(Object.keys(document.components.schemas[name]?.properties ?? {})).toEqual(members.split(' '))
 })
 
-test('S-081 required members and types are those of the specification', () => {
+test('required members and types are those of the specification [S-081]', () => {
   const { schemas } = document.components
   const required = ['key', 'tool_key', 'tool_name', 'display_name', 'tool_id', 'source_type']
   expect(schemas.ContextVariableGroup?.required).toEqual(required)
@@ -140,7 +140,7 @@ test('S-081 required members and types are those of the specification', () => {
   expect(schemas.ParentAgentCreated?.properties?.data).toMatchObject({ required: ['items'] })
 })
 
-test('issue: the document is OpenAPI 3.1.0, version 1.0.0, has one operation per endpoint and no dangling reference', () => {
+test('the document is OpenAPI 3.1.0, version 1.0.0, has one operation per endpoint and no dangling reference', () => {
   expect([document.openapi, document.info.version]).toEqual(['3.1.0', '1.0.0'])
   expect(document.servers).toEqual([{ url: assembly.service.baseUrl }])
   expect(Object.keys(document.paths).sort()).toEqual(endpoints.map(({ path }) => path).sort())
@@ -156,7 +156,7 @@ test('issue: the document is OpenAPI 3.1.0, version 1.0.0, has one operation per
 test.each([
   ['ParentAgentSearch', agentSearch, 'active agent_key agent_name id llm_model parent_agent_type_key tenant'],
   ['LlmModelSearch', modelSearch, 'id model_name model_version provider'],
-])('S-081 %s documents the columns of the specification, and each of them sorts', async (name, path, names) => {
+])('%s documents the columns of the specification, and each of them sorts [S-081]', async (name, path, names) => {
   const columns = names.split(' ')
   const column = { enum: columns }
   expect(document.components.schemas[name]?.properties).toMatchObject({
@@ -168,7 +168,7 @@ test.each([
   expect(await status({ sort: { column: 'created_at' } })).toBe(422)
 })
 
-test('issue: /docs shows every endpoint and member, without script, style or picture from anywhere', async () => {
+test('/docs shows every endpoint and member, without script, style or picture from anywhere', async () => {
   const { service } = assembly
   const answer = await service.fetch(`${service.baseUrl}/docs`)
   const html = await answer.text()

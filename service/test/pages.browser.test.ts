@@ -88,7 +88,7 @@ async function signIn(email = 'ada', password = personOf(service, email).passwor
 
 const button = (name: string) => page.getByRole('button', { name })
 
-test('S-013 clicks through sign-in and consent reach the callback of another origin, and its redirect', async () => {
+test('clicks through sign-in and consent reach the callback of another origin, and its redirect [S-013]', async () => {
   const { url, verifier, redirectUri } = authorizing()
   await page.goto(url)
   await signIn()
@@ -101,7 +101,7 @@ test('S-013 clicks through sign-in and consent reach the callback of another ori
   expect((await exchange(service, { url: callback as URL, code, verifier, redirectUri, client })).status).toBe(200)
 })
 
-test('A-50 S-013 a click on approve is a 303, also to [::1] and to an application that goes on to another origin', async () => {
+test('a click on approve is a 303, also to [::1] and to an application that goes on to another origin [A-50 S-013]', async () => {
   const onward = application.redirectUri.replace('/callback', '/home')
   const applications = [await startApplication(onward), await startApplication('/home', '::1')]
   for (const { redirectUri, callbacks } of applications) {
@@ -117,14 +117,14 @@ test('A-50 S-013 a click on approve is a 303, also to [::1] and to an applicatio
   for (const one of applications) await one.close()
 })
 
-test('A-50 S-013 what the sign-in form is refused for arrives as well', async () => {
+test('what the sign-in form is refused for arrives as well [A-50 S-013]', async () => {
   await page.goto(authorizeUrl(service, { redirectUri: application.redirectUri, parameters: { scope: 'x' } }).url)
   await signIn()
   await page.waitForURL('**/home')
   expect(application.callbacks.map(({ search }) => search)).toEqual(['?error=invalid_scope&state=state-1'])
 })
 
-test('A-12 a page of another loopback port, which authorize accepts, exchanges its code itself', async () => {
+test('a page of another loopback port, which authorize accepts, exchanges its code itself [A-12]', async () => {
   const elsewhere = await startApplication()
   const { url, verifier, redirectUri } = authorizeUrl(service, { redirectUri: elsewhere.redirectUri })
   await page.goto(url)
@@ -145,7 +145,7 @@ test('A-12 a page of another loopback port, which authorize accepts, exchanges i
   await elsewhere.close()
 })
 
-test('S-018 a click on deny comes back as access_denied', async () => {
+test('a click on deny comes back as access_denied [S-018]', async () => {
   await page.goto(authorizing().url)
   await signIn()
   await button('Deny').click()
@@ -153,7 +153,7 @@ test('S-018 a click on deny comes back as access_denied', async () => {
   expect(application.callbacks.map(({ search }) => search)).toEqual(['?error=access_denied&state=state-1'])
 })
 
-test('S-013 the whole login works with the keyboard alone and with script turned off', async () => {
+test('the whole login works with the keyboard alone and with script turned off [S-013]', async () => {
   const scriptless = await browser.newContext({ javaScriptEnabled: false })
   page = await scriptless.newPage()
   watch(page)
@@ -173,7 +173,7 @@ test('S-013 the whole login works with the keyboard alone and with script turned
   await scriptless.close()
 })
 
-test('S-017 the approve button takes no click and no focus in its first half second', async () => {
+test('the approve button takes no click and no focus in its first half second [S-017]', async () => {
   const devtools = await context.newCDPSession(page)
   await page.goto(authorizing().url)
   // Time stands still for animations: the page stays in its first moment.
@@ -191,7 +191,7 @@ test('S-017 the approve button takes no click and no focus in its first half sec
   await page.waitForURL('**/home')
 })
 
-test('S-012 no page breaks its own policy, and another site cannot frame it', async () => {
+test('no page breaks its own policy, and another site cannot frame it [S-012]', async () => {
   const seen = await everyPage()
   expect(seen).toEqual([
     'Sign in',
@@ -308,7 +308,7 @@ function audit(): string[] {
   ]
 }
 
-test('S-016 markup in names is text, on the consent page and in the list of clients', async () => {
+test('markup in names is text, on the consent page and in the list of clients [S-016]', async () => {
   const name = `<img src=x onerror=alert(1)><b>bold</b>&amp;"'</strong><script>alert(2)</script>`
   await page.goto(`${service.authUrl}/auth/v1/clients`)
   await signIn()
@@ -329,7 +329,7 @@ test('S-016 markup in names is text, on the consent page and in the list of clie
   expect(await page.locator('main img, main b, main script').count()).toBe(0)
 })
 
-test('issue: the dev page shows new requests by itself, keeps what is typed, and says when the service is gone', async () => {
+test('the dev page shows new requests by itself, keeps what is typed, and says when the service is gone', async () => {
   await page.clock.install()
   await page.goto(`${service.authUrl}/_dev`)
   await page.getByLabel('Minutes').fill('77')

@@ -27,7 +27,7 @@ async function count(table: Counted): Promise<number> {
   return Number(rows)
 }
 
-test('S-052 data beyond one statement is removed in several, and what is left is said', async () => {
+test('data beyond one statement is removed in several, and what is left is said [S-052]', async () => {
   const { id } = await db.selectFrom('people').select('id').limit(1).executeTakeFirstOrThrow()
   const session = (index: number) => ({ id_hash: `old-${index}`, person_id: id, created_ms: 0, seen_ms: 0 })
   for (let at = 0; at < 42_000; at += 1_000) {
@@ -41,7 +41,7 @@ test('S-052 data beyond one statement is removed in several, and what is left is
   expect(await count('sign_in_sessions')).toBe(0)
 })
 
-test('S-052 an expired grant goes with all of its tokens, and others stay', async () => {
+test('an expired grant goes with all of its tokens, and others stay [S-052]', async () => {
   const client = clientOf(assembly.service, 'Demo public')
   await login(assembly.service)
   const { id } = await db.selectFrom('grants').select('id').executeTakeFirstOrThrow()
@@ -64,7 +64,7 @@ test('S-052 an expired grant goes with all of its tokens, and others stay', asyn
   expect((await refresh(assembly.service, client, refresh_token)).status).toBe(200)
 })
 
-test('A-49 what a user approves and redeems again and again is deleted when its life ends', async () => {
+test('what a user approves and redeems again and again is deleted when its life ends [A-49]', async () => {
   const { service, context } = assembly
   context.clock.freeze()
   for (let round = 0; round < 3; round += 1) {
@@ -84,14 +84,14 @@ test('A-49 what a user approves and redeems again and again is deleted when its 
   expect(await left(30 * 24 * 3_600_000)).toEqual([0, 0, 0, 0])
 })
 
-test('S-057 A-42 a clock that a test moves ahead removes nothing that another process may still use', async () => {
+test('a clock that a test moves ahead removes nothing that another process may still use [S-057 A-42]', async () => {
   await login(assembly.service)
   assembly.service.dev.advance(31 * 24 * 60 * 60_000)
   await new Browser(assembly.service.fetch).get(authorizeUrl(assembly.service).url)
   expect([await count('grants'), await count('refresh_tokens'), await count('access_tokens')]).toEqual([1, 1, 1])
 })
 
-test('S-057 a clock that a test stopped keeps what has not expired by it', () => {
+test('a clock that a test stopped keeps what has not expired by it [S-057]', () => {
   const { clock } = assembly.context
   clock.freeze()
   expect(clock.purgeMs()).toBeLessThanOrEqual(clock.nowMs())
@@ -101,7 +101,7 @@ test('S-057 a clock that a test stopped keeps what has not expired by it', () =>
 
 // Only PostgreSQL has a limit for one statement.
 if (isOnPostgres())
-  test('S-052 F-36 rows that take longer to remove than a statement may are removed nevertheless', async () => {
+  test('rows that take longer to remove than a statement may are removed nevertheless [S-052 D-36]', async () => {
     await sql`create function slowly() returns trigger language plpgsql as
       'begin perform pg_sleep(0.003); return old; end'`.execute(db)
     await sql`create trigger slowly before delete on sign_in_sessions for each row execute function slowly()`.execute(

@@ -10,7 +10,7 @@ const { numRuns, options } = runs(500, 1_000_000)
 const names = ['state', 'code', 'client_id', '__proto__']
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').replace(/../g, '%$&')
 
-test('P-12 S-008 any bytes of a value come back in its encoded form, however they were escaped', options, () => {
+test('any bytes of a value come back in its encoded form, however they were escaped [P-12 S-008]', options, () => {
   const spelled = fc.tuple(fc.uint8Array({ maxLength: 10 }), fc.boolean()).map(([bytes, isUpper]) => {
     const mixed = hex(bytes).replace(/%(3[0-9]|[46][1-9a-f]|[57][0-9a])/g, (_, code: string) =>
       String.fromCharCode(Number.parseInt(code, 16)),
@@ -37,7 +37,7 @@ test('P-12 S-008 any bytes of a value come back in its encoded form, however the
   )
 })
 
-test('P-12 S-005 any query: the values that it has by the standard, and nothing is thrown', options, () => {
+test('any query: the values that it has by the standard, and nothing is thrown [P-12 S-005]', options, () => {
   const pieces = fc.constantFrom(
     'state',
     'code',
@@ -73,14 +73,14 @@ test('P-12 S-005 any query: the values that it has by the standard, and nothing 
   )
 })
 
-test('P-12 the longest query that a request can have takes less than 50 ms', async () => {
+test('the longest query that a request can have takes less than 50 ms [P-12]', async () => {
   const apart = Array.from({ length: 4_000 }, (_, index) => index.toString(36)).join('&')
   for (const query of ['a&', 'a=b&', '&', '=', '%', '%41', '+', 'a'].map((unit) => unit.repeat(16_384 / unit.length)))
     expect(await leastMs(() => parseQuery(`?${query}`))).toBeLessThan(50)
   expect(await leastMs(() => parseQuery(`?${apart}`))).toBeLessThan(50)
 })
 
-test('A-55 of a query 100 parameters are read, and one more makes it incomplete', () => {
+test('of a query 100 parameters are read, and one more makes it incomplete [A-55]', () => {
   const query = parseQuery(`?${'a&'.repeat(99)}state=1`)
   expect([query.count('a'), query.get('state')?.text, query.isComplete]).toEqual([99, '1', true])
   const longer = parseQuery(`?${'a&'.repeat(100)}state=1`)

@@ -48,7 +48,7 @@ function expectReadable(answer: Response, status: number, from = origin): void {
   expect(headers.get('cache-control')).toBe('no-store')
 }
 
-test('S-038 S-045 each status of the token endpoint is readable JSON that no cache keeps', async () => {
+test('each status of the token endpoint is readable JSON that no cache keeps [S-038 S-045]', async () => {
   const send = sender(service.authUrl, tokenPath + refreshQuery)
   const client = clientOf(service, 'Demo public')
   const confidential = clientOf(service, 'Demo confidential')
@@ -94,7 +94,7 @@ test('S-038 S-045 each status of the token endpoint is readable JSON that no cac
   }
 })
 
-test('S-045 no answer of the token endpoint, of whatever status, is readable from an unregistered origin', async () => {
+test('no answer of the token endpoint, of whatever status, is readable from an unregistered origin [S-045]', async () => {
   const send = sender(service.authUrl, tokenPath + refreshQuery)
   const bodies = [{}, { refresh_token: 'x' }, '{', { refresh_token: 'x', client_id: 'app_0' }]
   for (const foreign of ['https://evil.example', 'null', 'https://app.demo.example.evil.example', `${origin}:8443`]) {
@@ -106,7 +106,7 @@ test('S-045 no answer of the token endpoint, of whatever status, is readable fro
   }
 })
 
-test('S-080 each status of the API, expected or not, is readable with the challenge and the waiting time', async () => {
+test('each status of the API, expected or not, is readable with the challenge and the waiting time [S-080]', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const guest = await service.dev.mintSessionToken('gil@demo.example')
   const send = sender(service.baseUrl, agentSearch)
@@ -131,7 +131,7 @@ test('S-080 each status of the API, expected or not, is readable with the challe
   expectReadable(await send({ headers: as(token) }), 500)
 })
 
-test('S-083 a page of an unregistered origin changes nothing by the API, whatever it sends along', async () => {
+test('a page of an unregistered origin changes nothing by the API, whatever it sends along [S-083]', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const send = sender(service.baseUrl, '/api/parent_agents')
   const body = { agent_name: 'From afar', description: 'x', parent_agent_type: 'x' }
@@ -151,7 +151,7 @@ test('S-083 a page of an unregistered origin changes nothing by the API, whateve
   expect(await count()).toBe(26)
 })
 
-test('S-082 behind TLS every answer tells browsers to stay there, on plain http none does', async () => {
+test('behind TLS every answer tells browsers to stay there, on plain http none does [S-082]', async () => {
   const urls = { authUrl: 'https://auth.demo.example', baseUrl: 'https://api.demo.example' }
   const secure = (await assemble(urls)).service
   for (const [running, expected] of [

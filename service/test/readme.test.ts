@@ -27,7 +27,7 @@ function named(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
 }
 
-test('issue: the table maps each section of the specification to its files and tests, which exist', () => {
+test('the table maps each section of the specification to its files and tests, which exist', () => {
   expect(rows.map(({ section }) => section)).toEqual(sections)
   const empty = rows.filter(({ files, tests }) => files.length === 0 || tests.length === 0)
   // The specification shows no events.
@@ -40,7 +40,7 @@ test('issue: the table maps each section of the specification to its files and t
   }
 })
 
-test('issue: every picture and page that the README shows is there, each in light and dark, with words for it', () => {
+test('every picture and page that the README shows is there, each in light and dark, with words for it', () => {
   const pictures = [
     ...readme.matchAll(/srcset="([^"]+)-dark\.png"><img src="([^"]+)-light\.png"[^>]* alt="([^"]{10,})"/g),
   ]
@@ -55,7 +55,7 @@ test('issue: every picture and page that the README shows is there, each in ligh
   expect(links.filter((path) => !existsSync(service + path))).toEqual([])
 })
 
-test('issue: the options table names every option of the configuration, and the endpoints are those served', () => {
+test('the options table names every option of the configuration, and the endpoints are those served', () => {
   const options = Object.keys(createServiceConfig({}))
   expect(options.length).toBeGreaterThan(8)
   expect(options.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])

@@ -39,7 +39,7 @@ async function apiStatus(token: string): Promise<number> {
 
 const hourMs = 60 * 60_000
 
-test('S-046 the database holds no token', async () => {
+test('the database holds no token [S-046]', async () => {
   const tokens = await login(service)
   const { refresh_token, access_token } = await rotate(tokens.refresh_token)
   const db = rawDatabase(assembly.context.store.db)
@@ -61,7 +61,7 @@ test('S-046 the database holds no token', async () => {
   }
 })
 
-test('S-046 an access token is an at+jwt with tenant and permissions', async () => {
+test('an access token is an at+jwt with tenant and permissions [S-046]', async () => {
   const { access_token } = await login(service)
   expect(decodeProtectedHeader(access_token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
   const claims = decodeJwt(access_token)
@@ -75,7 +75,7 @@ test('S-046 an access token is an at+jwt with tenant and permissions', async () 
   expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBeGreaterThanOrEqual(600)
 })
 
-test('S-047 each refresh gives a new pair, and one transaction takes the old and makes the new', async () => {
+test('each refresh gives a new pair, and one transaction takes the old and makes the new [S-047]', async () => {
   const first = await login(service)
   const second = await rotate(first.refresh_token)
   expect(second.refresh_token).not.toBe(first.refresh_token)
@@ -89,7 +89,7 @@ test('S-047 each refresh gives a new pair, and one transaction takes the old and
   expect(third.refresh_token).not.toBe(second.refresh_token)
 })
 
-test('S-047 without rotation the same token goes on', async () => {
+test('without rotation the same token goes on [S-047]', async () => {
   await service.close()
   await use({ rotation: 'none' })
   const first = await login(service)
@@ -100,7 +100,7 @@ test('S-047 without rotation the same token goes on', async () => {
   }
 })
 
-test('S-048 the predecessor gives the same pair while the successor is unused', async () => {
+test('the predecessor gives the same pair while the successor is unused [S-048]', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   service.dev.advance(29_999)
@@ -110,14 +110,14 @@ test('S-048 the predecessor gives the same pair while the successor is unused', 
   expect(await apiStatus(again.access_token)).toBe(200)
 })
 
-test('S-048 ten uses at once all get the same successor', async () => {
+test('ten uses at once all get the same successor [S-048]', async () => {
   const { refresh_token } = await login(service)
   const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(refresh_token)))
   expect(new Set(answers.map((answer) => answer.refresh_token)).size).toBe(1)
   await rotate(answers[0]?.refresh_token ?? '')
 })
 
-test('S-048 S-050 31 s later it is reuse: the family ends, other grants live', async () => {
+test('31 s later it is reuse: the family ends, other grants live [S-048 S-050]', async () => {
   const other = await login(service)
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
@@ -136,7 +136,7 @@ test('S-048 S-050 31 s later it is reuse: the family ends, other grants live', a
 test.each([
   ['its client is inactive', 'clients', 'unauthorized_client'],
   ['its person is disabled', 'people', 'invalid_grant'],
-] as const)('S-050 reuse while %s ends the family for good, and is logged', async (_, table, graceError) => {
+] as const)('reuse while %s ends the family for good, and is logged [S-050]', async (_, table, graceError) => {
   const db = rawDatabase(assembly.context.store.db)
   const setActive = (active: 0 | 1) => db.updateTable(table).set({ active }).execute()
   const { refresh_token } = await login(service)
@@ -153,7 +153,7 @@ test.each([
   expect(events.filter((event) => event === 'refresh_token_reused')).toHaveLength(1)
 })
 
-test('S-048 where the access token of the pair has ended, the same refresh token comes with a live one', async () => {
+test('where the access token of the pair has ended, the same refresh token comes with a live one [S-048]', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   await service.dev.expireAccessTokens()
@@ -164,7 +164,7 @@ test('S-048 where the access token of the pair has ended, the same refresh token
   await rotate(again.refresh_token)
 })
 
-test('S-048 nothing older than the immediate predecessor is accepted', async () => {
+test('nothing older than the immediate predecessor is accepted [S-048]', async () => {
   const first = await login(service)
   const second = await rotate(first.refresh_token)
   const third = await rotate(second.refresh_token)
@@ -173,7 +173,7 @@ test('S-048 nothing older than the immediate predecessor is accepted', async () 
   await expectRefused(third.refresh_token)
 })
 
-test('S-048 without grace every second use is reuse', async () => {
+test('without grace every second use is reuse [S-048]', async () => {
   await service.close()
   await use({ graceMs: 0 })
   const { refresh_token } = await login(service)
@@ -182,7 +182,7 @@ test('S-048 without grace every second use is reuse', async () => {
   await expectRefused(second.refresh_token)
 })
 
-test('S-048 the predecessor does not help another client', async () => {
+test('the predecessor does not help another client [S-048]', async () => {
   const { refresh_token } = await login(service)
   await rotate(refresh_token)
   const answer = await refresh(service, clientOf(service, 'Other public'), refresh_token)
@@ -190,7 +190,7 @@ test('S-048 the predecessor does not help another client', async () => {
   await rotate(refresh_token)
 })
 
-test('S-049 the kept successor opens with the old token only', async () => {
+test('the kept successor opens with the old token only [S-049]', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   const { decrypt } = await import('../src/credentials/secrets.ts')
@@ -203,7 +203,7 @@ test('S-049 the kept successor opens with the old token only', async () => {
   expect(decrypt(refresh_token, row.successor_sealed ?? '')).toContain(second.refresh_token)
 })
 
-test('S-051 the absolute life of a public grant is 24 h, whatever was rotated', async () => {
+test('the absolute life of a public grant is 24 h, whatever was rotated [S-051]', async () => {
   let { refresh_token } = await login(service)
   for (let turn = 0; turn < 4; turn += 1) {
     service.dev.advance(5 * hourMs + 59 * 60_000)
@@ -213,7 +213,7 @@ test('S-051 the absolute life of a public grant is 24 h, whatever was rotated', 
   await expectRefused(refresh_token)
 })
 
-test('S-051 S-054 an access token ends with its grant, and expires_in says so', async () => {
+test('an access token ends with its grant, and expires_in says so [S-051 S-054]', async () => {
   client = clientOf(service, 'Demo confidential')
   const { refresh_token } = await login(service, { client })
   service.dev.advance(30 * 24 * hourMs - 5 * 60_000)
@@ -223,7 +223,7 @@ test('S-051 S-054 an access token ends with its grant, and expires_in says so', 
   expect(await apiStatus(access_token)).toBe(401)
 })
 
-test('S-051 a public refresh token idles out after 8 h, a confidential one does not', async () => {
+test('a public refresh token idles out after 8 h, a confidential one does not [S-051]', async () => {
   const confidential = clientOf(service, 'Demo confidential')
   const own = await login(service)
   const theirs = await login(service, { client: confidential })
@@ -232,7 +232,7 @@ test('S-051 a public refresh token idles out after 8 h, a confidential one does 
   expect((await refresh(service, confidential, theirs.refresh_token)).status).toBe(200)
 })
 
-test('S-051 a confidential grant ends after 30 d', async () => {
+test('a confidential grant ends after 30 d [S-051]', async () => {
   client = clientOf(service, 'Demo confidential')
   let { refresh_token } = await login(service, { client })
   service.dev.advance(29 * 24 * hourMs)
@@ -241,7 +241,7 @@ test('S-051 a confidential grant ends after 30 d', async () => {
   await expectRefused(refresh_token)
 })
 
-test('S-051 S-052 a spent token of a grant that is over, but not cleaned away yet, is no reuse', async () => {
+test('a spent token of a grant that is over, but not cleaned away yet, is no reuse [S-051 S-052]', async () => {
   const { refresh_token } = await login(service)
   await rotate(refresh_token)
   service.dev.advance(24 * hourMs - 1_000)
@@ -260,7 +260,7 @@ test('S-051 S-052 a spent token of a grant that is over, but not cleaned away ye
   expect(reuses()).toBe(1)
 })
 
-test('S-052 rotated tokens are remembered after the cleaning', async () => {
+test('rotated tokens are remembered after the cleaning [S-052]', async () => {
   const first = await login(service)
   let latest = first
   for (let turn = 0; turn < 3; turn += 1) {
@@ -273,7 +273,7 @@ test('S-052 rotated tokens are remembered after the cleaning', async () => {
 })
 
 test.each(['api.access', 'api.access api.access', ''])(
-  'A-53 S-053 a refresh that names the scope it has is 200: %j',
+  'a refresh that names the scope it has is 200: %j [A-53 S-053]',
   async (scope) => {
     const { refresh_token } = await login(service)
     const answer = await refresh(service, client, refresh_token, { scope })
@@ -285,7 +285,7 @@ test.each(['api.access', 'api.access api.access', ''])(
   },
 )
 
-test('A-53 S-050 a wider scope neither uses the token nor hides that it came again', async () => {
+test('a wider scope neither uses the token nor hides that it came again [A-53 S-050]', async () => {
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   const inGrace = await refresh(service, client, refresh_token, { scope: 'admin' })
@@ -296,7 +296,7 @@ test('A-53 S-050 a wider scope neither uses the token nor hides that it came aga
   await expectRefused(third.refresh_token)
 })
 
-test('S-053 a refresh token belongs to its client and keeps its scope', async () => {
+test('a refresh token belongs to its client and keeps its scope [S-053]', async () => {
   const { refresh_token } = await login(service)
   const answer = await refresh(service, clientOf(service, 'Other confidential'), refresh_token)
   expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
@@ -307,7 +307,7 @@ test('S-053 a refresh token belongs to its client and keeps its scope', async ()
   expect((await rotate(refresh_token)).scope).toBe('api.access')
 })
 
-test('S-054 an access token lives 10 minutes to the millisecond', async () => {
+test('an access token lives 10 minutes to the millisecond [S-054]', async () => {
   const { access_token } = await login(service)
   service.dev.advance(599_999)
   expect(await apiStatus(access_token)).toBe(200)
@@ -322,7 +322,7 @@ test.each([
   ['the client is deactivated', 'clients', { active: 0 }, 403],
   ['the approval is withdrawn', 'client_approvals', { active: 0 }, 403],
   ['the person loses the permission', 'people', { permissions: '["api.access"]' }, 403],
-] as const)('S-054 S-055 when %s the next request is refused', async (_, table, change, status) => {
+] as const)('when %s the next request is refused [S-054 S-055]', async (_, table, change, status) => {
   const { access_token } = await login(service)
   expect(await apiStatus(access_token)).toBe(200)
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
@@ -336,13 +336,13 @@ test.each([
   ['the client is deactivated', 'clients', { active: 0 }, 'unauthorized_client'],
   ['the approval is withdrawn', 'client_approvals', { active: 0 }, 'unauthorized_client'],
   ['the api surface is gone', 'client_approvals', { surfaces: '[]' }, 'unauthorized_client'],
-] as const)('S-055 S-061 no refresh when %s', async (_, table, change, error) => {
+] as const)('no refresh when %s [S-055 S-061]', async (_, table, change, error) => {
   const { refresh_token } = await login(service)
   await rawDatabase(assembly.context.store.db).updateTable(table).set(change).execute()
   await expectRefused(refresh_token, error)
 })
 
-test('S-054 the dev controls expire access tokens and revoke refresh tokens, each alone', async () => {
+test('the dev controls expire access tokens and revoke refresh tokens, each alone [S-054]', async () => {
   const tokens = await login(service)
   await service.dev.revokeRefreshTokens()
   expect(await apiStatus(tokens.access_token)).toBe(200)

@@ -23,7 +23,7 @@ async function use(service: Service, statuses: Set<number>): Promise<void> {
   })
 }
 
-test('issue: a reset comes through whatever is under way, and what it interrupts is no unexpected error', async () => {
+test('a reset comes through whatever is under way, and what it interrupts is no unexpected error', async () => {
   const running = await startService()
   onTestFinished(running.close)
   const { authUrl, baseUrl, people, clients, dev } = running

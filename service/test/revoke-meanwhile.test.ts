@@ -68,7 +68,7 @@ test.each([
   ['expire', 'refresh'],
   ['revoke', 'code exchange'],
   ['expire', 'code exchange'],
-] as const)('S-054 %s waits for a %s that is not complete and reaches what it issues', async (control, issuer) => {
+] as const)('%s waits for a %s that is not complete and reaches what it issues [S-054]', async (control, issuer) => {
   const { service, context } = await assemble()
   onTestFinished(service.close)
   const db = rawDatabase(context.store.db)

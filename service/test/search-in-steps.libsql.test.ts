@@ -89,7 +89,7 @@ test.each<[string, Partial<AgentSearch>, number]>([
     { filter: equals('parent_agent_type_key', 'type 1'), sort: sorted('agent_name') },
     100,
   ],
-])('S-085 A-45 a search by %s pauses between any two of its queries', async (_by, search, least) => {
+])('a search by %s pauses between any two of its queries [S-085 A-45]', async (_by, search, least) => {
   expect((await searchDemo(search)).count).toBeGreaterThanOrEqual(least)
   expect(log.filter((entry) => entry === 'query').length).toBeGreaterThan(2)
   expect(log.filter((entry, index) => entry === 'query' && log[index + 1] === 'query')).toEqual([])
@@ -99,7 +99,7 @@ function sorted(...columns: ParentAgentColumn[]): AgentSearch['sort'] {
   return columns.map((column) => ({ column, direction: 'asc' }))
 }
 
-test('S-085 A-45 one query reads the texts of at most 64 agents, and all queries together those of each agent once', async () => {
+test('one query reads the texts of at most 64 agents, and all queries together those of each agent once [S-085 A-45]', async () => {
   await searchDemo({ searchValue: 'no such text' })
   const rows = await db.selectFrom('parent_agents').select('id').where('tenant_id', '=', 'demo').execute()
   const ids = rows.map(({ id }) => id)
@@ -108,12 +108,12 @@ test('S-085 A-45 one query reads the texts of at most 64 agents, and all queries
   expect(read.flat().sort((left, right) => left - right)).toEqual(ids.sort((left, right) => left - right))
 })
 
-test('S-085 A-45 a filter that an index answers narrows the texts that are read', async () => {
+test('a filter that an index answers narrows the texts that are read [S-085 A-45]', async () => {
   const found = await searchDemo({ searchValue: 'text', filter: equals('agent_key', 'key b 0') })
   expect([found.count, textRanges.length]).toEqual([1, 1])
 })
 
-test('A-45 either of two filters that indexes answer narrows what is read, and few hits are sorted by one query', async () => {
+test('either of two filters that indexes answer narrows what is read, and few hits are sorted by one query [A-45]', async () => {
   const filter: Filter<ParentAgentColumn> = {
     kind: 'any',
     filters: [equals('agent_key', 'key b 0'), equals('agent_name', 'a 7919'), equals('agent_key', 'key b 0')],
@@ -160,7 +160,7 @@ const columns: ParentAgentColumn[] = [
   'tenant',
 ]
 
-test('S-069 S-072 searches in steps find the same page and count as one query', async () => {
+test('searches in steps find the same page and count as one query [S-069 S-072]', async () => {
   const random = createRandom(1)
   const values = { active: [0, 1], llm_model: [1, 2, 3], id: [1, 50, 9_999], tenant: ['demo', 'other'] }
   const texts = { agent_key: ['key b 0', 'x'], agent_name: ['b 0', 'a 7'], parent_agent_type_key: ['type 1', 'x'] }

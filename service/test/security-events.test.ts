@@ -220,7 +220,7 @@ const table: [what: string, occasion: Occasion, expected: object[]][] = [
   ],
 ]
 
-test.each(table)('S-087 %s is recorded exactly once, with time, id and who', async (_, occasion, expected) => {
+test.each(table)('%s is recorded exactly once, with time, id and who [S-087]', async (_, occasion, expected) => {
   const step = await occasion()
   const startMs = service.dev.nowMs()
   const entries = await recorded(step)
@@ -231,7 +231,7 @@ test.each(table)('S-087 %s is recorded exactly once, with time, id and who', asy
   expect(new Set(entries.map(({ id }) => id)).size).toBe(entries.length)
 })
 
-test('S-087 a login and its calls record nothing but the sign-in and the consent', async () => {
+test('a login and its calls record nothing but the sign-in and the consent [S-087]', async () => {
   const entries = await recorded(async () => {
     const { access_token, refresh_token } = await login(service)
     await callApi(service, { token: access_token, path: agentSearch, body: {} })
@@ -241,7 +241,7 @@ test('S-087 a login and its calls record nothing but the sign-in and the consent
   expect(entries.map(({ event }) => event)).toEqual(['sign_in_succeeded', 'consent_approved'])
 })
 
-test('S-087 a replay whose transaction had to be run again is still one record', async () => {
+test('a replay whose transaction had to be run again is still one record [S-087]', async () => {
   const callback = await authorize(service)
   const tokens = (await (await exchange(service, callback)).json()) as { refresh_token: string }
   let conflicts = 0

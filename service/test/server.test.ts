@@ -35,18 +35,21 @@ function overSockets(): Service {
   return { ...service, people: service.people, clients: service.clients, fetch: (input, init) => fetch(input, init) }
 }
 
-test('S-082 it listens on two free loopback ports', () => {
+test('it listens on two free loopback ports [S-082]', () => {
   for (const url of [service.authUrl, service.baseUrl]) expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(service.authUrl).not.toBe(service.baseUrl)
 })
 
-test.each(['Demo public', 'Demo confidential'])('S-026 %s logs in, calls and refreshes over sockets', async (name) => {
-  const remote = overSockets()
-  const client = clientOf(service, name)
-  const tokens = await login(remote, { client })
-  expect((await callApi(remote, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
-  expect((await refresh(remote, client, tokens.refresh_token)).status).toBe(200)
-})
+test.each(['Demo public', 'Demo confidential'])(
+  '%s logs in, calls and refreshes over sockets [S-026]',
+  async (name) => {
+    const remote = overSockets()
+    const client = clientOf(service, name)
+    const tokens = await login(remote, { client })
+    expect((await callApi(remote, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
+    expect((await refresh(remote, client, tokens.refresh_token)).status).toBe(200)
+  },
+)
 
 test('the in-process fetch of a started service reaches the same data, and nothing else', async () => {
   const tokens = await login(service)
@@ -60,7 +63,7 @@ test('the in-process fetch of a started service reaches the same data, and nothi
   await expect(running).rejects.toThrow('late stop')
 })
 
-test('S-040 S-062 two Authorization headers are refused', async () => {
+test('two Authorization headers are refused [S-040 S-062]', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const request = (origin: string, path: string, authorization: string) => {
     const { host } = new URL(origin)
@@ -80,12 +83,12 @@ test('S-040 S-062 two Authorization headers are refused', async () => {
   expect(await request(service.baseUrl, agentSearch, `Bearer ${token}`)).toMatch(/^HTTP\/1\.1 401 /)
 })
 
-test('S-037 TRACE on the token endpoint is 405', async () => {
+test('TRACE on the token endpoint is 405 [S-037]', async () => {
   const { host } = new URL(service.authUrl)
   expect(await wire(service.authUrl, ['TRACE /auth/v1/token HTTP/1.1', `Host: ${host}`])).toMatch(/^HTTP\/1\.1 405 /)
 })
 
-test('S-083 a foreign Host is 421 with no page and no token', async () => {
+test('a foreign Host is 421 with no page and no token [S-083]', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const answer = await wire(origin, ['GET /auth/v1/authorize HTTP/1.1', 'Host: attacker.test'])
     expect(answer).toMatch(/^HTTP\/1\.1 421 /)
@@ -97,13 +100,13 @@ test('S-083 a foreign Host is 421 with no page and no token', async () => {
   )
 })
 
-test('S-085 headers over 16 KiB are 431', async () => {
+test('headers over 16 KiB are 431 [S-085]', async () => {
   const { host } = new URL(service.authUrl)
   const answer = await wire(service.authUrl, ['GET / HTTP/1.1', `Host: ${host}`, `X-Long: ${'x'.repeat(17 * 1_024)}`])
   expect(answer).toMatch(/^HTTP\/1\.1 431 /)
 })
 
-test('S-084 two fresh starts have nothing in common', async () => {
+test('two fresh starts have nothing in common [S-084]', async () => {
   const other = await createService()
   expect(other.clients.map(({ kind }) => kind)).toContain('confidential')
   expect(other.people.length).toBeGreaterThan(1)
@@ -288,20 +291,20 @@ test.each([
   'X-Varnish',
   'X-Scheme',
   'Front-End-Https',
-])('S-084 S-090 dev: a request that a proxy forwarded with %s is 403', async (name) => {
+])('dev: a request that a proxy forwarded with %s is 403 [S-084 S-090]', async (name) => {
   const answer = await dev('state', undefined, { [name]: name === 'Via' ? '1.1 proxy' : '127.0.0.1' })
   expect([answer.status, await answer.json()]).toEqual([403, { error: 'loopback only' }])
   expect((await dev('session-token', { email: 'ada@demo.example' }, { [name]: '::1' })).status).toBe(403)
 })
 
 test.each(['traceparent', 'x-request-id', 'x-client-version', 'proxy-connection', 'user-agent'])(
-  'S-084 dev: %s is no sign of a proxy',
+  'dev: %s is no sign of a proxy [S-084]',
   async (name) => {
     expect((await dev('state', undefined, { [name]: 'one' })).status).toBe(200)
   },
 )
 
-test('S-012 S-084 dev: no answer is kept, read as another type, or loaded by a page of another site', async () => {
+test('dev: no answer is kept, read as another type, or loaded by a page of another site [S-012 S-084]', async () => {
   const answers = await Promise.all([
     dev('state', undefined),
     dev('journal', undefined),
@@ -318,7 +321,7 @@ test('S-012 S-084 dev: no answer is kept, read as another type, or loaded by a p
   }
 })
 
-test('S-012 no response of either host can be read as another type than it is declared as', async () => {
+test('no response of either host can be read as another type than it is declared as [S-012]', async () => {
   const off = await createService({})
   const { access_token } = await login(off)
   const bearer = { authorization: `Bearer ${access_token}` }
@@ -360,7 +363,7 @@ test('S-012 no response of either host can be read as another type than it is de
 })
 
 test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4001', 'http://[::1]:4001'])(
-  'S-084 dev controls are served under the loopback origin %s',
+  'dev controls are served under the loopback origin %s [S-084]',
   async (authUrl) => {
     const local = await createService({ dev: 'on', authUrl })
     expect((await local.fetch(`${local.authUrl}/_dev/state`)).status).toBe(200)
@@ -368,7 +371,7 @@ test.each(['http://127.0.0.1:4001', 'http://127.0.0.2:4001', 'http://localhost:4
   },
 )
 
-test('S-089 a data file keeps tokens and people across a restart, readable by its owner only', async () => {
+test('a data file keeps tokens and people across a restart, readable by its owner only [S-089]', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-'))
   const dataFile = join(folder, 'data.db')
   const urls = { authUrl: 'http://127.0.0.1:4101', baseUrl: 'http://127.0.0.1:4102', dataFile }

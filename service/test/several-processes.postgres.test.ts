@@ -58,13 +58,13 @@ test('a login begun on one process goes on and ends on others, and so do its tok
   }
 })
 
-test('S-027 P-11 of 50 parallel redemptions over three processes exactly one succeeds', async () => {
+test('of 50 parallel redemptions over three processes exactly one succeeds [S-027 P-11]', async () => {
   const { successes, strange } = await redeemTogether(cluster, { rounds: 5, browser })
   expect(successes).toEqual([1, 1, 1, 1, 1])
   expect(strange).toEqual([])
 })
 
-test('S-047 S-048 of 20 parallel refreshes over three processes all get the one successor', async () => {
+test('of 20 parallel refreshes over three processes all get the one successor [S-047 S-048]', async () => {
   const client = clientOf(cluster, 'Demo public')
   const { refresh_token } = await login(cluster, { browser })
   const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(cluster, client, refresh_token)))
@@ -76,7 +76,7 @@ test('S-047 S-048 of 20 parallel refreshes over three processes all get the one 
   expect((await refresh(cluster, client, successors[0] ?? '')).status).toBe(200)
 })
 
-test('S-014 one consent answered on all processes at once gives one code', async () => {
+test('one consent answered on all processes at once gives one code [S-014]', async () => {
   await authorize(cluster, { browser })
   const { url } = authorizeUrl(cluster)
   const page = await browser.get(url)
@@ -148,7 +148,7 @@ async function control(name: 'revoke' | 'expire'): Promise<number> {
   return performance.now()
 }
 
-test('S-050 after /_dev/revoke no family of tokens goes on, also of those that refresh meanwhile elsewhere', async () => {
+test('after /_dev/revoke no family of tokens goes on, also of those that refresh meanwhile elsewhere [S-050]', async () => {
   for (let round = 0; round < 4; round += 1) {
     const chains = await refreshWithoutPause(8)
     await expect.poll(() => chains.got.length, { interval: 10 }).toBeGreaterThanOrEqual(24)
@@ -160,7 +160,7 @@ test('S-050 after /_dev/revoke no family of tokens goes on, also of those that r
   }
 })
 
-test('S-054 after /_dev/expire no access token works that was there before, also of those issued meanwhile', async () => {
+test('after /_dev/expire no access token works that was there before, also of those issued meanwhile [S-054]', async () => {
   for (let round = 0; round < 4; round += 1) {
     const chains = await refreshWithoutPause(8)
     await expect.poll(() => chains.got.length, { interval: 10 }).toBeGreaterThanOrEqual(24)

@@ -53,7 +53,7 @@ async function flood(count: number): Promise<Promise<Answered>[]> {
   })
 }
 
-test('S-085 200 sign-ins without an account hold up no API call, and most are told to come again', async () => {
+test('200 sign-ins without an account hold up no API call, and most are told to come again [S-085]', async () => {
   const { access_token: token } = await login(service)
   const answers: Answered[] = []
   // Those that still wait at the end are not waited for: each would be hashed.
@@ -75,7 +75,7 @@ test('S-085 200 sign-ins without an account hold up no API call, and most are to
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403, 503]))
 })
 
-test('S-089 SIGTERM ends a process with a line of sign-ins in less than ten seconds', async () => {
+test('SIGTERM ends a process with a line of sign-ins in less than ten seconds [S-089]', async () => {
   const posts = await flood(120)
   await Promise.any(posts)
   const ended = Promise.allSettled(posts)
@@ -88,7 +88,7 @@ test('S-089 SIGTERM ends a process with a line of sign-ins in less than ten seco
   expect(statuses.filter((status) => status === 403).length).toBeLessThan(20)
 })
 
-test('S-089 what keeps the process alive is ended at the deadline, and the exit code says so', async () => {
+test('what keeps the process alive is ended at the deadline, and the exit code says so [S-089]', async () => {
   const held = 'data:text/javascript,setInterval(()=>{},1000)'
   const args = ['--import', held, await serverUrl('command'), '--json', '--auth-port', '0', '--base-port', '0']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })

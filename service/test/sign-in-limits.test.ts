@@ -53,7 +53,7 @@ async function knownBrowser(address: string, person = ada): Promise<Browser> {
 
 const rightFrom = async (browser: Browser) => (await attempt(browser, ada.email, ada.password)).status
 
-test('S-021 ninety guesses at once, at each end of a delay again, are no more than one after the other', async () => {
+test('ninety guesses at once, at each end of a delay again, are no more than one after the other [S-021]', async () => {
   const stranger = browserAt('203.0.113.1')
   const compared: number[] = []
   for (const waitS of [0, 1, 2, 900]) {
@@ -67,7 +67,7 @@ test('S-021 ninety guesses at once, at each end of a delay again, are no more th
   expect(compared).toEqual([6, 1, 1, 1])
 })
 
-test('S-021 a stranger who guesses at each expiry keeps the owner out neither elsewhere nor in a known browser', async () => {
+test('a stranger who guesses at each expiry keeps the owner out neither elsewhere nor in a known browser [S-021]', async () => {
   const known = await knownBrowser('203.0.113.1')
   const stranger = browserAt('203.0.113.1')
   let guesses = 0
@@ -85,7 +85,7 @@ test('S-021 a stranger who guesses at each expiry keeps the owner out neither el
   expect(guesses).toBe(45)
 })
 
-test('S-021 without a trusted proxy a known browser gets through, and guesses at others keep nobody out', async () => {
+test('without a trusted proxy a known browser gets through, and guesses at others keep nobody out [S-021]', async () => {
   await service.close()
   await use(0)
   const known = await knownBrowser('203.0.113.1')
@@ -98,7 +98,7 @@ test('S-021 without a trusted proxy a known browser gets through, and guesses at
   expect(await rightFrom(known)).toBe(200)
 })
 
-test('S-021 a hundred failures slow one address down for every account, but for browsers that are known', async () => {
+test('a hundred failures slow one address down for every account, but for browsers that are known [S-021]', async () => {
   const known = await knownBrowser('203.0.113.1')
   const stranger = browserAt('203.0.113.1')
   for (let count = 0; count < 101; count += 1) {
@@ -110,7 +110,7 @@ test('S-021 a hundred failures slow one address down for every account, but for 
   expect(await rightFrom(browserAt('198.51.100.1'))).toBe(200)
 })
 
-test('S-021 one address has a hundred failures in a row at one account, then one a day, and others do not notice', async () => {
+test('one address has a hundred failures in a row at one account, then one a day, and others do not notice [S-021]', async () => {
   const stranger = browserAt('203.0.113.1')
   let guesses = 0
   let waitS = 0
@@ -127,7 +127,7 @@ test('S-021 one address has a hundred failures in a row at one account, then one
   expect(await guessOn(stranger)).toEqual({ compared: 1, retryAfterS: 24 * 3_600 })
 })
 
-test('S-021 many addresses together have a hundred failures in a row at one account, then four an hour', async () => {
+test('many addresses together have a hundred failures in a row at one account, then four an hour [S-021]', async () => {
   const known = await knownBrowser('203.0.113.1')
   let address = 0
   const guess = () => {
@@ -148,7 +148,7 @@ test('S-021 many addresses together have a hundred failures in a row at one acco
   expect(await rightFrom(known)).toBe(200)
 })
 
-test('S-021 a known browser may guess no more than a stranger', async () => {
+test('a known browser may guess no more than a stranger [S-021]', async () => {
   const known = await knownBrowser('203.0.113.1')
   expect(await guessOn(known)).toEqual({ compared: 6, retryAfterS: 1 })
   service.dev.advance(1_000)
@@ -163,7 +163,7 @@ test.each<[string, (cookie: string, other: string) => string]>([
   ['with a made-up proof', (cookie) => `${cookie.slice(0, 44)}${'A'.repeat(43)}`],
   ['of six proofs', (cookie) => `${cookie}${`.${'A'.repeat(43)}`.repeat(5)}`],
   ['without a proof', (cookie) => cookie.slice(0, 43)],
-])('S-021 a device cookie %s makes no browser known', async (_, change) => {
+])('a device cookie %s makes no browser known [S-021]', async (_, change) => {
   const cookie = (await knownBrowser('203.0.113.1')).cookie('device') ?? ''
   const other = (await knownBrowser('203.0.113.1', personOf(service, 'rui'))).cookie('device') ?? ''
   await guessOn(browserAt('203.0.113.1'))
@@ -175,7 +175,7 @@ test.each<[string, (cookie: string, other: string) => string]>([
   expect(await rightFrom(forged)).toBe(429)
 })
 
-test('S-021 of two device cookies none counts', async () => {
+test('of two device cookies none counts [S-021]', async () => {
   const cookie = (await knownBrowser('203.0.113.1')).cookie('device') ?? ''
   await guessOn(browserAt('203.0.113.1'))
   const doubled = browserAt('203.0.113.1')
@@ -183,7 +183,7 @@ test('S-021 of two device cookies none counts', async () => {
   expect(await rightFrom(doubled)).toBe(429)
 })
 
-test('S-021 one browser is known for the last five accounts that it signed in to', async () => {
+test('one browser is known for the last five accounts that it signed in to [S-021]', async () => {
   const browser = await knownBrowser('203.0.113.1')
   const id = browser.cookie('device')?.slice(0, 43)
   for (const name of ['rui', 'gil', 'ola', 'ada', 'rui']) {
@@ -197,7 +197,7 @@ test('S-021 one browser is known for the last five accounts that it signed in to
   expect(await rightFrom(browser)).toBe(200)
 })
 
-test('S-022 the device cookie is HttpOnly, Lax, long-lived and holds no email address', async () => {
+test('the device cookie is HttpOnly, Lax, long-lived and holds no email address [S-022]', async () => {
   const browser = browserAt('203.0.113.1')
   const page = await browser.get(authorizeUrl(service).url)
   const { response } = await browser.submit(page, signInPath, { email: ada.email, password: ada.password })
@@ -208,7 +208,7 @@ test('S-022 the device cookie is HttpOnly, Lax, long-lived and holds no email ad
   )
 })
 
-test('S-021 the email address may be written in any case in a known browser', async () => {
+test('the email address may be written in any case in a known browser [S-021]', async () => {
   const known = await knownBrowser('203.0.113.1')
   await guessOn(browserAt('203.0.113.1'))
   expect((await attempt(known, ` ${ada.email.toUpperCase()} `, ada.password)).status).toBe(200)

@@ -30,7 +30,7 @@ async function signIn(): Promise<Page> {
 
 const isSignIn = (page: Page): boolean => page.html.includes('name="password"')
 
-test('S-019 a hash with weaker parameters is renewed at the next sign-in', async () => {
+test('a hash with weaker parameters is renewed at the next sign-in [S-019]', async () => {
   const { email, password } = personOf(service, 'ada')
   const old = `scrypt$16384$8$1$salt$${scryptSync(password, 'salt', 32, { N: 2 ** 14 }).toString('base64url')}`
   const db = rawDatabase(assembly.context.store.db)
@@ -44,7 +44,7 @@ test('S-019 a hash with weaker parameters is renewed at the next sign-in', async
   expect(assembly.context.passwords.isCurrent((await read()).password_hash)).toBe(true)
 })
 
-test('S-019 1,024 characters are taken, 1,025 are refused without hashing', async () => {
+test('1,024 characters are taken, 1,025 are refused without hashing [S-019]', async () => {
   const lengths: number[] = []
   const { verify, ...others } = assembly.context.passwords
   const counting: typeof verify = (password, stored, place) => {
@@ -57,7 +57,7 @@ test('S-019 1,024 characters are taken, 1,025 are refused without hashing', asyn
   expect(lengths).toEqual([1_024])
 })
 
-test('S-021 a browser that signed in before waits for its hash before strangers', async () => {
+test('a browser that signed in before waits for its hash before strangers [S-021]', async () => {
   const places: string[][] = []
   const { verify, ...others } = assembly.context.passwords
   const noting: typeof verify = (password, stored, place) => {
@@ -78,7 +78,7 @@ test('S-021 a browser that signed in before waits for its hash before strangers'
   ])
 })
 
-test('S-020 an unknown person and a wrong password get the same answer', async () => {
+test('an unknown person and a wrong password get the same answer [S-020]', async () => {
   const wrong = await trySignIn(personOf(service, 'ada').email, 'wrong-password')
   const unknown = await trySignIn('nobody@demo.example', 'wrong-password')
   const comparable = (page: Page) => page.html.replace(/name="request" value="[^"]+"/, '')
@@ -86,7 +86,7 @@ test('S-020 an unknown person and a wrong password get the same answer', async (
   expect(unknown.status).toBe(403)
 })
 
-test('S-020 an unknown person costs the same hash and the same queries as a wrong password', async () => {
+test('an unknown person costs the same hash and the same queries as a wrong password [S-020]', async () => {
   const hashed: unknown[] = []
   const passwords = createPasswords({
     scheme: 'scrypt',
@@ -113,7 +113,7 @@ test('S-020 an unknown person costs the same hash and the same queries as a wron
   expect(work[2]).toEqual(work[0])
 })
 
-test('S-021 guessing is slowed down per account, the right password works after the delay', async () => {
+test('guessing is slowed down per account, the right password works after the delay [S-021]', async () => {
   // However long fifty guesses take here, for the service no time passes.
   service.dev.freeze()
   const { email, password } = personOf(service, 'ada')
@@ -128,7 +128,7 @@ test('S-021 guessing is slowed down per account, the right password works after 
   expect(isSignIn(await trySignIn(email, password))).toBe(false)
 })
 
-test('S-021 delays grow, and stop growing at a quarter of an hour', async () => {
+test('delays grow, and stop growing at a quarter of an hour [S-021]', async () => {
   const { email } = personOf(service, 'ada')
   const delays: number[] = []
   for (let guess = 0; guess < 30; guess += 1) {
@@ -141,7 +141,7 @@ test('S-021 delays grow, and stop growing at a quarter of an hour', async () => 
   expect(Math.max(...delays)).toBe(900)
 })
 
-test('S-022 the session id is new at sign-in, stored as a hash, HttpOnly and Lax', async () => {
+test('the session id is new at sign-in, stored as a hash, HttpOnly and Lax [S-022]', async () => {
   const planted = 'A'.repeat(43)
   await browser.get(authorizeUrl(service).url)
   browser.setCookie('agent_service_session_4001', planted)
@@ -153,7 +153,7 @@ test('S-022 the session id is new at sign-in, stored as a hash, HttpOnly and Lax
   expect(JSON.stringify(rows)).not.toContain(browser.cookie('session') ?? '-')
 })
 
-test('S-022 of two session cookies none counts, because a page on another port can plant one', async () => {
+test('of two session cookies none counts, because a page on another port can plant one [S-022]', async () => {
   await signIn()
   const { url } = authorizeUrl(service)
   const own = `agent_service_session_4001=${browser.cookie('session')}`
@@ -168,7 +168,7 @@ test('S-022 of two session cookies none counts, because a page on another port c
   }
 })
 
-test('S-024 of two browser cookies none counts', async () => {
+test('of two browser cookies none counts [S-024]', async () => {
   const { email, password } = personOf(service, 'ada')
   const page = await browser.get(authorizeUrl(service).url)
   const own = `agent_service_browser_4001=${browser.cookie('browser')}`
@@ -183,7 +183,7 @@ test('S-024 of two browser cookies none counts', async () => {
   expect((await submit(own)).status).toBe(200)
 })
 
-test('S-022 on https the cookies are __Host- and Secure', async () => {
+test('on https the cookies are __Host- and Secure [S-022]', async () => {
   const secure = await assemble({ authUrl: 'https://auth.demo.example', baseUrl: 'https://api.demo.example' })
   const page = await new Browser(secure.service.fetch).get(authorizeUrl(secure.service).url)
   const [line = ''] = page.response.headers.getSetCookie()
@@ -194,7 +194,7 @@ test('S-022 on https the cookies are __Host- and Secure', async () => {
 test.each([
   ['30 minutes idle', [30 * 60_000]],
   ['12 hours in all', Array.from({ length: 37 }, () => 20 * 60_000)],
-])('S-023 a session ends after %s', async (_, stepsMs) => {
+])('a session ends after %s [S-023]', async (_, stepsMs) => {
   await signIn()
   const { url } = authorizeUrl(service)
   for (const stepMs of stepsMs.slice(0, -1)) {
@@ -205,7 +205,7 @@ test.each([
   expect(isSignIn(await browser.get(url))).toBe(true)
 })
 
-test('S-023 activity keeps a session alive, sign-out and disabling end it', async () => {
+test('activity keeps a session alive, sign-out and disabling end it [S-023]', async () => {
   const consent = await signIn()
   const { url } = authorizeUrl(service)
   service.dev.advance(29 * 60_000)
@@ -223,7 +223,7 @@ test('S-023 activity keeps a session alive, sign-out and disabling end it', asyn
   expect(isSignIn(await browser.get(url))).toBe(true)
 })
 
-test('S-024 a sign-in form counts only in the browser that asked for it, and sends nobody elsewhere', async () => {
+test('a sign-in form counts only in the browser that asked for it, and sends nobody elsewhere [S-024]', async () => {
   const { email, password } = personOf(service, 'ada')
   const page = await browser.get(authorizeUrl(service).url)
   const victim = new Browser(service.fetch)
@@ -242,10 +242,10 @@ test('S-024 a sign-in form counts only in the browser that asked for it, and sen
 })
 
 test.each([
-  ['A-54 a body over 32 KiB', 'application/x-www-form-urlencoded', `email=${'a'.repeat(33_000)}`, 413],
-  ['S-035 another type', 'application/json', '{}', 415],
-  ['S-036 a repeated field', 'application/x-www-form-urlencoded', 'email=a&email=b', 400],
-])('%s is no sign-in form', async (_, type, body, status) => {
+  ['a body over 32 KiB', 'application/x-www-form-urlencoded', `email=${'a'.repeat(33_000)}`, 413],
+  ['another type', 'application/json', '{}', 415],
+  ['a repeated field', 'application/x-www-form-urlencoded', 'email=a&email=b', 400],
+])('%s is no sign-in form [S-035 S-036 A-54]', async (_, type, body, status) => {
   const answer = await service.fetch(service.authUrl + signInPath, {
     method: 'POST',
     headers: { 'content-type': type },

@@ -89,7 +89,7 @@ async function callOnce(service: Service, token: string): Promise<number> {
 }
 
 test(
-  'S-085 500 slow clients delay no other client: of 200 calls beside them 99 in 100 are quick',
+  '500 slow clients delay no other client: of 200 calls beside them 99 in 100 are quick [S-085]',
   runs(1, 20).options,
   async () => {
     const service = await startService({ dev: 'on' })
@@ -138,7 +138,7 @@ async function p99Ms(service: Service, token: string): Promise<number> {
 
 const quick = { ...usualLimits, headersTimeoutMs: 300, requestTimeoutMs: 700, checkMs: 50 }
 
-test('S-085 who does not end the headers in time is cut off, however busily it sends', async () => {
+test('who does not end the headers in time is cut off, however busily it sends [S-085]', async () => {
   const { url } = await echo({ ...quick, requestTimeoutMs: 20_000 })
   const startMs = performance.now()
   const slow = trickle(url, `GET / HTTP/1.1\r\nHost: ${new URL(url).host}\r\nX-Slow: `, 20)
@@ -150,7 +150,7 @@ test('S-085 who does not end the headers in time is cut off, however busily it s
   expect(tookMs).toBeLessThan(15_000)
 })
 
-test('S-085 who does not end the body in time is cut off', async () => {
+test('who does not end the body in time is cut off [S-085]', async () => {
   const { url } = await echo(quick)
   const startMs = performance.now()
   const slow = trickle(url, '', 20)
@@ -162,7 +162,7 @@ test('S-085 who does not end the body in time is cut off', async () => {
   expect(slow.sent).toBeGreaterThan(3)
 })
 
-test('S-085 connections whose body is incomplete give way, oldest first, so that they never close the host for others', async () => {
+test('connections whose body is incomplete give way, oldest first, so that they never close the host for others [S-085]', async () => {
   const rig = await echo({ ...usualLimits, maxConnectionsPerAddress: 20 })
   const head = `POST / HTTP/1.1\r\nHost: ${new URL(rig.url).host}\r\nContent-Length: 100000\r\n\r\n`
   const kept = trickle(rig.url, '', 60_000)
@@ -192,7 +192,7 @@ test('S-085 connections whose body is incomplete give way, oldest first, so that
   expect(more.map(({ socket }) => socket.destroyed)).toEqual([false, false, false])
 })
 
-test('S-085 A-47 with 1,000 incomplete bodies at the token endpoint, requests of others are answered', async () => {
+test('with 1,000 incomplete bodies at the token endpoint, requests of others are answered [S-085 A-47]', async () => {
   const service = await startService()
   cleanups.push(() => service.close())
   const { host } = new URL(service.authUrl)
@@ -212,7 +212,7 @@ test('S-085 A-47 with 1,000 incomplete bodies at the token endpoint, requests of
   expect(answers.map(statusOf)).toEqual(answers.map(() => 401))
 })
 
-test('S-085 the limits of a started service are those of the requirement, and its listener has them', async () => {
+test('the limits of a started service are those of the requirement, and its listener has them [S-085]', async () => {
   expect(usualLimits).toEqual({
     headersTimeoutMs: 10_000,
     requestTimeoutMs: 30_000,
@@ -231,32 +231,35 @@ test('S-085 the limits of a started service are those of the requirement, and it
 test.each([
   [0, 1_000],
   [1, 1_050],
-])('A-47 S-090 with %i trusted proxies one address may have %i of 1,050 connections', async (trustedProxies, most) => {
-  const service = await startService({ trustedProxies })
-  cleanups.push(() => service.close())
-  const sockets: Socket[] = []
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy()
-  })
-  // More at once than the system queues would connect after seconds, when the time for the headers of the first is over.
-  for (let batch = 0; batch < 7; batch++) {
-    const some = Array.from({ length: 150 }, () =>
-      open(service.authUrl)
-        .on('error', () => {})
-        .resume(),
-    )
-    sockets.push(...some)
-    await Promise.all(some.map((socket) => connected({ socket })))
-  }
-  const request = ['GET /nothing HTTP/1.1', `Host: ${new URL(service.authUrl).host}`]
-  expect(statusOf(await exchangeBytes(service.authUrl, request))).toBe(404)
-  const left = (): number => sockets.filter(({ destroyed }) => !destroyed).length
-  // Sockets are closed beside the response, which took the place of one more.
-  await expect.poll(left).toBeLessThanOrEqual(most)
-  expect(left()).toBeGreaterThanOrEqual(most - 1)
-})
+])(
+  'with %i trusted proxies one address may have %i of 1,050 connections [A-47 S-090]',
+  async (trustedProxies, most) => {
+    const service = await startService({ trustedProxies })
+    cleanups.push(() => service.close())
+    const sockets: Socket[] = []
+    cleanups.push(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    // More at once than the system queues would connect after seconds, when the time for the headers of the first is over.
+    for (let batch = 0; batch < 7; batch++) {
+      const some = Array.from({ length: 150 }, () =>
+        open(service.authUrl)
+          .on('error', () => {})
+          .resume(),
+      )
+      sockets.push(...some)
+      await Promise.all(some.map((socket) => connected({ socket })))
+    }
+    const request = ['GET /nothing HTTP/1.1', `Host: ${new URL(service.authUrl).host}`]
+    expect(statusOf(await exchangeBytes(service.authUrl, request))).toBe(404)
+    const left = (): number => sockets.filter(({ destroyed }) => !destroyed).length
+    // Sockets are closed beside the response, which took the place of one more.
+    await expect.poll(left).toBeLessThanOrEqual(most)
+    expect(left()).toBeGreaterThanOrEqual(most - 1)
+  },
+)
 
-test('S-085 a started service cuts off unended headers after 10 s', async () => {
+test('a started service cuts off unended headers after 10 s [S-085]', async () => {
   const service = await startService()
   cleanups.push(() => service.close())
   const startMs = performance.now()
@@ -270,7 +273,7 @@ test('S-085 a started service cuts off unended headers after 10 s', async () => 
 })
 
 test.each(['auth', 'base'] as const)(
-  'A-13 before the service is ready, its %s port answers 503 in JSON',
+  'before the service is ready, its %s port answers 503 in JSON [A-13]',
   async (origin) => {
     const { server, url } = await listen(0, { origin })
     cleanups.push(() => stop(server))
@@ -291,7 +294,7 @@ test.each(['auth', 'base'] as const)(
 test.each([
   ['its declared length', 'Content-Length: 100', '{"limit": 1'],
   ['the last chunk', 'Transfer-Encoding: chunked', '5\r\n{"lim\r\n'],
-])('A-51 a client that breaks off before %s is journalled as that', async (_, length, body) => {
+])('a client that breaks off before %s is journalled as that [A-51]', async (_, length, body) => {
   const service = await startService()
   cleanups.push(() => service.close())
   const token = await service.dev.mintSessionToken('ada@demo.example')

@@ -35,7 +35,7 @@ function searchRequest(token: string, body: string): string {
   ].join('\r\n')
 }
 
-test('S-085 A-45 a request to the authorization host waits for few of the searches that arrived with it', async () => {
+test('a request to the authorization host waits for few of the searches that arrived with it [S-085 A-45]', async () => {
   const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
   base.serve(assembly.apiApp)
   auth.serve(assembly.authApp)
@@ -66,7 +66,7 @@ test('S-085 A-45 a request to the authorization host waits for few of the search
   for (const socket of sockets) socket.destroy()
 })
 
-test('S-085 A-45 a call of another tenant waits for few of the searches whose connections opened before its own', async () => {
+test('a call of another tenant waits for few of the searches whose connections opened before its own [S-085 A-45]', async () => {
   const base = await listen(0)
   base.serve(assembly.apiApp)
   onTestFinished(() => stop(base.server))
@@ -91,7 +91,7 @@ test('S-085 A-45 a call of another tenant waits for few of the searches whose co
   for (const socket of sockets) socket.destroy()
 })
 
-test('S-085 A-45 a request to the authorization host waits for few of the bodies that arrived with it', async () => {
+test('a request to the authorization host waits for few of the bodies that arrived with it [S-085 A-45]', async () => {
   const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
   base.serve(assembly.apiApp)
   auth.serve(assembly.authApp)
@@ -116,7 +116,7 @@ test('S-085 A-45 a request to the authorization host waits for few of the bodies
   for (const socket of sockets) socket.destroy()
 })
 
-test('S-085 A-45 a request to the authorization host is answered during a search', async () => {
+test('a request to the authorization host is answered during a search [S-085 A-45]', async () => {
   const [base, auth] = [await listen(0), await listen(0, { origin: 'auth' })]
   base.serve(assembly.apiApp)
   auth.serve(assembly.authApp)

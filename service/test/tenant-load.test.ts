@@ -42,7 +42,7 @@ async function tookMs(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs
 }
 
-test('S-085 a text that repeats itself costs a search a bounded time', async () => {
+test('a text that repeats itself costs a search a bounded time [S-085]', async () => {
   await keepAgents(assembly, 500, 'a'.repeat(4_000))
   const searchFor = (search_value: string) => search(ada, { search_value, limit: 1 })
   expect((await searchFor('Q'.repeat(256))).body.data.count).toBe(0)
@@ -65,7 +65,7 @@ test('S-085 a text that repeats itself costs a search a bounded time', async () 
   expect(repeatedMs, `${plainMs} ms for a plain text`).toBeLessThan(allowedMs + 20 * plainMs)
 })
 
-test('S-085 a search whose page is empty reads the texts once', async () => {
+test('a search whose page is empty reads the texts once [S-085]', async () => {
   let reads = 0
   observe(assembly, {
     after({ sql }) {
@@ -89,12 +89,12 @@ test.each([
   [agentSearch, { filters: [{ column: 'agent_name', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
   [modelSearch, { filters: [{ column: 'provider', operator: 'equals', value: 'x'.repeat(1_501) }] }, 'filters'],
   [modelSearch, { provider: 'x'.repeat(1_501) }, 'provider'],
-])('S-070 %s with a text of 1,501 characters is 422', async (path, body, member) => {
+])('%s with a text of 1,501 characters is 422 [S-070]', async (path, body, member) => {
   const { status, body: answer } = await search(ada, body, path)
   expect([status, answer.detail[0]?.loc[1], answer.detail[0]?.type]).toEqual([422, member, 'string_too_long'])
 })
 
-test('S-085 A-46 a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given', async () => {
+test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is given [S-085 A-46]', async () => {
   await keepAgents(assembly, 40, 'a'.repeat(255 * 1_024))
   const filters = [{ column: 'parent_agent_type_key', operator: 'equals', value: 'long' }]
   const whole = await search(ada, { filters, limit: 40 })
@@ -106,7 +106,7 @@ test('S-085 A-46 a page over 8 MiB is 422 at limit, and a smaller page of the sa
   expect([part.status, part.body.data.items.length, part.body.data.count]).toEqual([200, 20, 40])
 })
 
-test('S-085 A-45 a call of another tenant does not wait for every call of a busy one', async () => {
+test('a call of another tenant does not wait for every call of a busy one [S-085 A-45]', async () => {
   const done: string[] = []
   const note = (name: string) => (answer: Answer) => {
     done.push(`${name} ${answer.status}`)
@@ -120,7 +120,7 @@ test('S-085 A-45 a call of another tenant does not wait for every call of a busy
   expect(done.indexOf('other 200')).toBeLessThan(20)
 })
 
-test('S-085 A-45 of answers that nobody reads few are made, and other tenants go on', async () => {
+test('of answers that nobody reads few are made, and other tenants go on [S-085 A-45]', async () => {
   await keepAgents(assembly, 25, 'a'.repeat(286 * 1_024))
   const listener = await listen(0)
   listener.serve(assembly.apiApp)
@@ -164,7 +164,7 @@ async function refusedAs429(socket: Socket): Promise<void> {
   expect(statusOf(String(first))).toBe(429)
 }
 
-test('S-085 A-45 calls beyond those that may wait are 429 with Retry-After, and the tenant goes on', async () => {
+test('calls beyond those that may wait are 429 with Retry-After, and the tenant goes on [S-085 A-45]', async () => {
   const answers = await Promise.all(Array.from({ length: 1_100 }, () => search(ada, { limit: 1 })))
   const refused = answers.filter(({ status }) => status === 429)
   const statuses = new Set(answers.map(({ status }) => status))

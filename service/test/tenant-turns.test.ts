@@ -52,7 +52,7 @@ async function allBegun(): Promise<void> {
 
 const states = (calls: Call[]) => calls.map(({ state }) => state)
 
-test('S-085 A-45 calls beyond the limit of their tenant wait in order, and those of another tenant do not', async () => {
+test('calls beyond the limit of their tenant wait in order, and those of another tenant do not [S-085 A-45]', async () => {
   const turns = createTenantTurns(limits)
   const calls = Array.from({ length: 4 }, () => call(turns, 'one'))
   const other = call(turns, 'two')
@@ -66,7 +66,7 @@ test('S-085 A-45 calls beyond the limit of their tenant wait in order, and those
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('S-085 A-45 a call that finds the queue full is 429 at once, and one that waits too long later', async () => {
+test('a call that finds the queue full is 429 at once, and one that waits too long later [S-085 A-45]', async () => {
   const turns = createTenantTurns(limits)
   const calls = Array.from({ length: 6 }, () => call(turns, 'one'))
   await allBegun()
@@ -77,7 +77,7 @@ test('S-085 A-45 a call that finds the queue full is 429 at once, and one that w
   expect(states(calls)).toEqual(['done', 'running', 'running', 429, 429, 429])
 })
 
-test('S-085 A-45 while answers are not taken, further calls of their tenant wait', async () => {
+test('while answers are not taken, further calls of their tenant wait [S-085 A-45]', async () => {
   const turns = createTenantTurns(limits)
   const releases = [turns.holdBytes('one', 60), turns.holdBytes('one', 40)]
   const [first, other] = [call(turns, 'one'), call(turns, 'two')]
@@ -94,7 +94,7 @@ test('S-085 A-45 while answers are not taken, further calls of their tenant wait
   expect(turns.size).toBe(0)
 })
 
-test('A-45 a task that fails gives its turn back, and tenants without calls are forgotten', async () => {
+test('a task that fails gives its turn back, and tenants without calls are forgotten [A-45]', async () => {
   const turns = createTenantTurns(limits)
   for (let turn = 0; turn < 5; turn += 1) {
     const failed = turns.run('one', () => Promise.reject(new Error('no')))
@@ -103,14 +103,14 @@ test('A-45 a task that fails gives its turn back, and tenants without calls are 
   expect(turns.size).toBe(0)
 })
 
-test('A-45 a call that never had room and waited too long leaves nothing behind', async () => {
+test('a call that never had room and waited too long leaves nothing behind [A-45]', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 0 })
   const late = call(turns, 'one')
   await vi.advanceTimersByTimeAsync(1_000)
   expect([late.state, turns.size]).toEqual([429, 0])
 })
 
-test('S-085 A-45 of calls that arrive together one runs before a request on a new connection', async () => {
+test('of calls that arrive together one runs before a request on a new connection [S-085 A-45]', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 }, () => 0)
   const order: string[] = []
   // Each request arrives in a callback of its own, and a query of libSQL ends before the event loop goes on.
@@ -127,7 +127,7 @@ test('S-085 A-45 of calls that arrive together one runs before a request on a ne
   expect(order.indexOf('other')).toBeLessThanOrEqual(1)
 })
 
-test('S-085 A-45 between calls that wait, a request on a new connection is answered', async () => {
+test('between calls that wait, a request on a new connection is answered [S-085 A-45]', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 }, () => 0)
   const order: string[] = []
   const busy = Array.from({ length: 100 }, () =>
@@ -145,7 +145,7 @@ test('S-085 A-45 between calls that wait, a request on a new connection is answe
   expect(order.indexOf('other')).toBeLessThanOrEqual(11)
 })
 
-test('S-085 A-45 tenants begin calls by turns', async () => {
+test('tenants begin calls by turns [S-085 A-45]', async () => {
   const turns = createTenantTurns({ ...limits, tenantCallsWaiting: 100 }, () => 0)
   const order: string[] = []
   const run = (tenant: string) => turns.run(tenant, async () => void order.push(tenant))
@@ -154,7 +154,7 @@ test('S-085 A-45 tenants begin calls by turns', async () => {
   expect(order.slice(0, 7)).toEqual(['busy', 'other', 'busy', 'other', 'busy', 'other', 'busy'])
 })
 
-test('S-085 A-45 after a call that held up the event loop, the next one waits as long', async () => {
+test('after a call that held up the event loop, the next one waits as long [S-085 A-45]', async () => {
   let usedMs = 0
   const turns = createTenantTurns(limits, () => usedMs)
   let endedMs = 0
@@ -171,7 +171,7 @@ test('S-085 A-45 after a call that held up the event loop, the next one waits as
   expect(pauseMs).toBeGreaterThan(48)
 })
 
-test('A-45 after a call that took an hour, the next one waits for a short time only', async () => {
+test('after a call that took an hour, the next one waits for a short time only [A-45]', async () => {
   vi.useRealTimers()
   let usedMs = 0
   const turns = createTenantTurns({ ...limits, tenantWaitMs: 60_000 }, () => usedMs)
@@ -182,12 +182,12 @@ test('A-45 after a call that took an hour, the next one waits for a short time o
   await expect(Promise.all([first, second])).resolves.toEqual([undefined, 'done'])
 })
 
-test('A-45 a call begins under fake timers, which tests of an application may use', async () => {
+test('a call begins under fake timers, which tests of an application may use [A-45]', async () => {
   vi.useFakeTimers()
   await expect(createTenantTurns(limits).run('one', async () => 'done')).resolves.toBe('done')
 })
 
-test('S-085 A-45 a call that used 20 ms pauses until calls of other tenants had their turns', async () => {
+test('a call that used 20 ms pauses until calls of other tenants had their turns [S-085 A-45]', async () => {
   let usedMs = 0
   const turns = createTenantTurns(limits, () => usedMs)
   const order: string[] = []
@@ -205,7 +205,7 @@ test('S-085 A-45 a call that used 20 ms pauses until calls of other tenants had 
   expect(turns.size).toBe(0)
 })
 
-test('S-085 A-45 a call that pauses goes on although its tenant has no room for further calls', async () => {
+test('a call that pauses goes on although its tenant has no room for further calls [S-085 A-45]', async () => {
   let usedMs = 0
   const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 1 }, () => usedMs)
   const order: string[] = []

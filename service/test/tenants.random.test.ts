@@ -232,7 +232,7 @@ async function run(operations: number, random: Random, judge: (done: Done) => vo
 }
 
 test(
-  'P-20 S-065 S-066 random operations of five tenants answer what an oracle answers',
+  'random operations of five tenants answer what an oracle answers [P-20 S-065 S-066]',
   operations.options,
   async () => {
     process.stdout.write(`P-20 SEED=${seed}\n`)
@@ -263,7 +263,7 @@ class LosesTenant extends OperationNodeTransformer {
 }
 
 test.each(['every query', 'the first query', 'the second query', 'the third query'])(
-  'P-20 S-067 with the tenant predicate of %s removed, no operation answers a foreign row',
+  'with the tenant predicate of %s removed, no operation answers a foreign row [P-20 S-067]',
   unguarded.options,
   async (which) => {
     const target = ['the first query', 'the second query', 'the third query'].indexOf(which)

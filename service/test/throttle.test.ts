@@ -45,7 +45,7 @@ async function burst(count: number, result: 'failure' | 'success'): Promise<numb
   return waits.filter((waitMs) => waitMs === 0).length
 }
 
-test('S-021 failures are remembered for an hour after the delay that they brought', async () => {
+test('failures are remembered for an hour after the delay that they brought [S-021]', async () => {
   expect(await attemptInTurn(3)).toEqual([0, 0, minuteMs])
   clock.advance(minuteMs + hourMs - 1)
   // Still known: the delay doubles.
@@ -54,7 +54,7 @@ test('S-021 failures are remembered for an hour after the delay that they brough
   expect(await attemptInTurn(3)).toEqual([0, 0, minuteMs])
 })
 
-test('S-021 ninety guesses at once are as many as one after the other, and at each end of a delay one', async () => {
+test('ninety guesses at once are as many as one after the other, and at each end of a delay one [S-021]', async () => {
   use({ freeFailures: 5 })
   expect(await burst(90, 'failure')).toBe(6)
   for (const delayMs of [minuteMs, 2 * minuteMs, 4 * minuteMs, 8 * minuteMs, hourMs / 4, hourMs / 4]) {
@@ -65,13 +65,13 @@ test('S-021 ninety guesses at once are as many as one after the other, and at ea
   }
 })
 
-test('S-021 ninety right passwords at once all get their turn', async () => {
+test('ninety right passwords at once all get their turn [S-021]', async () => {
   use({ freeFailures: 5 })
   expect(await burst(5, 'failure')).toBe(5)
   expect(await burst(90, 'success')).toBe(90)
 })
 
-test('S-021 no more than a hundred attempts at one key wait for those under way', async () => {
+test('no more than a hundred attempts at one key wait for those under way [S-021]', async () => {
   const open = await throttle.admit('key')
   const waiting = Array.from({ length: 100 }, () => attempt('success'))
   expect(await attempt()).toBe(minuteMs)
@@ -79,7 +79,7 @@ test('S-021 no more than a hundred attempts at one key wait for those under way'
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([0]))
 })
 
-test('S-021 S-085 no more than five hundred attempts at all keys together wait, and others pass', async () => {
+test('no more than five hundred attempts at all keys together wait, and others pass [S-021 S-085]', async () => {
   const keys = Array.from({ length: 6 }, (_, index) => `key ${index}`)
   const open = await Promise.all(keys.map((key) => throttle.admit(key)))
   const waiting = keys.slice(0, 5).flatMap((key) => Array.from({ length: 100 }, () => attempt('success', key)))
@@ -94,7 +94,7 @@ test('S-021 S-085 no more than five hundred attempts at all keys together wait, 
   expect(await late).toBe(0)
 })
 
-test('S-021 an undecided attempt is nobody’s failure', async () => {
+test('an undecided attempt is nobody’s failure [S-021]', async () => {
   for (let count = 0; count < 10; count += 1) {
     const admission = await throttle.admit('key')
     expect(admission.kind).toBe('go')
@@ -102,7 +102,7 @@ test('S-021 an undecided attempt is nobody’s failure', async () => {
   }
 })
 
-test('S-021 after the last of a hundred failures there is one attempt a day', async () => {
+test('after the last of a hundred failures there is one attempt a day [S-021]', async () => {
   use({ stop: { failures: 100, delayMs: 24 * hourMs } })
   let failures = 0
   while (failures < 100) {
@@ -117,7 +117,7 @@ test('S-021 after the last of a hundred failures there is one attempt a day', as
   expect(await attemptInTurn(2)).toEqual([0, 24 * hourMs])
 })
 
-test('S-021 an attempt under way counts however long it takes, also when the memory is cleaned up', async () => {
+test('an attempt under way counts however long it takes, also when the memory is cleaned up [S-021]', async () => {
   const open = await throttle.admit('key')
   expect(open.kind).toBe('go')
   clock.advance(2 * hourMs)
@@ -128,7 +128,7 @@ test('S-021 an attempt under way counts however long it takes, also when the mem
   expect(await Promise.race([throttle.admit('key'), 'waits'])).toBe('waits')
 })
 
-test('S-021 what is forgotten leaves the memory when that has grown', async () => {
+test('what is forgotten leaves the memory when that has grown [S-021]', async () => {
   for (let index = 0; index < 10_000; index += 1) await attempt('failure', `one ${index}`)
   expect(throttle.size).toBe(10_000)
   clock.advance(2 * hourMs)
@@ -136,7 +136,7 @@ test('S-021 what is forgotten leaves the memory when that has grown', async () =
   expect(throttle.size).toBe(1)
 })
 
-test('S-021 a hundred thousand keys within an hour cost no more time each than ten thousand', async () => {
+test('a hundred thousand keys within an hour cost no more time each than ten thousand [S-021]', async () => {
   const tookMs = await processorMs(async () => {
     for (let index = 0; index < 100_000; index += 1) await attempt('failure', `key ${index}`)
   })
@@ -145,7 +145,7 @@ test('S-021 a hundred thousand keys within an hour cost no more time each than t
   expect(throttle.size).toBe(100_000)
 })
 
-test('S-021 more keys than a hundred thousand are not kept: the one that failed longest ago goes', async () => {
+test('more keys than a hundred thousand are not kept: the one that failed longest ago goes [S-021]', async () => {
   await attempt('failure', 'first')
   const open = await throttle.admit('under way')
   for (let index = 0; index < 99_999; index += 1) throttle.settle(`key ${index}`, 'failure')
@@ -161,7 +161,7 @@ test('S-021 more keys than a hundred thousand are not kept: the one that failed 
   if (open.kind === 'go') open.settle('undecided')
 })
 
-test('S-021 attempts that are not compared push out no key that failed', async () => {
+test('attempts that are not compared push out no key that failed [S-021]', async () => {
   use({ stop: { failures: 2, delayMs: 24 * hourMs } })
   expect(await attemptInTurn(2)).toEqual([0, 0])
   for (let index = 0; index < 100_000; index += 1) {
@@ -171,7 +171,7 @@ test('S-021 attempts that are not compared push out no key that failed', async (
   expect(throttle.waitMs('key')).toBe(24 * hourMs)
 })
 
-test('S-021 keys whose attempt has not ended push out no key that failed', async () => {
+test('keys whose attempt has not ended push out no key that failed [S-021]', async () => {
   use({ freeFailures: 0 })
   for (let index = 0; index < 100_000; index += 1) throttle.settle(`key ${index}`, 'failure')
   const open = await Promise.all(Array.from({ length: 5 }, (_, index) => throttle.admit(`invented ${index}`)))
@@ -184,7 +184,7 @@ test('S-021 keys whose attempt has not ended push out no key that failed', async
   expect(throttle.size).toBe(100_000)
 })
 
-test('S-021 an attempt that began before everything was forgotten changes nothing that came after', async () => {
+test('an attempt that began before everything was forgotten changes nothing that came after [S-021]', async () => {
   use({ freeFailures: 3 })
   for (const result of ['success', 'failure'] as const) {
     const early = await throttle.admit('key')
@@ -200,7 +200,7 @@ test('S-021 an attempt that began before everything was forgotten changes nothin
   expect(throttle.size).toBe(0)
 })
 
-test('S-021 only a key that failed is remembered', async () => {
+test('only a key that failed is remembered [S-021]', async () => {
   expect(await attempt('success')).toBe(0)
   expect(throttle.waitMs('asked about')).toBe(0)
   throttle.settle('not admitted', 'success')
@@ -211,7 +211,7 @@ test('S-021 only a key that failed is remembered', async () => {
   expect(throttle.size).toBe(0)
 })
 
-test('S-021 a success forgets failures, but no delay that a failure beside it brought', async () => {
+test('a success forgets failures, but no delay that a failure beside it brought [S-021]', async () => {
   use({ freeFailures: 2 })
   const [first, second] = [await throttle.admit('key'), await throttle.admit('key')]
   throttle.settle('key', 'failure')

@@ -11,7 +11,7 @@ function sample(seed: number, shift: number): number[] {
   return Array.from({ length: 1_000 }, () => 10 + shift + random.below(1_000) / 500)
 }
 
-test('S-020 S-044 the comparison finds a difference that is there, and none that is not', () => {
+test('the comparison finds a difference that is there, and none that is not [S-020 S-044]', () => {
   const same = compareSamples(sample(1, 0), sample(2, 0))
   expect(Math.abs(same.medianRatio - 1)).toBeLessThan(0.02)
   expect(same.ksProbability).toBeGreaterThan(0.01)
@@ -26,7 +26,7 @@ test('S-020 S-044 the comparison finds a difference that is there, and none that
   expect(wider.ksProbability).toBeLessThan(1e-6)
 })
 
-test.each(timingContests)('S-020 S-044 $name: no difference of kind', async ({ run }) => {
+test.each(timingContests)('$name: no difference of kind [S-020 S-044]', async ({ run }) => {
   const { medianRatio } = await run(2, assemble)
   // A refusal without a hash takes a thousandth of one with it; this is no finer than that.
   expect(medianRatio).toBeGreaterThan(0.02)

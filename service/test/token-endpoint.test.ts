@@ -56,11 +56,11 @@ test.each([
   ['repeated', 'grant_type=refresh_token&grant_type=refresh_token', 'invalid_request'],
   ['among more than 100 parameters', `grant_type=refresh_token${'&a'.repeat(100)}`, 'invalid_request'],
   ['unknown', 'grant_type=password', 'unsupported_grant_type'],
-])('S-033 grant_type %s in the query', async (_, query, error) => {
+])('grant_type %s in the query [S-033]', async (_, query, error) => {
   await expectError(await post({ query }), 400, error)
 })
 
-test('S-033 grant_type in the body alone does not count, an equal one is harmless, another is refused', async () => {
+test('grant_type in the body alone does not count, an equal one is harmless, another is refused [S-033]', async () => {
   await expectError(await post({ query: '', body: '{"grant_type":"refresh_token"}' }), 400, 'invalid_request')
   const callback = await authorize(service)
   await expectError(await exchange(service, callback, { grant_type: 'refresh_token' }), 400, 'invalid_request')
@@ -68,7 +68,7 @@ test('S-033 grant_type in the body alone does not count, an equal one is harmles
 })
 
 test.each(['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope'])(
-  'S-034 %s in the query is refused, and kept out of the journal',
+  '%s in the query is refused, and kept out of the journal [S-034]',
   async (name) => {
     await expectError(await post({ query: `grant_type=refresh_token&${name}=canary-1` }), 400, 'invalid_request')
     expect(JSON.stringify(service.dev.journal())).not.toContain('canary-1')
@@ -82,22 +82,22 @@ test.each([
   ['no type', 'grant_type=refresh_token', ''],
   ['another charset', 'grant_type=refresh_token', 'application/json; charset=latin1'],
   ['a longer name', 'grant_type=refresh_token', 'application/jsonp'],
-])('S-035 %s is 415', async (_, query, type) => {
+])('%s is 415 [S-035]', async (_, query, type) => {
   await expectError(await post({ query, type }), 415, 'invalid_request')
 })
 
-test('S-035 a compressed body is 415', async () => {
+test('a compressed body is 415 [S-035]', async () => {
   await expectError(await post({ headers: { 'content-encoding': 'gzip' } }), 415, 'invalid_request')
 })
 
 test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-  'S-035 %s is taken',
+  '%s is taken [S-035]',
   async (type) => {
     await expectError(await post({ type, body: '{"refresh_token":"x"}' }), 401, 'invalid_client')
   },
 )
 
-test('S-035 a body over 16 KiB is 413, with and without a declared length', async () => {
+test('a body over 16 KiB is 413, with and without a declared length [S-035]', async () => {
   const body = JSON.stringify({ refresh_token: 'x'.repeat(16 * 1_024) })
   await expectError(await post({ body }), 413, 'invalid_request')
   const stream = new Blob([body]).stream()
@@ -117,16 +117,16 @@ test.each([
   ['nothing', ''],
   ['deep nesting', `{"a":${'['.repeat(20)}${']'.repeat(20)}}`],
   ['a byte order mark', '\ufeff{}'],
-])('S-036 %s is invalid_request', async (_, body) => {
+])('%s is invalid_request [S-036]', async (_, body) => {
   await expectError(await post({ body }), 400, 'invalid_request')
 })
 
-test('S-036 a __proto__ member supplies nothing', async () => {
+test('a __proto__ member supplies nothing [S-036]', async () => {
   const body = `{"__proto__":{"client_id":"${publicClient.clientId}","refresh_token":"x"}}`
   await expectError(await post({ body }), 401, 'invalid_client')
 })
 
-test('S-036 a repeated form field is invalid_request, and bytes that are not UTF-8 too', async () => {
+test('a repeated form field is invalid_request, and bytes that are not UTF-8 too [S-036]', async () => {
   const query = 'grant_type=authorization_code'
   await expectError(await post({ query, type: formType, body: 'code=a&code=b' }), 400, 'invalid_request')
   const url = `${service.authUrl}/auth/v1/token?grant_type=refresh_token`
@@ -141,20 +141,20 @@ test('S-036 a repeated form field is invalid_request, and bytes that are not UTF
 test.each([
   ['code', { code: undefined }],
   ['redirect_uri', { redirect_uri: undefined }],
-])('S-039 an exchange without %s is invalid_request', async (_, changes) => {
+])('an exchange without %s is invalid_request [S-039]', async (_, changes) => {
   await expectError(await exchange(service, await authorize(service), changes), 400, 'invalid_request')
 })
 
-test('S-039 a refresh without refresh_token is invalid_request', async () => {
+test('a refresh without refresh_token is invalid_request [S-039]', async () => {
   await expectError(await refresh(service, publicClient, ''), 400, 'invalid_request')
 })
 
-test.each(['GET', 'PUT', 'HEAD', 'DELETE', 'PATCH'])('S-037 %s is 405', async (method) => {
+test.each(['GET', 'PUT', 'HEAD', 'DELETE', 'PATCH'])('%s is 405 [S-037]', async (method) => {
   const answer = await post({ method })
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
 })
 
-test('S-039 S-088 a broken store gives 500 with an id and nothing about the cause', async () => {
+test('a broken store gives 500 with an id and nothing about the cause [S-039 S-088]', async () => {
   const callback = await authorize(service)
   await rawDatabase(assembly.context.store.db).schema.alterTable('grants').renameTo('gone').execute()
   const answer = await exchange(service, callback)
@@ -180,21 +180,21 @@ test.each([
   ['not UTF-8', `Basic ${Buffer.from([0x61, 0x3a, 0xff]).toString('base64')}`],
   ['Bearer', `Bearer ${good}`],
   ['nothing', 'Basic'],
-])('S-040 Basic with %s is malformed', async (_, header) => {
+])('Basic with %s is malformed [S-040]', async (_, header) => {
   expect(parseBasic(header)).toBeUndefined()
   const answer = await post({ body: '{"refresh_token":"x"}', headers: { authorization: header } })
   expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
   await expectError(answer, 401, 'invalid_client')
 })
 
-test('S-040 both halves are form-decoded and split at the first colon', () => {
+test('both halves are form-decoded and split at the first colon [S-040]', () => {
   const header = (text: string) => `basic ${Buffer.from(text).toString('base64')}`
   expect(parseBasic(header('a%2Db%5Fc:x%3Ay+z'))).toEqual({ clientId: 'a-b_c', secret: 'x:y z' })
   expect(parseBasic(header('a:b:c'))).toEqual({ clientId: 'a', secret: 'b:c' })
   expect(parseBasic(header('a:'))).toEqual({ clientId: 'a', secret: '' })
 })
 
-test('S-040 an escaped spelling of id and secret logs in', async () => {
+test('an escaped spelling of id and secret logs in [S-040]', async () => {
   const { refresh_token } = await login(service, { client: confidential })
   const escaped = (text: string) => text.replace(/[^A-Za-z0-9]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
   const spelled = `${escaped(confidential.clientId)}:${escaped(confidential.clientSecret ?? '')}`
@@ -204,7 +204,7 @@ test('S-040 an escaped spelling of id and secret logs in', async () => {
 })
 
 test.each([{ client_secret: 'x' }, { client_id: 'app_0' }])(
-  'S-041 Basic and %o in the body is invalid_request',
+  'Basic and %o in the body is invalid_request [S-041]',
   async (more) => {
     await expectError(await refresh(service, confidential, 'x', more), 400, 'invalid_request')
     const callback = await authorize(service, { client: confidential, pkce: 'without' })
@@ -212,7 +212,7 @@ test.each([{ client_secret: 'x' }, { client_id: 'app_0' }])(
   },
 )
 
-test('S-042 secrets have 256 bits, are stored as keyed hashes, and two can be active', async () => {
+test('secrets have 256 bits, are stored as keyed hashes, and two can be active [S-042]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   expect(confidential.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   const dump = JSON.stringify(await db.selectFrom('client_secrets').selectAll().execute())
@@ -249,7 +249,7 @@ test.each([
   ['a wrong secret', 'refresh_token', () => ({}), () => basic(confidential, 'x')],
   ['confidential without credentials', 'authorization_code', () => ({ client_id: confidential.clientId }), undefined],
   ['public with credentials', 'authorization_code', () => ({}), () => basic(publicClient, 'x')],
-] as const)('S-043 %s (%s) is invalid_client', async (_, grant, fields, authorization) => {
+] as const)('%s (%s) is invalid_client [S-043]', async (_, grant, fields, authorization) => {
   const values = { ...fields(), code: 'x', redirect_uri: 'x', refresh_token: 'x' }
   const isForm = grant === 'authorization_code'
   const body = isForm ? new URLSearchParams(values as Record<string, string>).toString() : JSON.stringify(values)
@@ -287,7 +287,7 @@ const mixedUp: [string, Record<string, () => string | undefined>, (() => string)
 ]
 
 test.each(mixedUp)(
-  'S-039 S-043 %s is named by the description',
+  '%s is named by the description [S-039 S-043]',
   async (_, fields, authorization, error_description) => {
     const sent = Object.entries(fields).map(([name, value]) => [name, value() ?? ''])
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization: authorization() }
@@ -303,7 +303,7 @@ test.each(mixedUp)(
   },
 )
 
-test('S-044 with dev controls, an unknown client_id and a wrong secret each say what to copy', async () => {
+test('with dev controls, an unknown client_id and a wrong secret each say what to copy [S-044]', async () => {
   const memory = await createService({ dev: 'on' })
   const own = clientOf(memory, 'Demo confidential')
   const describe = async (authorization: string): Promise<unknown> => {
@@ -321,7 +321,7 @@ test('S-044 with dev controls, an unknown client_id and a wrong secret each say 
   await memory.close()
 })
 
-test('S-026 S-039 an exchange from a return address that is not registered is told how to register it', async () => {
+test('an exchange from a return address that is not registered is told how to register it [S-026 S-039]', async () => {
   const callback = await authorize(service)
   const answer = await exchange(service, callback, { redirect_uri: 'http://127.0.0.1:5173/other' })
   const error_description =
@@ -332,7 +332,7 @@ test('S-026 S-039 an exchange from a return address that is not registered is to
   expect(await other.json()).toMatchObject({ error_description: expect.stringContaining('invalid, expired, revoked') })
 })
 
-test('S-044 guessing a secret is slowed down with Retry-After, and the right one passes all the same', async () => {
+test('guessing a secret is slowed down with Retry-After, and the right one passes all the same [S-044]', async () => {
   const guess = (secret: string) =>
     post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, secret) } })
   service.dev.freeze()
@@ -345,7 +345,7 @@ test('S-044 guessing a secret is slowed down with Retry-After, and the right one
   await expectError(await guess(confidential.clientSecret ?? ''), 400, 'invalid_grant')
 })
 
-test('S-044 a right secret makes the failures of its client and address forgotten', async () => {
+test('a right secret makes the failures of its client and address forgotten [S-044]', async () => {
   const statusOf = async (secret: string) =>
     (await post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, secret) } })).status
   service.dev.freeze()
@@ -355,7 +355,7 @@ test('S-044 a right secret makes the failures of its client and address forgotte
   expect(await statusOf('x')).toBe(429)
 })
 
-test('S-044 two hundred guesses at once are eleven, and the delays grow to a quarter of an hour', async () => {
+test('two hundred guesses at once are eleven, and the delays grow to a quarter of an hour [S-044]', async () => {
   const guess = () => post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, 'x') } })
   service.dev.freeze()
   const answers = await Promise.all(Array.from({ length: 200 }, guess))
@@ -370,7 +370,7 @@ test('S-044 two hundred guesses at once are eleven, and the delays grow to a qua
   expect([...delays.slice(0, 4), Math.max(...delays)]).toEqual([1, 2, 4, 8, 900])
 })
 
-test('S-044 an unknown client costs the same queries as a wrong secret', async () => {
+test('an unknown client costs the same queries as a wrong secret [S-044]', async () => {
   const sql: string[] = []
   observe(assembly, { before: (statement) => void sql.push(statement.sql) })
   const work = async (authorization: string) => {
@@ -385,7 +385,7 @@ test('S-044 an unknown client costs the same queries as a wrong secret', async (
 
 const registered = 'https://app.demo.example'
 
-test('S-045 a preflight from a registered origin is answered, from another it is not', async () => {
+test('a preflight from a registered origin is answered, from another it is not [S-045]', async () => {
   const preflight = (origin: string) => {
     const headers = {
       origin,
@@ -403,7 +403,7 @@ test('S-045 a preflight from a registered origin is answered, from another it is
   expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('S-045 answers and errors are readable from a registered origin', async () => {
+test('answers and errors are readable from a registered origin [S-045]', async () => {
   const tokens = await login(service)
   const read = async (body: object) => {
     const { status, headers } = await post({ body: JSON.stringify(body), headers: { origin: registered } })
@@ -418,7 +418,7 @@ test('S-045 answers and errors are readable from a registered origin', async () 
   expect(await read({ refresh_token: 'x', ...own })).toEqual([500, registered, exposed])
 })
 
-test('S-045 the origin of another client cannot read, an unregistered one is refused and burns nothing', async () => {
+test('the origin of another client cannot read, an unregistered one is refused and burns nothing [S-045]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const row = {
     client_id: clientOf(service, 'Other public').clientId,
@@ -435,7 +435,7 @@ test('S-045 the origin of another client cannot read, an unregistered one is ref
   expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([200, null])
 })
 
-test('A-12 S-045 a page on the loopback port that authorize accepted exchanges its code, refreshes and calls the API', async () => {
+test('a page on the loopback port that authorize accepted exchanges its code, refreshes and calls the API [A-12 S-045]', async () => {
   for (const origin of ['http://127.0.0.1:5199', 'http://[::1]:5199', 'http://127.0.0.1']) {
     const { code, verifier, redirectUri } = await authorize(service, { redirectUri: `${origin}/callback` })
     const fields = { code, redirect_uri: redirectUri, code_verifier: verifier, client_id: publicClient.clientId }
@@ -457,7 +457,7 @@ test('A-12 S-045 a page on the loopback port that authorize accepted exchanges i
   }
 })
 
-test('A-12 S-045 a loopback port is free for the pages of public clients only', async () => {
+test('a loopback port is free for the pages of public clients only [A-12 S-045]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   await db.deleteFrom('client_redirect_uris').where('client_id', '!=', confidential.clientId).execute()
   const answer = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:5199' } })

@@ -22,7 +22,7 @@ function partsOf(value: string): string[] {
   return Array.from({ length: value.length - 7 }, (_, at) => value.slice(at, at + 8))
 }
 
-test('S-058 of codes, tokens, cookies and secrets the database is only ever asked for the hash', async () => {
+test('of codes, tokens, cookies and secrets the database is only ever asked for the hash [S-058]', async () => {
   const browser = new Browser(service.fetch)
   const callback = await authorize(service, { browser })
   const tokens = (await (await exchange(service, callback)).json()) as Record<string, string>
@@ -46,7 +46,7 @@ test('S-058 of codes, tokens, cookies and secrets the database is only ever aske
   }
 })
 
-test('S-058 a guess that matches all but the last character costs the same queries as one that matches nothing', async () => {
+test('a guess that matches all but the last character costs the same queries as one that matches nothing [S-058]', async () => {
   const sql: string[] = []
   const callback = await authorize(service)
   const { refresh_token } = (await (await exchange(service, callback)).json()) as { refresh_token: string }

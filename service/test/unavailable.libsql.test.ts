@@ -26,7 +26,7 @@ beforeEach(async () => {
   undo.push(assembly.service.close)
 })
 
-test('F-36 locked by another process: 503 with Retry-After, nothing consumed', async () => {
+test('locked by another process: 503 with Retry-After, nothing consumed [D-36]', async () => {
   const other = new Database(dataFile)
   undo.push(async () => other.close())
   await expectNothingConsumed(assembly.service, {
@@ -35,7 +35,7 @@ test('F-36 locked by another process: 503 with Retry-After, nothing consumed', a
   })
 })
 
-test('F-36 read-only: 503 with Retry-After, nothing consumed', async () => {
+test('read-only: 503 with Retry-After, nothing consumed [D-36]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   await expectNothingConsumed(assembly.service, {
     harm: async () => void (await sql`pragma query_only = on`.execute(db)),
@@ -43,7 +43,7 @@ test('F-36 read-only: 503 with Retry-After, nothing consumed', async () => {
   })
 })
 
-test('F-36 S-047 full: the refresh that no longer fits is 503, and its token goes on when there is room', async () => {
+test('full: the refresh that no longer fits is 503, and its token goes on when there is room [D-36 S-047]', async () => {
   const { service, context } = assembly
   const client = clientOf(service, 'Demo public')
   let { refresh_token: token } = await login(service)

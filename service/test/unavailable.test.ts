@@ -4,7 +4,7 @@ import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
-test('F-36 a page says that the data cannot be reached, and a failed look-up is nobody’s failed attempt', async () => {
+test('a page says that the data cannot be reached, and a failed look-up is nobody’s failed attempt [D-36]', async () => {
   const assembly = await assemble()
   const { service } = assembly
   onTestFinished(service.close)
@@ -28,7 +28,7 @@ test('F-36 a page says that the data cannot be reached, and a failed look-up is 
   expect((await refresh(service, client, 'art_x')).status).toBe(400)
 })
 
-test('F-36 S-088 a clean-up that cannot be done now disturbs nobody; what else goes wrong in it is a 500', async () => {
+test('a clean-up that cannot be done now disturbs nobody; what else goes wrong in it is a 500 [D-36 S-088]', async () => {
   const assembly = await assemble()
   const { service, context } = assembly
   onTestFinished(service.close)
@@ -64,7 +64,7 @@ test.each([
   [{ message: 'Connection terminated unexpectedly' }, 'unavailable'],
   [{ message: 'timeout exceeded when trying to connect' }, 'unavailable'],
   [{ message: 'anything else' }, 'other'],
-])('F-36 %j is %s', (error, failure) => {
+])('%j is %s [D-36]', (error, failure) => {
   expect(databaseFailureOf(Object.assign(new Error('message' in error ? error.message : ''), error))).toBe(failure)
   expect(databaseFailureOf(error)).toBe('other')
 })

@@ -57,7 +57,7 @@ const refreshes = (): Seen[] => seen.filter(({ path }) => path.endsWith('grant_t
 const apiCalls = (): Seen[] => seen.filter(({ path }) => path.startsWith('/api/'))
 
 describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (clientName) => {
-  it('C-094 C-097 a revoked token: 401, one refresh, the same bytes again, and one agent is created', async () => {
+  it('a revoked token: 401, one refresh, the same bytes again, and one agent is created [C-094 C-097]', async () => {
     const { session, send } = await signIn('ada', clientName)
     const first = await session.getAccessToken()
     await service.dev.expireAccessTokens()
@@ -77,7 +77,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     expect(await countOfAgents(send, 'Caf\u00e9 Helper')).toBe(1)
   })
 
-  it('C-094 F060 50 calls at once with a revoked token: one refresh, and all of them succeed', async () => {
+  it('50 calls at once with a revoked token: one refresh, and all of them succeed [C-094 F060]', async () => {
     const { send } = await signIn('ada', clientName)
     await service.dev.expireAccessTokens()
     const search = (): Promise<Response> => send('/api/llm_models/search', post({ limit: 5, offset: 0 }))
@@ -86,14 +86,14 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     expect(refreshes()).toHaveLength(1)
   })
 
-  it('C-095 403 missing permission comes back as it was: one sending, no refresh, the session stays', async () => {
+  it('403 missing permission comes back as it was: one sending, no refresh, the session stays [C-095]', async () => {
     const { session, send } = await signIn('rui', clientName)
     const response = await send('/api/parent_agents', post(newAgent))
     expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('missing permission')])
     expect([apiCalls().length, refreshes().length, session.state.status]).toEqual([1, 0, 'signed-in'])
   })
 
-  it('C-095 so does 422, with the validation error of the service', async () => {
+  it('so does 422, with the validation error of the service [C-095]', async () => {
     const { send } = await signIn('ada', clientName)
     const response = await send('/api/parent_agents/search', post({ limit: 251 }))
     expect([response.status, await response.json()]).toEqual([
@@ -103,7 +103,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
     expect([apiCalls().length, refreshes().length]).toEqual([1, 0])
   })
 
-  it('C-094 F060 when the refresh token is revoked too, the call ends with session_ended, and nothing is sent again', async () => {
+  it('when the refresh token is revoked too, the call ends with session_ended, and nothing is sent again [C-094 F060]', async () => {
     const { session, send } = await signIn('ada', clientName)
     await service.dev.expireAccessTokens()
     await service.dev.revokeRefreshTokens()
@@ -114,7 +114,7 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
 })
 
 describe('other bearers', () => {
-  it('C-090 C-094 a user session token opens the API, and when it is over its 401 comes back after one sending', async () => {
+  it('a user session token opens the API, and when it is over its 401 comes back after one sending [C-090 C-094]', async () => {
     const token = await service.dev.mintSessionToken(personOf(service, 'ada').email)
     registerSecret('user session token', token)
     const send = createBearerFetch(token, { baseUrl: service.baseUrl, fetch: recorded })
@@ -130,7 +130,7 @@ describe('other bearers', () => {
     expect([apiCalls().length, refreshes().length]).toEqual([1, 0])
   })
 
-  it('C-093 a caller\u2019s own Authorization is judged by the service as it is, and the session is not renewed for it', async () => {
+  it('a caller\u2019s own Authorization is judged by the service as it is, and the session is not renewed for it [C-093]', async () => {
     const { send } = await signIn('ada', 'Demo public')
     const headers = { authorization: 'Bearer of-another-identity' }
     expect((await send('/api/llm_models/search', { ...post({}), headers })).status).toBe(401)
@@ -138,7 +138,7 @@ describe('other bearers', () => {
     expect(refreshes()).toEqual([])
   })
 
-  it('C-090 the authorization host gets no bearer token', async () => {
+  it('the authorization host gets no bearer token [C-090]', async () => {
     const { send } = await signIn('ada', 'Demo public')
     await send(`${service.authUrl}/auth/v1/authorize`)
     expect(seen.at(-1)?.authorization).toBe(null)

@@ -179,16 +179,19 @@ describe('bodies without an end', () => {
 describe('connections that fail', () => {
   const body = JSON.stringify(envelope({ items: [], count: 0 }))
 
-  it.each(['length', 'chunked'] as const)('F-07 a %s body that breaks off: a read may be repeated', async (framing) => {
-    const { api, wire } = await wiredApi(truncate(body, 20, framing, 'reset'))
-    expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', status: 200, retryable: true })
-    const error = await apiFailure(create(api))
-    expect(error).toMatchObject({ code: 'request_failed', status: 200, retryable: false })
-    expect(error.message).toMatch(/may have been carried out\.$/)
-    expect(wire.requests).toHaveLength(2)
-  })
+  it.each(['length', 'chunked'] as const)(
+    'a %s body that breaks off: a read may be repeated [D-07]',
+    async (framing) => {
+      const { api, wire } = await wiredApi(truncate(body, 20, framing, 'reset'))
+      expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', status: 200, retryable: true })
+      const error = await apiFailure(create(api))
+      expect(error).toMatchObject({ code: 'request_failed', status: 200, retryable: false })
+      expect(error.message).toMatch(/may have been carried out\.$/)
+      expect(wire.requests).toHaveLength(2)
+    },
+  )
 
-  it('F-07 a body that ends early without a length is no JSON', async () => {
+  it('a body that ends early without a length is no JSON [D-07]', async () => {
     const { api } = await wiredApi(truncate(body, 20, 'close'))
     expect(await apiFailure(search(api))).toMatchObject({ code: 'response_invalid' })
   })
@@ -200,7 +203,7 @@ describe('connections that fail', () => {
     expect(wire.requests).toHaveLength(2)
   })
 
-  it('C-092 a redirect is not followed: the other host gets no request', async () => {
+  it('a redirect is not followed: the other host gets no request [C-092]', async () => {
     const { wire: elsewhere } = await wiredApi(respond(200, {}, body))
     const { api } = await wiredApi(redirect(307, `${elsewhere.url}/api/parent_agents/search`))
     expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed' })
@@ -209,7 +212,7 @@ describe('connections that fail', () => {
 })
 
 describe('what an error shows', () => {
-  it('C-063 neither the token nor any of the body, however it is printed', async () => {
+  it('neither the token nor any of the body, however it is printed [C-063]', async () => {
     const hidden = secret('value that the API repeats')
     const faulty = { loc: ['body', hidden], msg: hidden, type: hidden, input: hidden }
     const headers = { 'x-request-id': hidden, 'retry-after': hidden, 'www-authenticate': hidden }
@@ -224,7 +227,7 @@ describe('what an error shows', () => {
     }
   })
 
-  it('C-063 nothing of the reason of a failed fetch', async () => {
+  it('nothing of the reason of a failed fetch [C-063]', async () => {
     const hidden = secret('value in a platform error')
     const reason = Object.assign(new TypeError(`invalid header ${hidden}`), { cause: { code: hidden } })
     const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch: scriptedFetch(reason).fetch })

@@ -96,7 +96,7 @@ describe('what is sent once', () => {
     },
   )
 
-  it('C-099 F-07 a create whose connection is reset after the request was read arrives once', async () => {
+  it('a create whose connection is reset after the request was read arrives once [C-099 D-07]', async () => {
     const { api, wire } = await wiredApi(reset('after reading'))
     const error = await apiFailure(api.parentAgents.create(newAgent))
     expect(error).toMatchObject({ code: 'request_failed', retryable: false })
@@ -152,7 +152,7 @@ describe('when it is sent again', () => {
     ['a date', new Date(Date.UTC(2026, 0, 1) + 7_000).toUTCString(), 7_000],
     ['nonsense', 'soon', 0],
     ['a past date', new Date(0).toUTCString(), 0],
-  ])('F-04 Retry-After as %s is waited for, and a little more', async (_, retryAfter, atLeastMs) => {
+  ])('Retry-After as %s is waited for, and a little more [D-04]', async (_, retryAfter, atLeastMs) => {
     const { fetch, calls } = scriptedFetch(() => busy(retryAfter), found)
     const time = virtualTime()
     const api = createAgentApi({ baseUrl, fetch, clock: time.clock })
@@ -162,7 +162,7 @@ describe('when it is sent again', () => {
     expect(time.nowMs()).toBeLessThanOrEqual(atLeastMs + 500)
   })
 
-  it('F-04 a Retry-After beyond the end of the call fails at once, and says for how long', async () => {
+  it('a Retry-After beyond the end of the call fails at once, and says for how long [D-04]', async () => {
     const { api, time, sentAtMs } = rig([busy('60')])
     const error = await apiFailure(time.until(api.parentAgents.search()))
     expect(error).toMatchObject({ status: 429, retryable: true, details: { retryAfterMs: 60_000 } })

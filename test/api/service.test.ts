@@ -138,7 +138,7 @@ describe('refusals of the service', () => {
     expect([error.errorType, sent.length]).toEqual(['authentication_error', 1])
   })
 
-  it('C-094 an expired access token is refreshed below the client, and a create arrives once', async () => {
+  it('an expired access token is refreshed below the client, and a create arrives once [C-094]', async () => {
     await service.dev.expireAccessTokens()
     const { items } = await api.parentAgents.create({ ...newAgent, agent_name: 'After expiry' })
     expect(items).toHaveLength(1)
@@ -146,7 +146,7 @@ describe('refusals of the service', () => {
     expect((await api.parentAgents.search({ search_value: 'After expiry' })).count).toBe(1)
   })
 
-  it('C-095 permission_missing and client_not_approved, told apart by the texts of the specification', async () => {
+  it('permission_missing and client_not_approved, told apart by the texts of the specification [C-095]', async () => {
     const reader = await apiOf('rui')
     expect(await apiFailure(reader.parentAgents.create(newAgent))).toMatchObject({
       code: 'permission_missing',

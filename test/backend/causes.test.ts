@@ -24,7 +24,7 @@ const lastOf = <T extends BackendEvent['type']>(rig: BackendRig, type: T): Extra
 describe('the cause of an event', () => {
   const token = secret('token')
 
-  test('C-062 has class, code and places of an error, and of those it wraps', () => {
+  test('has class, code and places of an error, and of those it wraps [C-062]', () => {
     const inner = Object.assign(new Error(`connect ${token}`), { code: 'ECONNREFUSED', address: token })
     const cause = causeOf(new TypeError(`fetch ${token} failed`, { cause: inner }))
     expect(cause).toMatchObject({ name: 'TypeError', cause: { name: 'Error', code: 'ECONNREFUSED' } })
@@ -63,11 +63,11 @@ describe('the cause of an event', () => {
         }),
     ],
     ['an aggregate', () => new AggregateError([new Error(token)], token)],
-  ])('C-062 holds nothing of a secret in %s', (_, make) => {
+  ])('holds nothing of a secret in %s [C-062]', (_, make) => {
     assertNoLeak(causeOf(make()))
   })
 
-  test('C-062 holds nothing of a secret at any place in random text', () => {
+  test('holds nothing of a secret at any place in random text [C-062]', () => {
     const part = fc.oneof(fc.string(), fc.constantFrom('\n    at ', '\n', ': ', 'Error', '(/a.js:1:1)', token))
     const text = fc.array(part, { maxLength: 6 }).map((parts) => `${parts.join('')}${token}`)
     fc.assert(
@@ -81,7 +81,7 @@ describe('the cause of an event', () => {
     )
   })
 
-  test('C-062 has the message of an error of this library, which was checked', () => {
+  test('has the message of an error of this library, which was checked [C-062]', () => {
     expect(causeOf(new AgentAuthError('storage_failed', 'The storage failed.'))).toEqual({
       name: 'AgentAuthError',
       code: 'storage_failed',
@@ -91,7 +91,7 @@ describe('the cause of an event', () => {
 })
 
 describe('errors that are not expected', () => {
-  test('C-062 in a route: a 500 without details, and an event with the route and the cause', async () => {
+  test('in a route: a 500 without details, and an event with the route and the cause [C-062]', async () => {
     const token = secret('in an error')
     let broken = false
     const clock = { ...testClock(Date.now()) }
@@ -126,7 +126,7 @@ describe('errors that are not expected', () => {
     }
   })
 
-  test('C-062 an API that is not reached: 502, and the event says why', async () => {
+  test('an API that is not reached: 502, and the event says why [C-062]', async () => {
     const port = await freePort()
     const rig = await rigOf()
     const browser = rig.browser()
@@ -144,7 +144,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('C-062 an authorization server that is not there: the event of the callback names it and the option, the page does not', async () => {
+  test('an authorization server that is not there: the event of the callback names it and the option, the page does not [C-062]', async () => {
     const port = await freePort()
     const rig = await rigOf()
     const authUrl = `http://127.0.0.1:${port}`
@@ -167,7 +167,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('C-062 an authorization server that breaks off the exchange: the event names it, the page does not', async () => {
+  test('an authorization server that breaks off the exchange: the event names it, the page does not [C-062]', async () => {
     const server = createServer((request) => request.socket.destroy()).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -188,7 +188,7 @@ describe('errors that are not expected', () => {
     })
   })
 
-  test('C-062 an authorization server whose response is too large did respond, and no page says otherwise', async () => {
+  test('an authorization server whose response is too large did respond, and no page says otherwise [C-062]', async () => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json').end(`"${'x'.repeat(300_000)}"`)
     }).listen(0, '127.0.0.1')
@@ -206,7 +206,7 @@ describe('errors that are not expected', () => {
     expect(lastOf(rig, 'login_failed')).toEqual({ type: 'login_failed', code: 'response_too_large' })
   })
 
-  test('C-062 an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not', async () => {
+  test('an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not [C-062]', async () => {
     const port = await freePort()
     const clock = testClock(Date.now())
     const rig = await rigOf({ backend: { clock } })
@@ -229,7 +229,7 @@ describe('errors that are not expected', () => {
   test.each<[string, () => Response]>([
     ['a redirect', () => Response.redirect('https://elsewhere.example/')],
     ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
-  ])('C-062 a response of the API with %s: 502, and the event says why', async (_, api) => {
+  ])('a response of the API with %s: 502, and the event says why [C-062]', async (_, api) => {
     const rig = await rigOf({ api })
     const browser = rig.browser()
     await browser.logIn()
@@ -239,7 +239,7 @@ describe('errors that are not expected', () => {
     expect(lastOf(rig, 'proxied').cause).toEqual({ name: 'AgentAuthError', code: 'request_failed', message })
   })
 
-  test('C-062 a response of the API that ends early: an event with the route and the cause', async () => {
+  test('a response of the API that ends early: an event with the route and the cause [C-062]', async () => {
     const token = secret('in a stream')
     const body = new ReadableStream({
       pull(controller) {
@@ -257,7 +257,7 @@ describe('errors that are not expected', () => {
   })
 
   test.each(['cancels the response', 'closes its connection'])(
-    'C-062 a browser that %s in the middle of it interrupts nothing: no event, and the API is let go',
+    'a browser that %s in the middle of it interrupts nothing: no event, and the API is let go [C-062]',
     async (how) => {
       // As over a socket: the body of an aborted request fails, which wakes the read that waits for it.
       let aborted = false
@@ -285,7 +285,7 @@ describe('errors that are not expected', () => {
     },
   )
 
-  test('C-062 an API that falls silent for 30 s interrupts a response once, and the event says so', async () => {
+  test('an API that falls silent for 30 s interrupts a response once, and the event says so [C-062]', async () => {
     const body = ({ signal }: Request): ReadableStream =>
       new ReadableStream({
         start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
@@ -305,7 +305,7 @@ describe('errors that are not expected', () => {
     ])
   })
 
-  test('C-062 a revocation that fails: the event says why', async () => {
+  test('a revocation that fails: the event says why [C-062]', async () => {
     const rig = await rigOf()
     const fetcher: typeof fetch = async (input, init) => {
       if (!String(input).endsWith('/revoke')) return rig.service.fetch(input as string, init)
@@ -330,7 +330,7 @@ describe('errors that are not expected', () => {
     ['setItem', 'async'],
     ['removeItem', 'async'],
     ['withLock', 'async'],
-  ])('C-056 C-062 a store whose %s fails (%s): an event with the operation and the cause', async (operation, how) => {
+  ])('a store whose %s fails (%s): an event with the operation and the cause [C-056 C-062]', async (operation, how) => {
     const token = secret('in the store')
     let failing = false
     const rig = await rigOf()

@@ -19,13 +19,13 @@ function endless(headers: Record<string, string> = {}): { request: Request; read
   return { request, readBytes: () => bytes }
 }
 
-test('C-126 of a refused body 8 MiB are read, and not more', async () => {
+test('of a refused body 8 MiB are read, and not more [C-126]', async () => {
   const { request, readBytes } = endless()
   await drainBody(request)
   expect(readBytes()).toBe(8_388_608)
 })
 
-test('C-126 a refused body that says it is longer is not read at all', async () => {
+test('a refused body that says it is longer is not read at all [C-126]', async () => {
   const { request, readBytes } = endless({ 'content-length': '8388609' })
   await drainBody(request)
   expect(readBytes()).toBe(0)

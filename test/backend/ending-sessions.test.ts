@@ -112,7 +112,7 @@ describe.each<[name: string, call: (backend: Backend, key: unknown) => Promise<u
   ['endSession', (backend, key) => backend.endSession(key as string)],
   ['getSession', (backend, key) => backend.getSession({ key: key as string })],
 ])('the key of %s', (_, call) => {
-  test('C-127 config_invalid for no text, an empty text, the cookie and a header with it; the session lives on', async () => {
+  test('config_invalid for no text, an empty text, the cookie and a header with it; the session lives on [C-127]', async () => {
     const { rig, signIn } = await twoProcesses()
     const { here } = await signIn()
     const wrong = [undefined, null, 7, '', here.session()[1], here.cookieHeader(), `a=b; ${here.cookieHeader()}`]
@@ -121,7 +121,7 @@ describe.each<[name: string, call: (backend: Backend, key: unknown) => Promise<u
     expect(await statuses(here)).toEqual(['signed-in'])
   })
 
-  test('C-129 may be any text that a script chose', async () => {
+  test('may be any text that a script chose [C-129]', async () => {
     const { rig } = await twoProcesses()
     for (const key of ['nightly', 'job=7', 'a; b', 'tenant.42', 'é'])
       expect(await call(rig.backend, key)).not.toBeInstanceOf(Error)

@@ -44,7 +44,7 @@ beforeEach(() => {
 
 afterEach(() => vi.restoreAllMocks())
 
-test('C-029 of failed logins the newest 256 are remembered, so that memory has a bound', async () => {
+test('of failed logins the newest 256 are remembered, so that memory has a bound [C-029]', async () => {
   const logins: Started[] = []
   for (let count = 0; count < 257; count += 1) {
     const login = await start()
@@ -59,7 +59,7 @@ test('C-029 of failed logins the newest 256 are remembered, so that memory has a
   expect(sent).toBe(258)
 })
 
-test('C-029 logins that succeed take no room: a code that failed is not sent again after any number of them', async () => {
+test('logins that succeed take no room: a code that failed is not sent again after any number of them [C-029]', async () => {
   const failed = await start()
   expect(await load(failed)).toBe(400)
   answer = grant
@@ -69,7 +69,7 @@ test('C-029 logins that succeed take no room: a code that failed is not sent aga
   expect(sent).toBe(301)
 })
 
-test('C-029 callbacks of one login that arrive in the same moment send its code once, also if the service refuses it', async () => {
+test('callbacks of one login that arrive in the same moment send its code once, also if the service refuses it [C-029]', async () => {
   const login = await start()
   // As on a platform that decrypts without a thread of its own: all go on in the same microtask.
   const decrypt = crypto.subtle.decrypt.bind(crypto.subtle)

@@ -13,7 +13,7 @@ describe('the login route', () => {
     ['x-moz', 'prefetch'],
     ['x-purpose', 'preview'],
     ['next-router-prefetch', '1'],
-  ])('F006 with %s: %s it starts nothing: no cookie, no redirect, not kept', async (name, value) => {
+  ])('with %s: %s it starts nothing: no cookie, no redirect, not kept [F006]', async (name, value) => {
     const rig = await rigOf()
     for (const path of ['/auth/login', '/auth/callback?code=c&state=s']) {
       const answered = await rig.browser().send(path, { headers: { [name]: value } })
@@ -29,7 +29,7 @@ describe('the login route', () => {
     ['a fetch that hides what it is for', { 'sec-fetch-mode': 'cors' }],
     ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
     ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
-  ])('F006 F075 %s gets no login and no cookie', async (_, headers) => {
+  ])('%s gets no login and no cookie [F006 F075]', async (_, headers) => {
     const answered = await (await rigOf()).browser().send('/auth/login', { headers })
     expect([answered.status, answered.headers.getSetCookie()]).toEqual([403, []])
   })
@@ -53,13 +53,13 @@ describe('the login route', () => {
     ['/agents?q="><script>#<b>', '/agents?q=%22%3E%3Cscript%3E#%3Cb%3E'],
     ['https://app.demo.example/agents', '/agents'],
     ["/'onmouseover='x", '/&#39;onmouseover=&#39;x'],
-  ])('C-014 a return URL of %s becomes %s', async (target, expected) => {
+  ])('a return URL of %s becomes %s [C-014]', async (target, expected) => {
     const landed = await (await rigOf()).browser().logIn(target)
     expect(await landed.text()).toContain(`<a href="${expected.replaceAll("'", '&#39;')}">`)
   })
 })
 
-test('C-127 a login by fetch is refused with a message that says to link to it', async () => {
+test('a login by fetch is refused with a message that says to link to it [C-127]', async () => {
   const headers = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' }
   const response = await (await rigOf()).browser().send('/auth/login', { headers })
   expect(response.status).toBe(403)
@@ -84,7 +84,7 @@ describe('a login that another site starts', () => {
     ['a sibling subdomain', { 'sec-fetch-site': 'same-site' }],
     ['a page that the browser does not name', {}],
     ['another site, of a browser that says only that', { referer: 'https://evil.example/auth/login' }],
-  ])('C-014 C-121 from %s does not choose the page it ends on', async (_, headers) => {
+  ])('from %s does not choose the page it ends on [C-014 C-121]', async (_, headers) => {
     expect(await landing((await rigOf()).browser(), headers)).toBe('%2F')
   })
 
@@ -92,18 +92,18 @@ describe('a login that another site starts', () => {
     ['a page of the app', { 'sec-fetch-site': 'same-origin' }],
     ['the address bar', { 'sec-fetch-site': 'none' }],
     ['a page of the app, of an older browser', { referer: 'https://app.demo.example/agents' }],
-  ])('C-014 from %s it returns to the page that was asked for', async (_, headers) => {
+  ])('from %s it returns to the page that was asked for [C-014]', async (_, headers) => {
     expect(await landing((await rigOf()).browser(), headers)).toBe(page)
   })
 
-  test('C-014 with SameSite=Lax, by which links of other sites arrive signed in, a link may name the page', async () => {
+  test('with SameSite=Lax, by which links of other sites arrive signed in, a link may name the page [C-014]', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     expect(await landing(rig.browser(), { 'sec-fetch-site': 'cross-site' })).toBe(page)
   })
 })
 
 describe('the callback', () => {
-  test('C-116 ends in a page of its own origin that continues by itself and leaves no code in the history', async () => {
+  test('ends in a page of its own origin that continues by itself and leaves no code in the history [C-116]', async () => {
     const landed = await (await rigOf()).browser().logIn('/agents')
     const html = await landed.text()
     const policy = landed.headers.get('content-security-policy') ?? ''
@@ -120,13 +120,13 @@ describe('the callback', () => {
     expect(landed.headers.get('location')).toBeNull()
   })
 
-  test('C-116 each such page has a nonce of its own', async () => {
+  test('each such page has a nonce of its own [C-116]', async () => {
     const browser = (await rigOf()).browser()
     const policies = [await browser.logIn(), await browser.logIn()].map((r) => r.headers.get('content-security-policy'))
     expect(policies[0]).not.toBe(policies[1])
   })
 
-  test('C-020 C-021 handled 20 times at once, in two processes, it is one exchange and one session', async () => {
+  test('handled 20 times at once, in two processes, it is one exchange and one session [C-020 C-021]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -141,7 +141,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('C-021 C-120 handled again by a page that already has the new cookie, it does not end its own session', async () => {
+  test('handled again by a page that already has the new cookie, it does not end its own session [C-021 C-120]', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     const browser = rig.browser()
     await browser.logIn()
@@ -156,7 +156,7 @@ describe('the callback', () => {
     expect((await rig.backend.getSession({ headers: new Headers({ cookie: before }) })).status).toBe('signed-out')
   })
 
-  test('C-120 a session that began while the login was pending ends as well', async () => {
+  test('a session that began while the login was pending ends as well [C-120]', async () => {
     const rig = await rigOf({ backend: { sameSite: 'lax' } })
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -167,7 +167,7 @@ describe('the callback', () => {
     expect((await rig.backend.getSession({ headers: new Headers({ cookie: between }) })).status).toBe('signed-out')
   })
 
-  test('C-029 if the token endpoint was not reached, loading the same page again works once it is', async () => {
+  test('if the token endpoint was not reached, loading the same page again works once it is [C-029]', async () => {
     let reachable = false
     const rig = await rigOf()
     const browser = rig.browser(
@@ -186,7 +186,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('C-021 loaded again after the login, it continues with the session', async () => {
+  test('loaded again after the login, it continues with the session [C-021]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -200,7 +200,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('C-029 a code that failed is not sent again by any number of loads', async () => {
+  test('a code that failed is not sent again by any number of loads [C-029]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -214,7 +214,7 @@ describe('the callback', () => {
     expect((await browser.logIn()).status).toBe(200)
   })
 
-  test('C-056 F021 without the storage the code is not sent: loading the same page works once it is back', async () => {
+  test('without the storage the code is not sent: loading the same page works once it is back [C-056 F021]', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED')
@@ -231,7 +231,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('C-056 a session that was not saved does not exist: the page says so, and the browser gets no cookie', async () => {
+  test('a session that was not saved does not exist: the page says so, and the browser gets no cookie [C-056]', async () => {
     let failing = false
     const sessions = steppedStorage((operation) => {
       if (failing && operation === 'setItem') throw new Error('READONLY')
@@ -247,7 +247,7 @@ describe('the callback', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('C-029 C-056 if the storage fails after the code was sent, no process sends it again', async () => {
+  test('if the storage fails after the code was sent, no process sends it again [C-029 C-056]', async () => {
     let sent = 0
     let down = false
     const sessions = steppedStorage(() => {
@@ -273,7 +273,7 @@ describe('the callback', () => {
     expect(sent).toBe(1)
   })
 
-  test('C-022 C-024 F020 each failure has a code of its own and a way to try again', async () => {
+  test('each failure has a code of its own and a way to try again [C-022 C-024 F020]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const answerTo = async (query: string): Promise<[number, string | undefined, string]> => {
@@ -294,13 +294,13 @@ describe('the callback', () => {
     expect([...browser.cookies]).toEqual([])
   })
 
-  test('F020 an app may show failures itself', async () => {
+  test('an app may show failures itself [F020]', async () => {
     const rig = await rigOf({ backend: { errorPath: '/sorry' } })
     const answered = await rig.browser().send('/auth/callback?code=c&state=unknown')
     expect([answered.status, answered.headers.get('location')]).toEqual([303, '/sorry?code=flow_not_found'])
   })
 
-  test('C-012 ten minutes later the login is over', async () => {
+  test('ten minutes later the login is over [C-012]', async () => {
     const now = { ms: Date.UTC(2026, 0, 1) }
     const rig = await rigOf({ backend: { clock: { wallMs: () => now.ms, monotonicMs: () => now.ms } } })
     const browser = rig.browser()
@@ -313,7 +313,7 @@ describe('the callback', () => {
 })
 
 describe('every response', () => {
-  test('C-122 F083 is kept by no cache and depends on the cookie, whatever the route and outcome', async () => {
+  test('is kept by no cache and depends on the cookie, whatever the route and outcome [C-122 F083]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()
@@ -372,7 +372,7 @@ describe('CSRF protection', () => {
     ['no fixed header', { headers: { origin: 'https://app.demo.example', 'sec-fetch-site': 'same-origin' } }],
     ['another value of the fixed header', { headers: { ...guard, 'x-agent-auth': '1, 1' } }],
   ]
-  test.each(attacks)('C-121 %s reaches nothing and ends no session', async (_, { headers = {} }) => {
+  test.each(attacks)('%s reaches nothing and ends no session [C-121]', async (_, { headers = {} }) => {
     const rig = await rigOf({ backend: { sameSite: 'lax', proxy: ['POST /api/llm_models/search', 'GET /api/x'] } })
     const browser = rig.browser()
     await browser.logIn()
@@ -391,7 +391,7 @@ describe('CSRF protection', () => {
   })
 
   test.each([[{ 'sec-fetch-site': 'same-origin' }], [{ origin: 'https://app.demo.example' }]])(
-    'C-121 a page of this origin passes with %o and the fixed header',
+    'a page of this origin passes with %o and the fixed header [C-121]',
     async (proof) => {
       const browser = (await rigOf()).browser()
       await browser.logIn()
@@ -402,7 +402,7 @@ describe('CSRF protection', () => {
     },
   )
 
-  test('C-121 another site cannot read the session, and a CORS preflight gets no response of the backend', async () => {
+  test('another site cannot read the session, and a CORS preflight gets no response of the backend [C-121]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     for (const site of ['cross-site', 'same-site'])

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('a write that took effect and was reported as failed', () => {
-  test('C-108 C-128 is found after a login, so that a logout elsewhere ends the session in every process', async () => {
+  test('is found after a login, so that a logout elsewhere ends the session in every process [C-108 C-128]', async () => {
     const clock = testClock(Date.now())
     const inner = memoryStorage()
     let lost = 1
@@ -72,7 +72,7 @@ function numbered(held?: Promise<unknown>): {
 }
 
 describe('revocation at logout', () => {
-  test('C-128 F098 revokes a refreshed token that could not be saved', async () => {
+  test('revokes a refreshed token that could not be saved [C-128 F098]', async () => {
     const { options, live, revoked } = numbered()
     const clock = testClock(Date.now())
     let failing = false
@@ -93,7 +93,7 @@ describe('revocation at logout', () => {
   })
 
   test.each(['recovered', 'fails'])(
-    'C-128 F098 revokes a refreshed token that was not written because no read succeeded, if the storage %s',
+    'revokes a refreshed token that was not written because no read succeeded, if the storage %s [C-128 F098]',
     async (later) => {
       const { options, live } = numbered()
       const clock = testClock(Date.now())
@@ -115,7 +115,7 @@ describe('revocation at logout', () => {
     },
   )
 
-  test('C-128 F098 revokes the token in memory if the storage cannot be read', async () => {
+  test('revokes the token in memory if the storage cannot be read [C-128 F098]', async () => {
     const { options, live } = numbered()
     let unreadable = false
     const sessions = steppedStorage((operation) => {
@@ -130,7 +130,7 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test('C-128 F098 revokes the token and responds with 503 if the record cannot be removed', async () => {
+  test('revokes the token and responds with 503 if the record cannot be removed [C-128 F098]', async () => {
     const { options, live } = numbered()
     let failing = false
     const sessions = steppedStorage((operation) => {
@@ -145,7 +145,7 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
-  test('C-128 F098 is reported as failed, not as off, if no token can be read', async () => {
+  test('is reported as failed, not as off, if no token can be read [C-128 F098]', async () => {
     const { options, live } = numbered()
     const inner = memoryStorage()
     let unreadable = false
@@ -163,7 +163,7 @@ describe('revocation at logout', () => {
     expect([...live]).toEqual(['refresh-1'])
   })
 
-  test('C-128 is off without a revocation endpoint', async () => {
+  test('is off without a revocation endpoint [C-128]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -217,7 +217,7 @@ describe('a logout while a refresh is in progress', () => {
   }
 
   test.each<Where>(['the same process', 'another process'])(
-    'C-128 F098 in %s waits for the new token, revokes it and leaves no record',
+    'in %s waits for the new token, revokes it and leaves no record [C-128 F098]',
     async (where) => {
       let proceed = (): void => {}
       // The logout waits for the lock, which the refresh has.
@@ -240,7 +240,7 @@ describe('a logout while a refresh is in progress', () => {
   )
 
   test.each<Where>(['the same process', 'another process'])(
-    'C-128 F098 in %s that does not end waits for a second, then ends the session and reports that a token is left',
+    'in %s that does not end waits for a second, then ends the session and reports that a token is left [C-128 F098]',
     async (where) => {
       const { browser, clock, elsewhere, refreshed, release, rig, stored } = await refreshing(where)
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -261,7 +261,7 @@ describe('a logout while a refresh is in progress', () => {
   )
 })
 
-test('C-128 F098 a process that waits for the lock behind a logout refreshes nothing', async () => {
+test('a process that waits for the lock behind a logout refreshes nothing [C-128 F098]', async () => {
   const { options, live } = numbered()
   const clock = testClock(Date.now())
   const inner = memoryStorage()
@@ -311,7 +311,7 @@ describe('invented cookies', () => {
   const ids = { 'of today': Math.floor(Date.now() / 1_000).toString(36), 'of long ago': '00001' }
 
   test.each(Object.entries(ids))(
-    'C-117 an id %s costs the storage one read at most, for every route',
+    'an id %s costs the storage one read at most, for every route [C-117]',
     async (_, began) => {
       const { sessions, count } = countingStorage()
       const rig = await rigOf({ backend: { sessions } })

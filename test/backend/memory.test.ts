@@ -23,7 +23,7 @@ const record = (name: string): string =>
 const signedInStorage: TokenStorage = { getItem: (name) => record(name), setItem() {}, removeItem() {} }
 
 describe('sessions in memory', () => {
-  test('C-129 of 5,000 sessions used, the latest 1,000 stay', async () => {
+  test('of 5,000 sessions used, the latest 1,000 stay [C-129]', async () => {
     const live = liveSessions(config, signedInStorage)
     for (let at = 0; at < 5_000; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.size).toBe(1_000)
@@ -35,7 +35,7 @@ describe('sessions in memory', () => {
     releaseOther()
   })
 
-  test('C-129 callers of one key share one session, and a session in use is never evicted', async () => {
+  test('callers of one key share one session, and a session in use is never evicted [C-129]', async () => {
     const live = liveSessions(config, signedInStorage)
     await live.use('mine', ({ session }) => session.ready())
     const [first, release] = live.acquire('mine')
@@ -44,7 +44,7 @@ describe('sessions in memory', () => {
     release()
   })
 
-  test('C-129 the least recently used session is evicted first', async () => {
+  test('the least recently used session is evicted first [C-129]', async () => {
     const live = liveSessions(config, signedInStorage)
     const touch = async (key: string): Promise<void> => void (await live.use(key, ({ session }) => session.ready()))
     await touch('mine')
@@ -55,20 +55,20 @@ describe('sessions in memory', () => {
     expect(live.acquire('0')[0].session.state.status).toBe('loading')
   })
 
-  test('C-129 no session is evicted while in use, for any number of them', async () => {
+  test('no session is evicted while in use, for any number of them [C-129]', async () => {
     const live = liveSessions(config, signedInStorage)
     const used = Array.from({ length: 10_010 }, (_, at) => live.acquire(String(at))[0])
     await live.use('one more', ({ session }) => session.ready())
     expect(used.filter((one, at) => live.acquire(String(at))[0] !== one)).toEqual([])
   })
 
-  test('C-129 keys without a session leave nothing in memory', async () => {
+  test('keys without a session leave nothing in memory [C-129]', async () => {
     const live = liveSessions(config, { ...signedInStorage, getItem: () => null })
     for (let at = 0; at < 100; at++) await live.use(String(at), ({ session }) => session.ready())
     expect(live.size).toBe(0)
   })
 
-  test('C-065 C-129 unsaved sessions stay, up to 10,000 of them, and those in use beyond that', async () => {
+  test('unsaved sessions stay, up to 10,000 of them, and those in use beyond that [C-065 C-129]', async () => {
     const failing: TokenStorage = {
       getItem: () => null,
       setItem: () => Promise.reject(new Error('READONLY')),
@@ -88,7 +88,7 @@ describe('sessions in memory', () => {
     expect([statusOf('11199'), statusOf('1')]).toEqual(['signed-in', 'loading'])
   })
 
-  test('C-065 C-129 a session with a refreshed token that was not written, because no read succeeded, stays', async () => {
+  test('a session with a refreshed token that was not written, because no read succeeded, stays [C-065 C-129]', async () => {
     let failing = false
     const getItem = (name: string): string => {
       if (failing) throw new Error('ECONNREFUSED')
@@ -106,7 +106,7 @@ describe('sessions in memory', () => {
     expect(await live.use('mine', ({ session }) => session.getAccessToken())).toBe('new')
   })
 
-  test('C-114 C-129 the hashes of cookies are kept for the latest 1,000, and are each of their own app', async () => {
+  test('the hashes of cookies are kept for the latest 1,000, and are each of their own app [C-114 C-129]', async () => {
     const rig = await backendRig()
     closing.push(rig.close)
     const context = backendContext(rig.options)
@@ -122,7 +122,7 @@ describe('sessions in memory', () => {
   const closing: (() => Promise<void>)[] = []
   afterAll(() => Promise.all(closing.map((close) => close())))
 
-  test('C-070 C-129 a storage without a lock of its own still sees one refresh at a time', async () => {
+  test('a storage without a lock of its own still sees one refresh at a time [C-070 C-129]', async () => {
     const items = new Map<string, string>()
     const sessions: TokenStorage = {
       getItem: async (name) => items.get(name),

@@ -13,7 +13,7 @@ test.each([
   ['no request', undefined],
   ['a URL', 'http://127.0.0.1:3000/auth/login'],
   ['an object without headers', { cookie: 'a=b' }],
-])('C-127 getSession of %s: config_invalid names what it needs', async (_, request) => {
+])('getSession of %s: config_invalid names what it needs [C-127]', async (_, request) => {
   rig = await backendRig()
   expect(await failure(() => rig.backend.getSession(request as unknown as Request))).toMatchObject({
     code: 'config_invalid',
@@ -25,7 +25,7 @@ test.each([
   ['a request of Express', ofNode],
   ['no request', undefined],
   ['a URL', 'http://127.0.0.1:3000/auth/login'],
-])('C-127 handle of %s does not reject: 500 config_invalid names what it needs', async (_, request) => {
+])('handle of %s does not reject: 500 config_invalid names what it needs [C-127]', async (_, request) => {
   rig = await backendRig()
   const response = await rig.backend.handle(request as unknown as Request)
   expect(response?.status).toBe(500)
@@ -36,7 +36,7 @@ test.each([
   })
 })
 
-test('C-127 getSession takes the request objects of Node, Express and Fastify', async () => {
+test('getSession takes the request objects of Node, Express and Fastify [C-127]', async () => {
   rig = await backendRig()
   const browser = rig.browser()
   await browser.logIn()
@@ -47,7 +47,7 @@ test('C-127 getSession takes the request objects of Node, Express and Fastify', 
   expect(await rig.backend.getSession({ headers: Object.create(headers) })).toEqual({ status: 'signed-out' })
 })
 
-test('C-127 getSession takes the Headers of a request alone', async () => {
+test('getSession takes the Headers of a request alone [C-127]', async () => {
   rig = await backendRig()
   expect(await rig.backend.getSession({ headers: new Headers() })).toEqual({ status: 'signed-out' })
 })

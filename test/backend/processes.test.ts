@@ -39,7 +39,7 @@ async function refreshBegins({ children, call }: BackendProcesses, at: number, p
 }
 
 for (const kind of ['redis', 'postgres'] as const)
-  test.concurrent(`P-04 C-129 C-080 F-25 ${kind}: four processes of one backend: one refresh each; one that stops or dies in it ends no session`, {
+  test.concurrent(`${kind}: four processes of one backend: one refresh each; one that stops or dies in it ends no session [P-04 C-129 C-080 D-25]`, {
     tags: [kind],
   }, async ({ expect, onTestFinished }) => {
     const url = kind === 'redis' ? await serverUrl('redis') : database.url

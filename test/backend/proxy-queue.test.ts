@@ -38,7 +38,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('C-126 32 requests of a session are sent at once, and others wait in their order; each session has its own queue', async () => {
+test('32 requests of a session are sent at once, and others wait in their order; each session has its own queue [C-126]', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 40).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)
@@ -58,7 +58,7 @@ test('C-126 32 requests of a session are sent at once, and others wait in their 
   expect(new Set(statuses)).toEqual(new Set([200]))
 })
 
-test('C-126 500 requests at once, one of which hangs: 499 succeed, and that one is a 504', async () => {
+test('500 requests at once, one of which hangs: 499 succeed, and that one is a 504 [C-126]', async () => {
   const rig = await proxyRig(({ url }) => (url.endsWith('/7') ? new Promise(() => {}) : new Response(null)))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const calls = numbers(1, 500).map((number) => rig.get(`/api/items/${number}`))
@@ -69,7 +69,7 @@ test('C-126 500 requests at once, one of which hangs: 499 succeed, and that one 
   expect(rig.seen).toHaveLength(500)
 })
 
-test('C-126 while 32 requests are in progress and 480 wait, another one is a 429', async () => {
+test('while 32 requests are in progress and 480 wait, another one is a 429 [C-126]', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 512).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)
@@ -91,7 +91,7 @@ test('C-126 while 32 requests are in progress and 480 wait, another one is a 429
   expect(held()).not.toContain('513')
 })
 
-test('C-126 a request that waited for 30 s is a 503, and is not sent', async () => {
+test('a request that waited for 30 s is a 503, and is not sent [C-126]', async () => {
   const rig = await proxyRig(() => new Response('x'))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   // A response keeps its place until it was read.
@@ -111,7 +111,7 @@ test('C-126 a request that waited for 30 s is a 503, and is not sent', async () 
   ])
 })
 
-test('C-126 a browser that leaves while its request waits causes no request to the API, and the next one is sent', async () => {
+test('a browser that leaves while its request waits causes no request to the API, and the next one is sent [C-126]', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 32).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)
@@ -133,7 +133,7 @@ test('C-126 a browser that leaves while its request waits causes no request to t
   expect(held()).toEqual([...numbers(1, 32), 'next'])
 })
 
-test('C-126 a request whose session ends while it waits is a 401, and is not sent', async () => {
+test('a request whose session ends while it waits is a 401, and is not sent [C-126]', async () => {
   const { rig, held, answerNext } = await heldApi()
   const calls = numbers(1, 33).map((number) => rig.get(`/api/items/${number}`))
   await until(() => held().length === 32)

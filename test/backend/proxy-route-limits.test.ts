@@ -26,7 +26,7 @@ test.each([
   ['/api/items', 1_048_577, 413],
   ['/api/files', 4_194_304, 200],
   ['/api/files', 4_194_305, 413],
-] as const)('C-126 a body for %s of %i bytes, with or without its length: %i', async (path, bytes, status) => {
+] as const)('a body for %s of %i bytes, with or without its length: %i [C-126]', async (path, bytes, status) => {
   const received: number[] = []
   const rig = await rigOfRoutes(async (request) => {
     received.push((await request.arrayBuffer()).byteLength)
@@ -48,7 +48,7 @@ test.each([
   })
 })
 
-test('C-126 a body over the limit without its length, for agent-service in this process: 413 as over HTTP', async () => {
+test('a body over the limit without its length, for agent-service in this process: 413 as over HTTP [C-126]', async () => {
   const rig = await rigOf({ backend: { proxy: [{ route: `POST ${searchPath}`, maxBodyBytes: 100 }] } })
   const browser = rig.browser()
   await browser.logIn()
@@ -60,7 +60,7 @@ test('C-126 a body over the limit without its length, for agent-service in this 
 test.each([
   ['/api/items', 5_000, '5 s'],
   ['/api/reports/7', 120_000, '120 s'],
-])('C-126 an API that does not respond to %s within %i ms: 504', async (path, timeoutMs, text) => {
+])('an API that does not respond to %s within %i ms: 504 [C-126]', async (path, timeoutMs, text) => {
   const rig = await rigOfRoutes(() => new Promise(() => {}))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const call = rig.get(path)
@@ -74,7 +74,7 @@ test.each([
   })
 })
 
-test('C-126 the time of a route also limits how long the API may send nothing within a response', async () => {
+test('the time of a route also limits how long the API may send nothing within a response [C-126]', async () => {
   const rig = await rigOfRoutes(() => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   for (const [path, timeoutMs] of [
@@ -95,14 +95,14 @@ test.each([
   ['?limit=5&limit=6', '?limit=5&limit=6'],
   ['?limit=%35&tag[]=a%20b', '?limit=5&tag%5B%5D=a+b'],
   ['?limit=5;admin=1', '?limit=5%3Badmin%3D1'],
-])('C-123 a query %s with listed names alone is sent as the proxy read it: %s', async (search, sent) => {
+])('a query %s with listed names alone is sent as the proxy read it: %s [C-123]', async (search, sent) => {
   const rig = await rigOfRoutes()
   expect((await rig.get(`/api/items${search}`)).status).toBe(200)
   expect(rig.seen[0]?.url).toBe(`${rig.service.baseUrl}/api/items${sent}`)
 })
 
 test.each(['?admin=1', '?limit=5&admin=1', '?limit=5&%61dmin', '?Limit=5', '?=5', '?__proto__=1'])(
-  'C-123 a query %s with a name that is not listed: 400, and the API is not called',
+  'a query %s with a name that is not listed: 400, and the API is not called [C-123]',
   async (search) => {
     const rig = await rigOfRoutes()
     expect(await codeOf(await rig.get(`/api/items${search}`))).toEqual([400, 'origin_forbidden'])
@@ -111,7 +111,7 @@ test.each(['?admin=1', '?limit=5&admin=1', '?limit=5&%61dmin', '?Limit=5', '?=5'
   },
 )
 
-test('C-123 the query of a route without a list passes unchanged', async () => {
+test('the query of a route without a list passes unchanged [C-123]', async () => {
   const rig = await rigOfRoutes()
   await rig.get('/api/reports/7?a=%35;b&&=')
   expect(rig.seen[0]?.url).toBe(`${rig.service.baseUrl}/api/reports/7?a=%35;b&&=`)

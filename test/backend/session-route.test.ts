@@ -9,7 +9,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-test('a page learns who is signed in, until when and in which sign-in, and gets no token: C-123', async () => {
+test('a page learns who is signed in, until when and in which sign-in, and gets no token [C-123]', async () => {
   const browser = rig.browser()
   await browser.logIn()
   const read = async (): Promise<Record<string, unknown>> => (await browser.send('/auth/session')).json()

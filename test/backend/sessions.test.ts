@@ -26,7 +26,7 @@ function together(): { clock: { wallMs(): number; monotonicMs(): number }; later
 }
 
 describe('one refresh', () => {
-  test('C-118 C-129 F082 64 parallel requests of one expired session in four processes: 1 refresh, 64 responses', async () => {
+  test('64 parallel requests of one expired session in four processes: 1 refresh, 64 responses [C-118 C-129 F082]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const backends = [rig.backend, rig.another(), rig.another(), rig.another()]
@@ -55,7 +55,7 @@ describe('one refresh', () => {
     expect(JSON.stringify(session)).not.toContain((await session.getAccessToken()).slice(-20))
   })
 
-  test('F081 C-129 a reader and a handler of one request share one refresh and one token', async () => {
+  test('a reader and a handler of one request share one refresh and one token [F081 C-129]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser()
@@ -72,7 +72,7 @@ describe('one refresh', () => {
     expect(signedIn(await rig.backend.getSession(request)).status).toBe('signed-in')
   })
 
-  test('C-129 F-37 a refused refresh ends that one session with 401, and no other', async () => {
+  test('a refused refresh ends that one session with 401, and no other [C-129 D-37]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const ada = rig.browser()
@@ -92,7 +92,7 @@ describe('one refresh', () => {
     expect(await bob.status()).toBe('signed-in')
   })
 
-  test('C-129 F-13 without a token endpoint expired sessions get a retryable 503 and work again once it is back', async () => {
+  test('without a token endpoint expired sessions get a retryable 503 and work again once it is back [C-129 D-13]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const stale = rig.browser()
@@ -126,7 +126,7 @@ function withoutRefreshTokens({ options }: BackendRig): typeof fetch {
 }
 
 describe('a session without a refresh token', () => {
-  test('C-088 C-129 once expired it has ended: one event, and no page shows a user as signed in', async () => {
+  test('once expired it has ended: one event, and no page shows a user as signed in [C-088 C-129]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
@@ -140,7 +140,7 @@ describe('a session without a refresh token', () => {
     expect(rig.events.filter(({ type }) => type === 'login_required')).toHaveLength(1)
   })
 
-  test('C-020 C-088 a callback that is handled again after it expired sends no code again', async () => {
+  test('a callback that is handled again after it expired sends no code again [C-020 C-088]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser(rig.another({ fetch: withoutRefreshTokens(rig) }))
@@ -157,7 +157,7 @@ describe('a session without a refresh token', () => {
 
 describe('a request in progress at a login', () => {
   test.each([searchPath, '/auth/session'])(
-    'C-120 F-32 to %s with the earlier session gets a late response: the new session keeps its cookie',
+    'to %s with the earlier session gets a late response: the new session keeps its cookie [C-120 D-32]',
     async (path) => {
       const rig = await rigOf()
       const browser = rig.browser()
@@ -179,7 +179,7 @@ describe('a request in progress at a login', () => {
 })
 
 describe('a storage that fails', () => {
-  test('C-056 F-33 down: sessions in memory continue, others get a retryable 503, and no cookie is removed', async () => {
+  test('down: sessions in memory continue, others get a retryable 503, and no cookie is removed [C-056 D-33]', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED 10.0.0.1')
@@ -204,7 +204,7 @@ describe('a storage that fails', () => {
     expect(elsewhere.lines).toEqual([])
   })
 
-  test('C-065 F-33 that fails to write at a refresh: the new tokens are used and are saved later', async () => {
+  test('that fails to write at a refresh: the new tokens are used and are saved later [C-065 D-33]', async () => {
     const { clock, later } = together()
     let failing = false
     const sessions = steppedStorage((operation) => {
@@ -225,7 +225,7 @@ describe('a storage that fails', () => {
   })
 
   test.each([0, 1, 2, 3, 4])(
-    'C-056 I4 a write that lands although it failed, then %i reads that fail: a login that succeeded ends with a logout elsewhere',
+    'a write that lands although it failed, then %i reads that fail: a login that succeeded ends with a logout elsewhere [C-056 I-4]',
     async (fails) => {
       let isLossy = false
       let failing = 0
@@ -266,7 +266,7 @@ describe('a storage that fails', () => {
     },
   )
 
-  test('C-067 F097 at logout: the browser is signed out, and the response says that the record may be left', async () => {
+  test('at logout: the browser is signed out, and the response says that the record may be left [C-067 F097]', async () => {
     let down = false
     const sessions = steppedStorage(() => {
       if (down) throw new Error('ECONNREFUSED')
@@ -292,7 +292,7 @@ async function elsewhereStatus(rig: BackendRig, cookie: [string, string]): Promi
 }
 
 describe('logout', () => {
-  test('C-128 the session has ended in all processes, for copies of the cookie as well', async () => {
+  test('the session has ended in all processes, for copies of the cookie as well [C-128]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -308,7 +308,7 @@ describe('logout', () => {
     ['failed', 503],
     ['failed', 'hang'],
     ['failed', 'refused'],
-  ] as const)('C-128 F097 F098 revocation %s (%s): logout is 200, after the record is gone', async (outcome, how) => {
+  ] as const)('revocation %s (%s): logout is 200, after the record is gone [C-128 F097 F098]', async (outcome, how) => {
     const items = new Map<string, string>()
     const asked: { body: string; authorization: string | null; left: number }[] = []
     const rig = await rigOf({
@@ -348,7 +348,7 @@ describe('logout', () => {
   })
 })
 
-test('C-128 a public client revokes with its id, and follows no redirect with the token', async () => {
+test('a public client revokes with its id, and follows no redirect with the token [C-128]', async () => {
   const rig = await rigOf()
   const { clientId } = clientOf(rig.service, 'Demo public')
   const asked: { body: string; authorization: string | null; redirect: string | undefined }[] = []
@@ -374,7 +374,7 @@ test('C-128 a public client revokes with its id, and follows no redirect with th
 })
 
 describe('server code', () => {
-  test('C-090 has the fetch and the tokens of the session; other origins get nothing', async () => {
+  test('has the fetch and the tokens of the session; other origins get nothing [C-090]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -390,7 +390,7 @@ describe('server code', () => {
     expect(await browser.status()).toBe('signed-out')
   })
 
-  test('C-129 work without a request, by the key of a session, in another process', async () => {
+  test('work without a request, by the key of a session, in another process [C-129]', async () => {
     const { clock, later } = together()
     const rig = await rigOf({ backend: { clock } })
     const browser = rig.browser()
@@ -406,7 +406,7 @@ describe('server code', () => {
     expect(refreshes(rig)).toBe(1)
   })
 
-  test('C-129 a key of your own: a session that a script signed in', async () => {
+  test('a key of your own: a session that a script signed in [C-129]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()
@@ -426,7 +426,7 @@ describe('server code', () => {
     expect(await found).toEqual({ status: 'signed-out' })
   })
 
-  test('C-129 two tenants and two clients over one storage: each sees its own session, and a cookie opens one', async () => {
+  test('two tenants and two clients over one storage: each sees its own session, and a cookie opens one [C-129]', async () => {
     const sessions = memoryStorage()
     const rig = await rigOf({ backend: { sessions } })
     const { clientId, clientSecret } = clientOf(rig.service, 'Other confidential')
@@ -454,7 +454,7 @@ describe('server code', () => {
     expect(await port.status()).toBe('signed-out')
   })
 
-  test('F084 C-129 100 interleaved requests of ten users: each response is of its own session', async () => {
+  test('100 interleaved requests of ten users: each response is of its own session [F084 C-129]', async () => {
     const rig = await rigOf({
       api: (request) => Response.json({ token: request.headers.get('authorization') }),
     })

@@ -34,7 +34,7 @@ async function listening(app: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('C-127 a login at another port than that of the redirect URI is one event that names both', async () => {
+test('a login at another port than that of the redirect URI is one event that names both [C-127]', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const origin = await listening(express().use(toNodeHandler(rig.backend)))
   for (let login = 0; login < 2; login += 1)
@@ -59,19 +59,19 @@ test.each<[what: string, at: string, headers?: Record<string, string>, redirectU
   ['at a host that is not on loopback', 'http://evil.example'],
   ['whose Host header is no host', 'http://127.0.0.1:3000', { host: 'a b' }],
   ['of an app that is not on loopback', 'http://127.0.0.1:9', {}, 'https://app.demo.example/auth/callback'],
-])('C-127 a login %s is no setup problem', async (_, at, headers = {}, uri = redirectUri) => {
+])('a login %s is no setup problem [C-127]', async (_, at, headers = {}, uri = redirectUri) => {
   const rig = await rigOf({ backend: { redirectUri: uri } })
   const answered = await rig.backend.handle(new Request(`${at}/auth/login`, { headers }))
   expect([answered?.status, problemsOf(rig)]).toEqual([302, []])
 })
 
-test('C-127 localhost in place of 127.0.0.1 is another host', async () => {
+test('localhost in place of 127.0.0.1 is another host [C-127]', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   await rig.backend.handle(new Request('http://localhost:3000/auth/login'))
   expect(problemsOf(rig)).toMatchObject([{ problem: 'host' }])
 })
 
-test('C-123 a bridge under a mount path of Express, which cuts the path: one event says which path was expected', async () => {
+test('a bridge under a mount path of Express, which cuts the path: one event says which path was expected [C-123]', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const bridge = getRequestListener(
     async (request) => (await rig.backend.handle(request)) ?? new Response(null, { status: 404 }),
@@ -93,13 +93,13 @@ test.each<[what: string, path: string, headers?: Record<string, string>, redirec
   ['another path with a return URL', '/welcome?return_to=/'],
   ['the root, with a state', '/?state=s'],
   ['an app that is not on loopback', '/login?return_to=/', {}, 'https://app.demo.example/auth/callback'],
-])('C-123 %s is no setup problem', async (_, path, headers = {}, uri = redirectUri) => {
+])('%s is no setup problem [C-123]', async (_, path, headers = {}, uri = redirectUri) => {
   const rig = await rigOf({ backend: { redirectUri: uri } })
   expect(await rig.backend.handle(new Request(`http://127.0.0.1:3000${path}`, { headers }))).toBe(null)
   expect(problemsOf(rig)).toEqual([])
 })
 
-test('C-123 a request with the header of the backend tells of a cut path as well', async () => {
+test('a request with the header of the backend tells of a cut path as well [C-123]', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const request = new Request('http://127.0.0.1:3000/logout', { method: 'POST', headers: guard })
   expect(await rig.backend.handle(request)).toBe(null)
@@ -112,7 +112,7 @@ test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
   ['node:http', (handle) => handle],
   ['Express', (handle) => express().use(handle)],
 ])(
-  'C-127 handle as a listener of %s: every request gets 500 with what to use, and one event says it',
+  'handle as a listener of %s: every request gets 500 with what to use, and one event says it [C-127]',
   async (_, mount) => {
     const rig = await rigOf({ backend: { redirectUri } })
     const origin = await listening(mount(rig.backend.handle as unknown as RequestListener))
@@ -130,7 +130,7 @@ test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
   },
 )
 
-test('C-123 toNodeHandler under a mount path of Express that hides routes: one event names the first of them', async () => {
+test('toNodeHandler under a mount path of Express that hides routes: one event names the first of them [C-123]', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   const origin = await listening(express().use('/auth', toNodeHandler(rig.backend)))
   for (const path of ['/auth/session', '/auth/other']) await (await sendPlain(new Request(origin + path))).arrayBuffer()
@@ -149,14 +149,14 @@ test.each<[what: string, mount: string, path: string, backend?: object]>([
     '/auth/session',
     { redirectUri: `${appOrigin}/auth/callback` },
   ],
-])('C-123 toNodeHandler under %s is no setup problem', async (_, mount, path, backend = {}) => {
+])('toNodeHandler under %s is no setup problem [C-123]', async (_, mount, path, backend = {}) => {
   const rig = await rigOf({ backend: { redirectUri, ...backend } })
   const origin = await listening(express().use(mount, toNodeHandler(rig.backend)))
   await (await sendPlain(new Request(origin + path))).arrayBuffer()
   expect(problemsOf(rig)).toEqual([])
 })
 
-test('C-127 handle without a Request leaves a response that has begun as it is', async () => {
+test('handle without a Request leaves a response that has begun as it is [C-127]', async () => {
   const rig = await rigOf()
   const handle = rig.backend.handle as unknown as RequestListener
   const origin = await listening(async (request, response) => {

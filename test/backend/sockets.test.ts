@@ -89,7 +89,7 @@ const items = async (request: IncomingMessage, response: ServerResponse): Promis
 }
 
 describe('over sockets', () => {
-  test('C-124 C-126 a body that is streamed to the API arrives chunk by chunk', async () => {
+  test('a body that is streamed to the API arrives chunk by chunk [C-124 C-126]', async () => {
     let first: (() => void) | undefined
     const arrived = new Promise<void>((resolve) => {
       first = resolve
@@ -117,7 +117,7 @@ describe('over sockets', () => {
     expect(await answered.text()).toBe('201000')
   })
 
-  test('C-126 a response is streamed to the browser chunk by chunk', async () => {
+  test('a response is streamed to the browser chunk by chunk [C-126]', async () => {
     let more: (() => void) | undefined
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
@@ -133,7 +133,7 @@ describe('over sockets', () => {
   })
 
   test.each(['before the response', 'during the response'])(
-    'C-126 a browser that leaves %s frees the connection to the API',
+    'a browser that leaves %s frees the connection to the API [C-126]',
     async (when) => {
       let free: (() => void) | undefined
       const closed = new Promise<void>((resolve) => {
@@ -163,7 +163,7 @@ describe('over sockets', () => {
     },
   )
 
-  test('C-126 a response that the API ends early ends early for the browser as well', async () => {
+  test('a response that the API ends early ends early for the browser as well [C-126]', async () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half', () => void response.destroy())
     })
@@ -174,7 +174,7 @@ describe('over sockets', () => {
     expect(whole).toBe(false)
   })
 
-  test('C-125 a redirect over sockets is a 502, and the token goes nowhere', async () => {
+  test('a redirect over sockets is a 502, and the token goes nowhere [C-125]', async () => {
     const elsewhere: IncomingMessage[] = []
     const port = await listening(createServer((request, response) => response.end(String(elsewhere.push(request)))))
     for (const status of [302, 307]) {
@@ -188,7 +188,7 @@ describe('over sockets', () => {
     expect(elsewhere).toEqual([])
   })
 
-  test.each(['gzip', 'none'])('C-124 a response with the content coding %s arrives decoded', async (packed) => {
+  test.each(['gzip', 'none'])('a response with the content coding %s arrives decoded [C-124]', async (packed) => {
     const { call, seen } = await socketRig((_, response) => {
       const text = JSON.stringify({ text: 'x'.repeat(1_000) })
       const body = packed === 'gzip' ? gzipSync(text) : Buffer.from(text)
@@ -203,7 +203,7 @@ describe('over sockets', () => {
   })
 
   test.each(['zstd', 'compress', 'gzip, zstd', 'gzip, identity', 'gzip,', ', gzip', 'x-own'])(
-    'C-124 a body with the content coding %s, which Node does not decode: 502, and no byte of it',
+    'a body with the content coding %s, which Node does not decode: 502, and no byte of it [C-124]',
     async (coding) => {
       const { call, rig } = await socketRig((_, response) => {
         response.setHeader('content-encoding', coding)
@@ -216,7 +216,7 @@ describe('over sockets', () => {
   )
 
   test.each(['', ',', ' , identity', 'identity, identity'])(
-    'C-124 a body whose Content-Encoding is "%s", which names no coding, arrives as it is',
+    'a body whose Content-Encoding is "%s", which names no coding, arrives as it is [C-124]',
     async (coding) => {
       const { call } = await socketRig((_, response) => {
         response.setHeader('content-encoding', coding)
@@ -229,7 +229,7 @@ describe('over sockets', () => {
   )
 
   test.each(['x-gzip', 'GZIP', 'identity', 'deflate', 'br'])(
-    'C-124 a body in the content coding %s arrives as plain text',
+    'a body in the content coding %s arrives as plain text [C-124]',
     async (coding) => {
       const pack = { deflate: deflateSync, br: brotliCompressSync, identity: Buffer.from }[coding] ?? gzipSync
       const { call } = await socketRig((_, response) => {
@@ -241,7 +241,7 @@ describe('over sockets', () => {
     },
   )
 
-  test('C-124 a response without a body may name any coding', async () => {
+  test('a response without a body may name any coding [C-124]', async () => {
     const { call } = await socketRig((_, response) => {
       response.writeHead(304, { 'content-encoding': 'zstd', etag: '"e"' }).end()
     })
@@ -281,7 +281,7 @@ describe('over sockets', () => {
     ['another host', 200, 'x-forwarded-host: evil.example\r\nforwarded: host=evil.example\r\ncontent-length: 2', '{}'],
   ]
   test.each(smuggled)(
-    'C-124 %s: at most one request arrives, with one bearer header and no cookie',
+    '%s: at most one request arrives, with one bearer header and no cookie [C-124]',
     async (_, status, lines, body = '{}') => {
       const { port, person, seen, app } = await socketRig(items)
       app.keepAliveTimeout = 50
@@ -312,7 +312,7 @@ describe('over sockets', () => {
     ['413: a body that is too large', 413, {}, 1_100_000],
     ['403: a page of another site', 403, { 'sec-fetch-site': 'cross-site' }, 100_000],
     ['401: no session', 401, { cookie: 'none=1' }, 100_000],
-  ])('C-126 %s, while it is still being sent: the connection goes on', async (_, status, changed, size) => {
+  ])('%s, while it is still being sent: the connection goes on [C-126]', async (_, status, changed, size) => {
     const { port, person, seen } = await socketRig(items)
     const headers = { host: 'x', ...guard, cookie: person.cookieHeader(), ...changed }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -345,7 +345,7 @@ describe('over sockets', () => {
     ['/api/items/\\..\\admin', 400],
     ['*', 400],
     ['evil.example:443', 400],
-  ])('C-123 the target %s on the wire leads nowhere but to a listed route', async (target, status, path) => {
+  ])('the target %s on the wire leads nowhere but to a listed route [C-123]', async (target, status, path) => {
     const { port, person, seen } = await socketRig(items)
     const head = [
       'host: 127.0.0.1',
@@ -359,7 +359,7 @@ describe('over sockets', () => {
     for (const { headers } of seen) expect(headers.host).not.toContain('evil')
   })
 
-  test('C-127 a hostile Host over the wire changes no redirect URI and no cookie', async () => {
+  test('a hostile Host over the wire changes no redirect URI and no cookie [C-127]', async () => {
     const { port } = await socketRig(items)
     const text = await raw(
       port,
@@ -402,7 +402,7 @@ const unread: [what: string, status: number, body: [Readonly<Record<string, stri
   ['a body that turns out to be over 1 MiB', 413, [{ 'transfer-encoding': 'chunked' }, chunk + chunk]],
 ]
 test.each(unread)(
-  'C-126 %s gets a response on a connection that continues, however much was still to come',
+  '%s gets a response on a connection that continues, however much was still to come [C-126]',
   async (what, status, [headers, bytes]) => {
     const { person, port, rig } = await socketRig((request) =>
       what.includes('hangs up') ? request.socket.destroy() : request.resume(),

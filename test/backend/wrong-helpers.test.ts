@@ -51,19 +51,19 @@ async function errorOf(app: FastifyInstance): Promise<unknown> {
 test.each<[where: string, mount: (app: FastifyInstance, backend: Backend) => unknown]>([
   ['a route', (app, backend) => app.all('/auth/*', untyped(toNodeHandler(backend)))],
   ['a hook', (app, backend) => app.addHook('onRequest', untyped(toNodeHandler(backend)))],
-])('C-127 toNodeHandler as %s of Fastify: config_invalid names toFastifyPlugin', async (_, mount) => {
+])('toNodeHandler as %s of Fastify: config_invalid names toFastifyPlugin [C-127]', async (_, mount) => {
   const app = fastify()
   mount(app, (await rigOf()).backend)
   expect(await errorOf(app)).toMatchObject(useFastifyPlugin)
 })
 
-test('C-127 toNodeHandler as a plugin of Fastify: ready() rejects with config_invalid', async () => {
+test('toNodeHandler as a plugin of Fastify: ready() rejects with config_invalid [C-127]', async () => {
   const app = fastify()
   app.register(untyped(toNodeHandler((await rigOf()).backend)))
   expect(await failure(async () => app.ready())).toMatchObject(useFastifyPlugin)
 })
 
-test('C-127 toNodeHandler as a middleware of Hono: config_invalid names backend.handle', async () => {
+test('toNodeHandler as a middleware of Hono: config_invalid names backend.handle [C-127]', async () => {
   const seen: unknown[] = []
   const app = new Hono().use(untyped(toNodeHandler((await rigOf()).backend))).onError((error, context) => {
     seen.push(error)
@@ -73,13 +73,13 @@ test('C-127 toNodeHandler as a middleware of Hono: config_invalid names backend.
   expect(seen).toMatchObject([useFastifyPlugin])
 })
 
-test('C-127 toFastifyPlugin as a hook of Fastify: config_invalid names app.register', async () => {
+test('toFastifyPlugin as a hook of Fastify: config_invalid names app.register [C-127]', async () => {
   const app = fastify()
   app.addHook('onRequest', untyped(toFastifyPlugin((await rigOf()).backend)))
   expect(await errorOf(app)).toMatchObject(useNodeHandler)
 })
 
-test('C-127 toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler', async () => {
+test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler [C-127]', async () => {
   const { backend } = await rigOf()
   const seen: unknown[] = []
   const app = express()

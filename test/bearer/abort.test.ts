@@ -21,7 +21,7 @@ const ways: [where: string, call: Call][] = [
   ],
 ]
 
-it('C-102 F068 a signal without a reason, as on React Native, ends in the code aborted', async () => {
+it('a signal without a reason, as on React Native, ends in the code aborted [C-102 F068]', async () => {
   const signed = await signedIn({ token })
   const signal = Object.defineProperty(AbortSignal.abort(), 'reason', { value: undefined })
   const send = createBearerFetch(signed.session, { baseUrl, fetch: async () => new Response() })
@@ -29,7 +29,7 @@ it('C-102 F068 a signal without a reason, as on React Native, ends in the code a
 })
 
 describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
-  it('C-102 F068 fired before: its own reason, and nothing is sent', async () => {
+  it('fired before: its own reason, and nothing is sent [C-102 F068]', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(() => new Response())
     const send = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
@@ -37,7 +37,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect([api.calls.length, signed.refreshes]).toEqual([0, 0])
   })
 
-  it('C-102 F068 fired while a token is waited for: its own reason, nothing is sent, and the refresh goes on', async () => {
+  it('fired while a token is waited for: its own reason, nothing is sent, and the refresh goes on [C-102 F068]', async () => {
     const refresh = gate()
     const signed = await signedIn({ token, onRefresh: () => refresh.passed })
     signed.clock.advance(3_600_000)
@@ -54,7 +54,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect([signed.refreshes, ...api.authorizations]).toEqual([1, 'Bearer token-1'])
   })
 
-  it('C-102 F068 fired during the first sending: it reached that sending', async () => {
+  it('fired during the first sending: it reached that sending [C-102 F068]', async () => {
     const signed = await signedIn({ token })
     const api = apiStub((seen) => untilAborted(seen))
     const leaving = new AbortController()
@@ -65,7 +65,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect(signed.refreshes).toBe(0)
   })
 
-  it('C-102 F068 fired while a 401 waits for its refresh: its own reason, and nothing is sent again', async () => {
+  it('fired while a 401 waits for its refresh: its own reason, and nothing is sent again [C-102 F068]', async () => {
     const refresh = gate()
     const signed = await signedIn({ token, onRefresh: () => refresh.passed })
     const api = apiStub(acceptOnly(token(1)))
@@ -81,7 +81,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     expect([signed.refreshes, ...api.authorizations]).toEqual([1, 'Bearer token-0', 'Bearer token-1'])
   })
 
-  it('C-102 F068 fired during the retry: it reached the retry', async () => {
+  it('fired during the retry: it reached the retry [C-102 F068]', async () => {
     const signed = await signedIn({ token })
     const api = apiStub((seen, index) => (index === 0 ? new Response(null, { status: 401 }) : untilAborted(seen)))
     const leaving = new AbortController()
@@ -93,7 +93,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
 })
 
 describe('many waiters and time', () => {
-  it('F068 one of ten waiters aborts: only that one is rejected, with its own reason, and there is one refresh', async () => {
+  it('one of ten waiters aborts: only that one is rejected, with its own reason, and there is one refresh [F068]', async () => {
     const refresh = gate()
     const signed = await signedIn({ token, onRefresh: () => refresh.passed })
     const api = apiStub(acceptOnly(token(1)))
@@ -112,7 +112,7 @@ describe('many waiters and time', () => {
     expect(signed.refreshes).toBe(1)
   })
 
-  it('F068 a budget of 5 s spans the wait, the refresh and the retry, and leaves no timer behind', async () => {
+  it('a budget of 5 s spans the wait, the refresh and the retry, and leaves no timer behind [F068]', async () => {
     vi.useFakeTimers()
     const signed = await signedIn({ token, onRefresh: () => elapse(2_000) })
     const api = apiStub(async (seen, index) => {
@@ -136,7 +136,7 @@ describe('many waiters and time', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('F068 C-102 a call that ends normally leaves no listener on the caller\u2019s signal', async () => {
+  it('a call that ends normally leaves no listener on the caller\u2019s signal [F068 C-102]', async () => {
     const signed = await signedIn({ token })
     const { signal } = new AbortController()
     let listeners = 0
@@ -148,7 +148,7 @@ describe('many waiters and time', () => {
     expect(listeners).toBe(0)
   })
 
-  it('C-102 a user session token leaves the signal to fetch', async () => {
+  it('a user session token leaves the signal to fetch [C-102]', async () => {
     const api = apiStub((seen) => untilAborted(seen))
     const leaving = new AbortController()
     const left = createBearerFetch('user-token', { baseUrl, fetch: api.fetch })(url, { signal: leaving.signal })

@@ -50,7 +50,7 @@ describe('settings that are not plain objects', () => {
     ],
   ]
 
-  it.each(kinds)('C-102 are sent as fetch sends them: %s', async (_, make, method, body) => {
+  it.each(kinds)('are sent as fetch sends them: %s [C-102]', async (_, make, method, body) => {
     const call = createBearerFetch('token', { baseUrl: wire.url })
     await fetch(wire.url, make())
     await call(wire.url, make())
@@ -64,36 +64,36 @@ describe('settings that are not plain objects', () => {
     expect(own).toHaveLength(2)
   })
 
-  it('C-102 F068 an inherited signal counts', async () => {
+  it('an inherited signal counts [C-102 F068]', async () => {
     const reason = new Error('enough')
     const init: RequestInit = Object.create({ signal: AbortSignal.abort(reason) })
     await expect(createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)).rejects.toBe(reason)
     expect(wire.requests).toEqual([])
   })
 
-  it('C-093 F065 an inherited Authorization is the caller\u2019s own', async () => {
+  it('an inherited Authorization is the caller\u2019s own [C-093 F065]', async () => {
     const init: RequestInit = Object.create({ headers: { authorization: 'Basic own' } })
     await createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)
     expect(wire.requests[0]?.header('authorization')).toBe('Basic own')
   })
 
-  it('C-102 an injected fetch gets the members of the caller and the headers, and nothing of every object', async () => {
+  it('an injected fetch gets the members of the caller and the headers, and nothing of every object [C-102]', async () => {
     const api = apiStub(() => new Response())
     await createBearerFetch('token', { baseUrl, fetch: api.fetch })(url, { method: 'DELETE' })
     expect(Object.getOwnPropertyNames(api.calls[0]?.init)).toEqual(['method', 'headers'])
   })
 
-  it('C-102 null is no settings at all', async () => {
+  it('null is no settings at all [C-102]', async () => {
     const init = null as unknown as RequestInit
     expect((await createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)).status).toBe(200)
   })
 
-  it('C-102 a signal of null takes that of a Request away, as in fetch', async () => {
+  it('a signal of null takes that of a Request away, as in fetch [C-102]', async () => {
     const request = new Request(wire.url, { signal: AbortSignal.abort(new Error('enough')) })
     expect((await createBearerFetch('token', { baseUrl: wire.url })(request, { signal: null })).status).toBe(200)
   })
 
-  it('C-102 what is undefined counts as absent, also beside a Request', async () => {
+  it('what is undefined counts as absent, also beside a Request [C-102]', async () => {
     const request = new Request(wire.url, { method: 'PUT', body: 'x', headers: { 'x-own': '1' } })
     const init = { method: undefined, body: undefined, headers: undefined, signal: undefined } as unknown as RequestInit
     await createBearerFetch('token', { baseUrl: wire.url })(request, init)
@@ -110,7 +110,7 @@ describe('the referrer', () => {
   ]
   const withBody: RequestInit = { method: 'POST', body: 'x' }
 
-  it.each(referrers)('C-102 of a Request goes along, in both sendings: %s', async (_, init) => {
+  it.each(referrers)('of a Request goes along, in both sendings: %s [C-102]', async (_, init) => {
     for (const more of [{}, withBody]) {
       for (const settings of [undefined, {}, { referrerPolicy: undefined, referrer: undefined }, { method: 'POST' }]) {
         const request = new Request(url, { ...more, ...init })
@@ -123,7 +123,7 @@ describe('the referrer', () => {
     }
   })
 
-  it('C-102 of the settings beats that of the Request', async () => {
+  it('of the settings beats that of the Request [C-102]', async () => {
     const request = new Request(url, { referrer: '', referrerPolicy: 'no-referrer' })
     const init: RequestInit = { referrer: 'about:client', referrerPolicy: 'origin' }
     expect((await referrersSent(request, init)).map(([, policy]) => policy)).toEqual(['origin', 'origin'])

@@ -12,12 +12,12 @@ type FetchInput = Parameters<typeof fetch>[0]
 
 afterEach(() => vi.unstubAllGlobals())
 
-describe('P-14 the table', () => {
-  it('P-14 C-090 F062 has at least 500 different URLs', () => {
+describe('the table [P-14]', () => {
+  it('has at least 500 different URLs [P-14 C-090 F062]', () => {
     expect(new Set(urlVectors.map(({ url }) => url)).size).toBeGreaterThanOrEqual(500)
   })
 
-  it('P-14 C-090 F062 a session\u2019s token goes along inside the base URL and nowhere else, as text, URL and Request', async () => {
+  it('a session\u2019s token goes along inside the base URL and nowhere else, as text, URL and Request [P-14 C-090 F062]', async () => {
     const { session, issued } = await signedIn()
     const wrong: string[] = []
     for (const { url, token } of urlVectors) {
@@ -29,7 +29,7 @@ describe('P-14 the table', () => {
     expect(wrong).toEqual([])
   })
 
-  it('P-14 C-090 F062 strict mode refuses exactly the others', async () => {
+  it('strict mode refuses exactly the others [P-14 C-090 F062]', async () => {
     const wrong: string[] = []
     for (const { url, token } of urlVectors) {
       const api = apiStub(() => new Response())
@@ -44,7 +44,7 @@ describe('P-14 the table', () => {
     expect(wrong).toEqual([])
   })
 
-  it('P-14 C-091 no URL of the table is changed by the token', async () => {
+  it('no URL of the table is changed by the token [P-14 C-091]', async () => {
     const api = apiStub(() => new Response())
     const call = createBearerFetch(secret('token'), { baseUrl: vectorBase, fetch: api.fetch })
     for (const { url } of urlVectors) await call(url).catch(() => {})
@@ -85,13 +85,13 @@ describe('other bases', () => {
       ['https://api.example.com:8443/x'],
       ['https://api.example.com/x', 'https://api.example.com:443/x'],
     ],
-  ])('P-14 C-090 F062 %s', async (base, inside, outside) => {
+  ])('%s [P-14 C-090 F062]', async (base, inside, outside) => {
     for (const url of inside)
       expect([url, await judged('token', { baseUrl: base }, url)]).toEqual([url, 'Bearer token'])
     for (const url of outside) expect([url, await judged('token', { baseUrl: base }, url)]).toEqual([url, null])
   })
 
-  it('P-14 C-090 F062 a list of origins: each of them with any path, and nothing else', async () => {
+  it('a list of origins: each of them with any path, and nothing else [P-14 C-090 F062]', async () => {
     const origins = ['https://one.example.com', 'https://two.example.com:8443/', 'http://localhost:3000']
     for (const url of [
       'https://one.example.com/x',
@@ -117,7 +117,7 @@ describe('other bases', () => {
       expect([url, await judged('token', { origins }, url)]).toEqual([url, null])
   })
 
-  it('C-090 the list is copied: what is added later is not on it', async () => {
+  it('the list is copied: what is added later is not on it [C-090]', async () => {
     const origins = ['https://one.example.com']
     const api = apiStub(() => new Response())
     const options = { origins, fetch: api.fetch }
@@ -142,7 +142,7 @@ describe('other bases', () => {
     ['a query', { baseUrl: 'https://api.example.com/?a=1' }],
     ['a fragment', { baseUrl: 'https://api.example.com/#a' }],
     ['an origin with a path, which would not limit anything', { origins: ['https://api.example.com/v1'] }],
-  ])('C-090 F062 fails closed at creation: %s', (_, scope) => {
+  ])('fails closed at creation: %s [C-090 F062]', (_, scope) => {
     expect(() => createBearerFetch('token', scope as unknown as BearerTargets)).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
     )
@@ -150,7 +150,7 @@ describe('other bases', () => {
 })
 
 describe('relative URLs on a page', () => {
-  it('C-090 count from the page where only origins are listed', async () => {
+  it('count from the page where only origins are listed [C-090]', async () => {
     vi.stubGlobal('location', { href: 'https://app.example.com/a/b' })
     const api = apiStub(() => new Response())
     const call = createBearerFetch('token', { origins: ['https://app.example.com'], fetch: api.fetch })
@@ -162,7 +162,7 @@ describe('relative URLs on a page', () => {
     ])
   })
 
-  it('C-090 count from where the page is now, also when the same text was sent before', async () => {
+  it('count from where the page is now, also when the same text was sent before [C-090]', async () => {
     const location = { href: 'https://app.example.com/a/' }
     vi.stubGlobal('location', location)
     const api = apiStub(() => new Response())
@@ -176,7 +176,7 @@ describe('relative URLs on a page', () => {
     ])
   })
 
-  it('C-090 I6 an object is not judged by what the same text meant as a relative URL', async () => {
+  it('an object is not judged by what the same text meant as a relative URL [C-090 I-6]', async () => {
     const api = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch, elsewhere: 'reject' })
     await call('agents')
@@ -185,7 +185,7 @@ describe('relative URLs on a page', () => {
     expect(api.authorizations).toEqual(['Bearer token'])
   })
 
-  it('C-090 hundreds of URLs are judged as one is', async () => {
+  it('hundreds of URLs are judged as one is [C-090]', async () => {
     const api = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
     const urls = Array.from({ length: 200 }, (_, index) => `${vectorBase}${index % 2 ? '' : '-beside'}/${index}`)
@@ -230,7 +230,7 @@ describe('relative URLs on a page', () => {
     expect([await parsedFor(`${longest}a`), await parsedFor(`${longest}a`)]).toEqual([1, 1])
   })
 
-  it('C-090 the URL parser turns no other character into a dot or a slash, so that none climbs out of the base path', async () => {
+  it('the URL parser turns no other character into a dot or a slash, so that none climbs out of the base path [C-090]', async () => {
     const api = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl: vectorBase, fetch: api.fetch })
     const changed: string[][] = []
@@ -247,7 +247,7 @@ describe('relative URLs on a page', () => {
     expect(changed).toEqual([])
   })
 
-  it('C-090 count from the base of the document, as those of fetch do', async () => {
+  it('count from the base of the document, as those of fetch do [C-090]', async () => {
     vi.stubGlobal('document', { baseURI: 'https://app.example.com/base/' })
     vi.stubGlobal('location', { href: 'https://app.example.com/a/' })
     const api = apiStub(() => new Response())
@@ -255,7 +255,7 @@ describe('relative URLs on a page', () => {
     expect(api.calls[0]?.url).toBe('https://app.example.com/base/items')
   })
 
-  it('C-090 count from the base URL where there is one, not from the page', async () => {
+  it('count from the base URL where there is one, not from the page [C-090]', async () => {
     vi.stubGlobal('location', { href: 'https://app.example.com/a/' })
     expect(await judged('token', { baseUrl: vectorBase }, 'https://app.example.com/v1/x')).toBe(null)
     const api = apiStub(() => new Response())
@@ -264,7 +264,7 @@ describe('relative URLs on a page', () => {
   })
 })
 
-describe('P-14 any URL', () => {
+describe('any URL [P-14]', () => {
   const bases = ['https://api.example.com/v1', 'https://api.example.com', 'http://127.0.0.1:8080/a/b']
   const trick = fc.constantFrom(
     '@',
@@ -292,7 +292,7 @@ describe('P-14 any URL', () => {
 
   const edited = runs(500, 40_000)
   it(
-    'P-14 C-090 F062 any text put into, before or behind a URL of the API: what carries the token is inside',
+    'any text put into, before or behind a URL of the API: what carries the token is inside [P-14 C-090 F062]',
     edited.options,
     async () => {
       await fc.assert(
@@ -311,7 +311,7 @@ describe('P-14 any URL', () => {
   )
 
   const relatives = runs(500, 40_000)
-  it('P-14 C-090 F062 any relative URL', relatives.options, async () => {
+  it('any relative URL [P-14 C-090 F062]', relatives.options, async () => {
     const relative = fc.array(fc.oneof(trick, fc.constantFrom('x', 'v1', 'v2')), { maxLength: 8 })
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...bases), relative, (base, parts) => expectNoneOutside(base, parts.join(''))),
@@ -320,7 +320,7 @@ describe('P-14 any URL', () => {
   })
 
   const web = runs(250, 20_000)
-  it('P-14 C-090 F062 any web URL, one after another through one fetch', web.options, async () => {
+  it('any web URL, one after another through one fetch [P-14 C-090 F062]', web.options, async () => {
     const [base = ''] = bases
     const api = apiStub(() => new Response())
     const call = createBearerFetch('token', { baseUrl: base, fetch: api.fetch })

@@ -9,7 +9,7 @@ const create: RequestInit = { method: 'POST', body: '{"agent_name":"of the first
 const token = (issue: number): string => `token-${issue}`
 
 describe('another person signs in', () => {
-  it('F065 while the first one\u2019s 401 is on its way: session_changed, and no token of the second goes out with that request', async () => {
+  it('while the first one\u2019s 401 is on its way: session_changed, and no token of the second goes out with that request [F065]', async () => {
     const signed = await signedIn({ token })
     let second = ''
     const api = apiStub(async () => {
@@ -23,7 +23,7 @@ describe('another person signs in', () => {
     expect(signed.refreshes).toBe(0)
   })
 
-  it('F065 while a refresh for the first one\u2019s 401 is held: session_changed, nothing is sent again, the second person stays', async () => {
+  it('while a refresh for the first one\u2019s 401 is held: session_changed, nothing is sent again, the second person stays [F065]', async () => {
     const held = gate()
     const signed = await signedIn({ token, onRefresh: () => held.passed })
     const api = apiStub(
@@ -41,7 +41,7 @@ describe('another person signs in', () => {
     expect((await send(url)).status).toBe(200)
   })
 
-  it('F065 while the first one\u2019s request waits for a token: session_changed, and it is never sent', async () => {
+  it('while the first one\u2019s request waits for a token: session_changed, and it is never sent [F065]', async () => {
     const held = gate()
     const signed = await signedIn({ token, onRefresh: () => held.passed })
     signed.clock.advance(3_600_000)
@@ -56,7 +56,7 @@ describe('another person signs in', () => {
     expect(api.calls).toEqual([])
   })
 
-  it('F065 after a sign-out during the held refresh: the first one\u2019s own 401, or login_required when nothing was sent yet', async () => {
+  it('after a sign-out during the held refresh: the first one\u2019s own 401, or login_required when nothing was sent yet [F065]', async () => {
     for (const [elapsedMs, expected] of [
       [0, { status: 401 }],
       [3_600_000, { code: 'login_required' }],
@@ -78,7 +78,7 @@ describe('another person signs in', () => {
     }
   })
 
-  it('F065 a 401 of the first person does not renew or end the second one\u2019s session', async () => {
+  it('a 401 of the first person does not renew or end the second one\u2019s session [F065]', async () => {
     const signed = await signedIn({ token })
     const arrived = gate()
     const api = apiStub(async ({ authorization }) => {
@@ -96,7 +96,7 @@ describe('another person signs in', () => {
     expect((await send(url)).status).toBe(200)
   })
 
-  it('F065 after a sign-out alone the first one\u2019s 401 comes back, and nothing is sent again', async () => {
+  it('after a sign-out alone the first one\u2019s 401 comes back, and nothing is sent again [F065]', async () => {
     const signed = await signedIn({ token })
     const api = apiStub(async () => {
       await signed.session.signOut()
@@ -108,7 +108,7 @@ describe('another person signs in', () => {
     expect([api.calls.length, signed.refreshes]).toEqual([1, 0])
   })
 
-  it('F065 two bearer fetches over two sessions never mix their tokens', async () => {
+  it('two bearer fetches over two sessions never mix their tokens [F065]', async () => {
     const [one, two] = [await signedIn({ token: (n) => `one-${n}` }), await signedIn({ token: (n) => `two-${n}` })]
     const api = apiStub(({ url: to, authorization }) => {
       expect(authorization).toContain(to.endsWith('/one') ? 'Bearer one-' : 'Bearer two-')

@@ -41,22 +41,22 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       return new RequestClass(url, init)
     }
 
-    it('C-090 I6 a Request to another origin gets no token, and is refused in strict mode', async () => {
+    it('a Request to another origin gets no token, and is refused in strict mode [C-090 I-6]', async () => {
       expect(await sent(make(elsewhere))).toEqual([[elsewhere, null]])
       expect(await sent(make(elsewhere), 'reject')).toBe('origin_forbidden')
     })
 
-    it('C-090 a Request to the API gets it, and goes where it was judged', async () => {
+    it('a Request to the API gets it, and goes where it was judged [C-090]', async () => {
       expect(await sent(make(api))).toEqual(sentToTheApi)
       expect(await sent(make(api, { method: 'POST', body: 'text' }), 'reject')).toEqual(sentToTheApi)
     })
 
-    it('C-090 C-097 a Request that is sent again after a 401 goes to the same URL', async () => {
+    it('a Request that is sent again after a 401 goes to the same URL [C-090 C-097]', async () => {
       expect(await sentAgain(make(api))).toEqual([api, api])
     })
 
     it.each(['GET', 'POST'])(
-      'C-090 I6 the %s of a Request with a clone of its own is sent again as judged',
+      'the %s of a Request with a clone of its own is sent again as judged [C-090 I-6]',
       async (method) => {
         const request = make(api, { method })
         const { clone } = Object.getPrototypeOf(request)
@@ -65,7 +65,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       },
     )
 
-    it('C-090 I6 a Request whose URL is changed while the token is waited for goes where it was judged', async () => {
+    it('a Request whose URL is changed while the token is waited for goes where it was judged [C-090 I-6]', async () => {
       const request = make(api)
       const change = (): void => {
         Reflect.set(request, 'url', elsewhere)
@@ -79,7 +79,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       ['a proxy object', (request) => proxyOf(request, () => api)],
       ['a proxy object that changes its mind', (request) => proxyOf(request, alternating())],
     ])(
-      'C-090 I6 a Request that shows another URL than the one it goes to gets no token there: %s',
+      'a Request that shows another URL than the one it goes to gets no token there: %s [C-090 I-6]',
       async (_, disguise) => {
         const refused = await sent(disguise(make(elsewhere)), 'reject')
         expect(refused === 'origin_forbidden' ? [] : refused).toEqual(
@@ -92,27 +92,27 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
       },
     )
 
-    it('C-090 I6 a Request that shows a URL elsewhere gets no token, wherever it goes', async () => {
+    it('a Request that shows a URL elsewhere gets no token, wherever it goes [C-090 I-6]', async () => {
       const shown = Object.defineProperty(make(api), 'url', { value: elsewhere })
       expect(await sent(shown, 'reject')).toBe('origin_forbidden')
     })
 
     it.each(['', 'undefined', '/v1/agents', 'agents'])(
-      'C-090 I6 a Request whose URL is no absolute one is not judged: %j',
+      'a Request whose URL is no absolute one is not judged: %j [C-090 I-6]',
       async (url) => {
         const request = Object.defineProperty(make(api), 'url', { value: url })
         expect(await sent(request, 'reject')).toBe('origin_forbidden')
       },
     )
 
-    it('C-090 I6 a Request whose URL is no text is not judged', async () => {
+    it('a Request whose URL is no text is not judged [C-090 I-6]', async () => {
       for (const url of [{ toString: alternating() }, new URL(api), undefined, [api]]) {
         const request = Object.defineProperty(make(api), 'url', { value: url })
         expect(await sent(request, 'reject')).toBe('origin_forbidden')
       }
     })
 
-    it('C-090 I6 a Request of another class than the global one is not judged', async () => {
+    it('a Request of another class than the global one is not judged [C-090 I-6]', async () => {
       vi.unstubAllGlobals()
       for (const RequestClass of Object.values(classes)) {
         const global = classes[name] as RequestClass
@@ -125,7 +125,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
 )
 
 describe('a global Request class that extends the platform’s', () => {
-  it('C-090 the Request itself is sent, so that its body is read once and no copy of it stays behind', async () => {
+  it('the Request itself is sent, so that its body is read once and no copy of it stays behind [C-090]', async () => {
     const Extended = class extends Request {}
     vi.stubGlobal('Request', Extended)
     const request = new Extended(api, { method: 'POST', body: 'text' })
@@ -136,7 +136,7 @@ describe('a global Request class that extends the platform’s', () => {
     expect(request.bodyUsed).toBe(true)
   })
 
-  it('C-090 C-097 a body is sent again with its bytes, and a clone of such a class does not stand for the Request', async () => {
+  it('a body is sent again with its bytes, and a clone of such a class does not stand for the Request [C-090 C-097]', async () => {
     class Lying extends Request {
       override clone(): Request {
         return new Request(elsewhere, { method: 'POST', body: 'another' })
@@ -158,7 +158,7 @@ describe('a global Request class that extends the platform’s', () => {
     ])
   })
 
-  it('C-090 I6 a getter of such a class does not stand for the URL that fetch goes by', async () => {
+  it('a getter of such a class does not stand for the URL that fetch goes by [C-090 I-6]', async () => {
     class Lying extends Request {
       override get url(): string {
         return api
@@ -185,7 +185,7 @@ describe('what is neither text, URL nor Request', () => {
     ['an object whose text changes', changing()],
     ['a URL whose text changes', new ChangingUrl(elsewhere)],
     ['a proxy of a URL', new Proxy(new URL(elsewhere), { get: () => alternating() })],
-  ])('C-090 I6 %s is read once, and goes where it was judged', async (_, input) => {
+  ])('%s is read once, and goes where it was judged [C-090 I-6]', async (_, input) => {
     const calls = await sent(input as FetchInput)
     expect(calls).toEqual(sentToTheApi)
   })
@@ -199,7 +199,7 @@ describe('what is neither text, URL nor Request', () => {
     ['a relative URL in an object', { toString: () => 'agents' }],
     ['a relative URL in a list', ['agents']],
     ['what has a url', { url: api, headers: new Headers(), toString: () => api }],
-  ])('C-090 I6 %s is not judged', async (_, input) => {
+  ])('%s is not judged [C-090 I-6]', async (_, input) => {
     expect(await sent(input as FetchInput, 'reject')).toBe('origin_forbidden')
   })
 })

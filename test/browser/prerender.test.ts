@@ -119,7 +119,7 @@ async function openChromium(address: string): Promise<void> {
 }
 
 it.each<Kind>(['session', 'indexed'])(
-  '%s: a prerendered page begins when it is shown: it has the session, and a copy of its tab has not: F053',
+  '%s: a prerendered page begins when it is shown: it has the session, and a copy of its tab has not [F053]',
   async (kind) => {
     const reports: Report[] = []
     const server = await serve((report) => reports.push(report))

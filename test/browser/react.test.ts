@@ -31,7 +31,7 @@ describe.each(reactMajors)('React %i', (major) => {
     script = await buildScript('react-app.ts', reactAlias(major))
   })
 
-  it('a component that signs in a signed-out user by itself first learns that a login has failed: F008', async () => {
+  it('a component that signs in a signed-out user by itself first learns that a login has failed [F008]', async () => {
     const context = await reactContext()
     await decline(context)
     const page = await context.newPage()
@@ -61,7 +61,7 @@ describe.each(reactMajors)('React %i', (major) => {
     expect((await rendered(page))[0]).toBe('signed-out')
   })
 
-  it('a sign-out while StrictMode has the callback finished twice shows a signed-out user and no error: C-108', async () => {
+  it('a sign-out while StrictMode has the callback finished twice shows a signed-out user and no error [C-108]', async () => {
     const context = await reactContext()
     const page = await context.newPage()
     await page.goto(`${rig.origin}/memory/home`)

@@ -47,7 +47,7 @@ const kept = (page: Page): Promise<{ url: string; rest: string }[]> =>
 const leaksOf = (entries: { url: string; rest: string }[]): unknown[] =>
   entries.flatMap(({ url, rest }) => [...leaks(url, 'address'), ...leaks(rest, 'entry')])
 
-it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token: C-110', async () => {
+it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token [C-110]', async () => {
   const page = await controlledPage('what the documents say', await rig.context())
   await signIn(page)
   expect(await call(page)).toBe(200)
@@ -66,7 +66,7 @@ it('a service worker that keeps everything, but for what the documents say, keep
   expect(rig.tokenRequests('refresh_token')).toBe(1)
 })
 
-it('a worker that leaves nothing alone keeps the callback and the tokens: C-110', async () => {
+it('a worker that leaves nothing alone keeps the callback and the tokens [C-110]', async () => {
   // Not watched: what the watch looks for is what this worker does.
   const page = await controlledPage('nothing', await rig.browser.newContext())
   await signIn(page)

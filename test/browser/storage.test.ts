@@ -39,7 +39,7 @@ describe('kinds', () => {
     ['session', 'signed-in', 'signed-out'],
     ['local', 'signed-in', 'signed-in'],
     ['indexed', 'signed-in', 'signed-in'],
-  ] as const)('%s: after a reload the user is %s, in a new tab %s: F076', async (kind, reloaded, elsewhere) => {
+  ] as const)('%s: after a reload the user is %s, in a new tab %s [F076]', async (kind, reloaded, elsewhere) => {
     const context = await rig.context()
     const page = await rig.signedIn(context, kind)
     expect(await statusOf(await rig.open(context, `/${kind}/home`))).toBe(elsewhere)
@@ -47,7 +47,7 @@ describe('kinds', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(0)
   })
 
-  it('indexed: the record is sealed by a key that cannot be exported, and written strictly: C-066', async () => {
+  it('indexed: the record is sealed by a key that cannot be exported, and written strictly [C-066]', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       const modes: string[] = []
@@ -95,7 +95,7 @@ describe('bad storage', () => {
   it.each([
     ['indexed', 'indexedDB'],
     ['local', 'localStorage'],
-  ] as const)('%s: reading %s throws: the login lives in memory, with one event: F070', async (kind, property) => {
+  ] as const)('%s: reading %s throws: the login lives in memory, with one event [F070]', async (kind, property) => {
     const context = await rig.context()
     await block(context, property)
     const page = await rig.open(context, `/${kind}/home`)
@@ -109,7 +109,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-out')
   })
 
-  it('degraded to memory, a sign-out elsewhere is still seen: F070 C-108', async () => {
+  it('degraded to memory, a sign-out elsewhere is still seen [F070 C-108]', async () => {
     const context = await rig.context()
     await block(context, 'indexedDB')
     const [here, there] = [await rig.signedIn(context, 'indexed'), await rig.signedIn(context, 'indexed')]
@@ -117,7 +117,7 @@ describe('bad storage', () => {
     await untilStatus(there, 'signed-out')
   })
 
-  it('degraded to memory, a sign-out removes the record that could not be read, once it can be, in all tabs: F070', async () => {
+  it('degraded to memory, a sign-out removes the record that could not be read, once it can be, in all tabs [F070]', async () => {
     const context = await rig.context()
     const other = await rig.signedIn(context, 'indexed')
     await context.addInitScript(() => {
@@ -136,7 +136,7 @@ describe('bad storage', () => {
     await untilStatus(other, 'signed-out')
   })
 
-  it('degraded to memory, a sign-out whose record may remain says so with an event: F070', async () => {
+  it('degraded to memory, a sign-out whose record may remain says so with an event [F070]', async () => {
     const context = await rig.context()
     await rig.signedIn(context, 'indexed')
     await context.addInitScript(() => {
@@ -174,7 +174,7 @@ describe('bad storage', () => {
     return slow
   }
 
-  it('degraded to memory during a sign-out, the sign-out removes the record that could not be read: F070', async () => {
+  it('degraded to memory during a sign-out, the sign-out removes the record that could not be read [F070]', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
     const slow = await openSlow(context)
@@ -188,7 +188,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-out')
   })
 
-  it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user: F023 F070', async () => {
+  it('degraded to memory, a sign-in removes the record that could not be read, so that a reload shows no other user [F023 F070]', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
     const slow = await openSlow(context)
@@ -204,7 +204,7 @@ describe('bad storage', () => {
     expect(await statusOf(reloaded)).toBe('signed-out')
   })
 
-  it('degraded to memory, a removal that fails is repeated: F023 F070', async () => {
+  it('degraded to memory, a removal that fails is repeated [F023 F070]', async () => {
     const context = await rig.context()
     const other = await rig.signedIn(context, 'indexed')
     await context.addInitScript(() => {
@@ -235,7 +235,7 @@ describe('bad storage', () => {
   })
 
   it.each(['after that sign-in', 'before it, and the tab has refreshed since'])(
-    'degraded to memory, a repeated removal leaves the record of a user who signed in later in another tab, if the storage works again %s: F023 F070',
+    'degraded to memory, a repeated removal leaves the record of a user who signed in later in another tab, if the storage works again %s [F023 F070]',
     async (repaired) => {
       const context = await rig.context()
       await context.addInitScript(() => {
@@ -272,7 +272,7 @@ describe('bad storage', () => {
     },
   )
 
-  it('local: no room: calls go on with one event, and the write is made up for later: C-065 F-20 F070', async () => {
+  it('local: no room: calls go on with one event, and the write is made up for later [C-065 D-20 F070]', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       const { setItem } = Storage.prototype
@@ -295,7 +295,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-in')
   })
 
-  it('indexed: the disk is full: one event, still signed in, and the write is made up for later: C-065 F-20 F070', async () => {
+  it('indexed: the disk is full: one event, still signed in, and the write is made up for later [C-065 D-20 F070]', async () => {
     const page = await rig.open(await rig.context(), '/indexed/home')
     const devtools = await page.context().newCDPSession(page)
     await devtools.send('Storage.overrideQuotaForOrigin', { origin: rig.origin, quotaSize: 1 })
@@ -316,7 +316,7 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('indexed: a sign-out elsewhere ends a tab whose sign-in could not be saved, and nothing brings it back: C-108 F057', async () => {
+  it('indexed: a sign-out elsewhere ends a tab whose sign-in could not be saved, and nothing brings it back [C-108 F057]', async () => {
     const context = await rig.context()
     const here = await rig.open(context, '/indexed/home')
     const there = await rig.open(context, '/indexed/home')
@@ -330,7 +330,7 @@ describe('bad storage', () => {
     expect((await there.evaluate(dumpDatabase)).keys).toEqual([])
   })
 
-  it('indexed: a frozen tab whose sign-in could not be saved is signed out before its first call: C-108 F094', async () => {
+  it('indexed: a frozen tab whose sign-in could not be saved is signed out before its first call [C-108 F094]', async () => {
     const context = await rig.context()
     const here = await rig.open(context, '/indexed/home')
     const frozen = await rig.open(context, '/indexed/home')
@@ -344,7 +344,7 @@ describe('bad storage', () => {
     expect(await call(here)).toBe('login_required')
   })
 
-  it('indexed: nor does a tab that heard nothing of it, as one from the back/forward cache, go on when it comes back: C-108', async () => {
+  it('indexed: nor does a tab that heard nothing of it, as one from the back/forward cache, go on when it comes back [C-108]', async () => {
     const context = await rig.context()
     const here = await rig.open(context, '/indexed/home')
     const away = await rig.open(context, '/indexed/home')
@@ -358,7 +358,7 @@ describe('bad storage', () => {
     expect(await call(here)).toBe('login_required')
   })
 
-  it('indexed: a connection that the browser closed without an event is opened again: F070', async () => {
+  it('indexed: a connection that the browser closed without an event is opened again [F070]', async () => {
     const context = await rig.context()
     await context.addInitScript(closeSilently)
     const page = await rig.signedIn(context, 'indexed')
@@ -374,7 +374,7 @@ describe('bad storage', () => {
     expect(await reload(page)).toBe('signed-out')
   })
 
-  it('indexed: a connection that is closed again at once is opened once for each operation: F070', async () => {
+  it('indexed: a connection that is closed again at once is opened once for each operation [F070]', async () => {
     const context = await rig.context()
     await context.addInitScript(closeSilently)
     const page = await rig.signedIn(context, 'indexed')
@@ -388,7 +388,7 @@ describe('bad storage', () => {
     expect(await page.evaluate(() => window.openings)).toBe(1)
   })
 
-  it('site data cleared: one event, signed out, and the next login works: C-068 F-44', async () => {
+  it('site data cleared: one event, signed out, and the next login works [C-068 D-44]', async () => {
     const page = await rig.signedIn(await rig.context(), 'indexed')
     await clearSite(page)
     await page.evaluate(() => {
@@ -401,7 +401,7 @@ describe('bad storage', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('a record that does not open is removed and told once, and the next login works: C-057 F-22 F071', async () => {
+  it('a record that does not open is removed and told once, and the next login works [C-057 D-22 F071]', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'indexed')
     await page.evaluate(async () => {

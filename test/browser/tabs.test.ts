@@ -37,7 +37,7 @@ const wake = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
 
 describe('refresh', () => {
-  it('six tabs with ten calls each find the token refused: one refresh, every call succeeds: C-070 F-30 F048 P-02', async () => {
+  it('six tabs with ten calls each find the token refused: one refresh, every call succeeds [C-070 D-30 F048 P-02]', async () => {
     const context = await rig.context()
     const pages = [await rig.signedIn(context, 'indexed')]
     for (let more = 0; more < 5; more++) pages.push(await rig.open(context, '/indexed/home'))
@@ -55,7 +55,7 @@ describe('refresh', () => {
     }
   })
 
-  it('tabs that are opened with an expired token refresh it once: C-070 F048', async () => {
+  it('tabs that are opened with an expired token refresh it once [C-070 F048]', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'indexed')
     await first.close()
@@ -70,7 +70,7 @@ describe('refresh', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(1)
   })
 
-  it('a sign-out in one tab during a refresh in another leaves everybody signed out: C-074 F-31', async () => {
+  it('a sign-out in one tab during a refresh in another leaves everybody signed out [C-074 D-31]', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'indexed')
     const there = await rig.open(context, '/indexed/home')
@@ -87,7 +87,7 @@ describe('refresh', () => {
     expect(await started(here)).toBe('signed-out')
   })
 
-  it('a tab closed in the middle of a refresh keeps no lock: another goes on with the session: F-25 F-27 F054', async () => {
+  it('a tab closed in the middle of a refresh keeps no lock: another goes on with the session [D-25 D-27 F054]', async () => {
     const context = await rig.context()
     const closing = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
@@ -102,7 +102,7 @@ describe('refresh', () => {
     await expect.poll(() => rig.tokenRequests('refresh_token')).toBe(2)
   })
 
-  it('without Web Locks and channels two tabs stay signed in: F048 F050', async () => {
+  it('without Web Locks and channels two tabs stay signed in [F048 F050]', async () => {
     const context = await rig.context()
     await context.addInitScript(() => {
       Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })
@@ -118,7 +118,7 @@ describe('refresh', () => {
 })
 
 describe('lock', () => {
-  it('a tab that hangs while it has the lock blocks no other tab, and the session continues when it releases it: C-072 F-26 F050', async () => {
+  it('a tab that hangs while it has the lock blocks no other tab, and the session continues when it releases it [C-072 D-26 F050]', async () => {
     const context = await rig.context()
     const holder = await rig.signedIn(context, 'indexed')
     const waiting = await context.newPage()
@@ -156,7 +156,7 @@ describe('sign-in and sign-out', () => {
   const tabs = soakShare() > 0 ? 10 : 5
 
   it.each(['indexed', 'memory', 'session'] as const)(
-    '%s: a sign-out is seen in every tab at once: P-19 C-108 F057',
+    '%s: a sign-out is seen in every tab at once [P-19 C-108 F057]',
     runs(1, 200).options,
     async (kind) => {
       const context = await rig.context()
@@ -177,7 +177,7 @@ describe('sign-in and sign-out', () => {
     },
   )
 
-  it('a sign-in is seen in a tab that was signed out: C-108', async () => {
+  it('a sign-in is seen in a tab that was signed out [C-108]', async () => {
     const context = await rig.context()
     const waiting = await rig.open(context, '/indexed/home')
     await rig.signedIn(context, 'indexed')
@@ -185,7 +185,7 @@ describe('sign-in and sign-out', () => {
     expect(await call(waiting)).toBe(200)
   })
 
-  it('another user signs in elsewhere: this tab reports a new session and calls for that user: F-32 F023', async () => {
+  it('another user signs in elsewhere: this tab reports a new session and calls for that user [D-32 F023]', async () => {
     const context = await rig.context()
     const watching = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
@@ -222,7 +222,7 @@ describe('sign-in and sign-out', () => {
     expect(await statusOf(here)).toBe('signed-in')
   })
 
-  it('memory: a sign-out in a signed-out tab reaches the signed-in ones: C-108 F057', async () => {
+  it('memory: a sign-out in a signed-out tab reaches the signed-in ones [C-108 F057]', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'memory')
     const there = await rig.open(context, '/memory/home')
@@ -270,7 +270,7 @@ describe('sign-in and sign-out', () => {
     ])
   })
 
-  it('any other message on the channel changes nothing: C-105', async () => {
+  it('any other message on the channel changes nothing [C-105]', async () => {
     const context = await rig.context()
     const page = await rig.signedIn(context, 'memory')
     const other = await rig.open(context, '/memory/home')
@@ -297,7 +297,7 @@ describe('sign-in and sign-out', () => {
 
 describe('tabs that were away', () => {
   it.each(['indexed', 'memory'] as const)(
-    '%s: a frozen tab is signed out before its first call: C-108 F094',
+    '%s: a frozen tab is signed out before its first call [C-108 F094]',
     async (kind) => {
       const context = await rig.context()
       const frozen = await rig.signedIn(context, kind)
@@ -311,7 +311,7 @@ describe('tabs that were away', () => {
     },
   )
 
-  it('a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session: F053', async () => {
+  it('a window opened with a copy of sessionStorage drops the copy; the first tab keeps its session [F053]', async () => {
     const context = await rig.context()
     const first = await rig.signedIn(context, 'session')
     const opened = context.waitForEvent('page')
@@ -326,7 +326,7 @@ describe('tabs that were away', () => {
   })
 
   it.each(['without the app', 'that starts the app later'])(
-    'session: a frame that runs first in a copied tab, in a page %s, drops the copy too: F053',
+    'session: a frame that runs first in a copied tab, in a page %s, drops the copy too [F053]',
     async (holder) => {
       const context = await rig.context()
       await context.route(`${rig.origin}/session/holder`, async (route) => {

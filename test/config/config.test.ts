@@ -75,7 +75,7 @@ const urls: [url: string, asService: boolean, asRedirect: boolean][] = [
 
 describe('service and redirect URLs', () => {
   it.each(urls)(
-    'C-009 %j: as authUrl, baseUrl or endpoint %s, as redirectUri %s',
+    '%j: as authUrl, baseUrl or endpoint %s, as redirectUri %s [C-009]',
     async (url, asService, asRedirect) => {
       for (const [name, accepted] of [
         ['authUrl', asService],
@@ -91,7 +91,7 @@ describe('service and redirect URLs', () => {
     },
   )
 
-  it.each([undefined, null, 7, {}, new URL(authUrl)])('C-009 %j is no URL text', async (value) => {
+  it.each([undefined, null, 7, {}, new URL(authUrl)])('%j is no URL text [C-009]', async (value) => {
     for (const name of ['authUrl', 'baseUrl', 'redirectUri']) {
       const options = { ...optionsWith(), [name]: value } as AuthConfigOptions
       expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
@@ -105,7 +105,7 @@ describe('service and redirect URLs', () => {
     ['https://auth.example.com/tenant/a', 'https://auth.example.com/tenant/a'],
     ['https://auth.example.com/Tenant/a/', 'https://auth.example.com/Tenant/a'],
     ['https://auth.example.com/%7etenant', 'https://auth.example.com/%7etenant'],
-  ])('C-009 the path prefix of %s is kept and no slash is doubled', async (url, prefix) => {
+  ])('the path prefix of %s is kept and no slash is doubled [C-009]', async (url, prefix) => {
     const config = configWith({ authUrl: url, baseUrl: url })
     expect(config).toMatchObject({
       authUrl: prefix,
@@ -118,7 +118,7 @@ describe('service and redirect URLs', () => {
     expect(login.pending.tokenEndpoint).toBe(`${prefix}/auth/v1/token`)
   })
 
-  it('C-009 C-063 a refused URL is not quoted, whatever it carries', async () => {
+  it('a refused URL is not quoted, whatever it carries [C-009 C-063]', async () => {
     const password = secret('password in a URL')
     for (const url of [`https://me:${password}@auth.example.com`, `https://auth.example.com:${password}`])
       for (const name of ['authUrl', 'baseUrl', 'redirectUri'])
@@ -132,7 +132,7 @@ describe('service and redirect URLs', () => {
     'https://app.example.com:443/cb',
     'https://APP.example.com/a/../cb',
     'https://app.example.com/cb?a=b%20c+d',
-  ])('C-010 %s goes out byte for byte in both requests', async (redirect) => {
+  ])('%s goes out byte for byte in both requests [C-010]', async (redirect) => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ redirectUri: redirect, fetch })
     expect(config.redirectUri).toBe(redirect)
@@ -173,13 +173,13 @@ describe('other options', () => {
     ['clientSecret', ''],
     ['clientSecret', 7],
     ['clientSecret', null],
-  ])('C-007 C-016 C-037 %s %j is refused when the configuration is made', async (name, value) => {
+  ])('%s %j is refused when the configuration is made [C-007 C-016 C-037]', async (name, value) => {
     const options = { ...optionsWith(), [name]: value } as AuthConfigOptions
     expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
   })
 
   it.each(['authUrl', 'baseUrl', 'redirectUri', 'clientId'])(
-    'C-007 C-016 %s that is not set is called missing',
+    '%s that is not set is called missing [C-007 C-016]',
     async (name) => {
       for (const value of [undefined, '']) {
         const error = await failure(() => createAuthConfig({ ...optionsWith(), [name]: value } as AuthConfigOptions))
@@ -188,16 +188,16 @@ describe('other options', () => {
     },
   )
 
-  it('C-007 an empty clientSecret is called empty', async () => {
+  it('an empty clientSecret is called empty [C-007]', async () => {
     const message = 'Configuration: clientSecret is empty. Set it or remove it.'
     expect(await failure(() => configWith({ clientSecret: '' }))).toMatchObject({ ...invalid, message })
   })
 
-  it.each([1_000, 10_000, 60_000])('C-037 timeoutMs %d is within bounds', (timeoutMs) => {
+  it.each([1_000, 10_000, 60_000])('timeoutMs %d is within bounds [C-037]', (timeoutMs) => {
     expect(configWith({ timeoutMs }).timeoutMs).toBe(timeoutMs)
   })
 
-  it('C-009 C-016 C-037 defaults, and a result that later changes to the options do not reach', () => {
+  it('defaults, and a result that later changes to the options do not reach [C-009 C-016 C-037]', () => {
     const options = optionsWith()
     const config = createAuthConfig(options)
     expect(config).toMatchObject({
@@ -213,7 +213,7 @@ describe('other options', () => {
     expect(Object.isFrozen(config)).toBe(true)
   })
 
-  it('C-064 what a listener throws does not reach the caller', async () => {
+  it('what a listener throws does not reach the caller [C-064]', async () => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'x' }))
     const seen: string[] = []
     const config = configWith({
@@ -227,7 +227,7 @@ describe('other options', () => {
     expect(seen).toEqual(['token_request'])
   })
 
-  it('C-036 the fetch of the options is called without a receiver, the platform one looked up at each call', async () => {
+  it('the fetch of the options is called without a receiver, the platform one looked up at each call [C-036]', async () => {
     const receivers: unknown[] = []
     const answering = function (this: unknown): Promise<Response> {
       receivers.push(this)
@@ -243,14 +243,14 @@ describe('other options', () => {
 })
 
 describe('client secrets in browsers', () => {
-  it.each(['document', 'importScripts'])('C-039 a client secret is refused where %s exists', async (name) => {
+  it.each(['document', 'importScripts'])('a client secret is refused where %s exists [C-039]', async (name) => {
     vi.stubGlobal(name, name === 'document' ? {} : () => {})
     const error = await failure(() => configWith({ clientSecret: secret('client secret') }))
     expect(error).toMatchObject(invalid)
     expect(configWith().clientKind).toBe('public')
   })
 
-  it('C-039 and accepted on a server', () => {
+  it('and accepted on a server [C-039]', () => {
     expect(configWith({ clientSecret: secret('client secret') }).clientKind).toBe('confidential')
   })
 })

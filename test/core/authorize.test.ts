@@ -44,7 +44,7 @@ async function manyLogins(count: number, seen: (login: Awaited<ReturnType<typeof
 }
 
 describe('randomness and PKCE', () => {
-  it('C-001 C-002 the vector of RFC 7636 appendix B, from its random bytes to its challenge', async () => {
+  it('the vector of RFC 7636 appendix B, from its random bytes to its challenge [C-001 C-002]', async () => {
     stubRandom(appendixB)
     const { url, pending } = await startLogin(configWith())
     expect(pending.codeVerifier).toBe('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')
@@ -54,7 +54,7 @@ describe('randomness and PKCE', () => {
 
   const logins = soakShare() > 0 ? 100_000 : 2_000
   it(
-    'C-001 C-004 thousands of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier',
+    'thousands of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier [C-001 C-004]',
     runs(logins, 100_000).options,
     async () => {
       const verifiers = new Set<string>()
@@ -76,7 +76,7 @@ describe('randomness and PKCE', () => {
     },
   )
 
-  it('C-002 1,000 challenges are the S256 of their verifiers', async () => {
+  it('1,000 challenges are the S256 of their verifiers [C-002]', async () => {
     const wrong: string[] = []
     await manyLogins(1_000, ({ url, pending }) => {
       const expected = createHash('sha256').update(pending.codeVerifier, 'ascii').digest('base64url')
@@ -86,7 +86,7 @@ describe('randomness and PKCE', () => {
     expect(wrong).toEqual([])
   })
 
-  it('C-002 no option selects another method', async () => {
+  it('no option selects another method [C-002]', async () => {
     const options = { authUrl, baseUrl: authUrl, clientId: 'app', redirectUri }
     // @ts-expect-error there is no such option
     const unknown = await failure(() => createAuthConfig({ ...options, codeChallengeMethod: 'plain' }))
@@ -109,7 +109,7 @@ describe('randomness and PKCE', () => {
     ['no subtle', { getRandomValues: (array: Uint8Array) => array }],
     ['no digest', { getRandomValues: (array: Uint8Array) => array, subtle: {} }],
     ['no getRandomValues', { subtle: { digest: () => Promise.resolve(new ArrayBuffer(32)) } }],
-  ])('C-003 %s: insecure_context, no request and no weaker randomness', async (_, replacement) => {
+  ])('%s: insecure_context, no request and no weaker randomness [C-003]', async (_, replacement) => {
     const { fetch, calls } = scriptedFetch()
     const config = configWith({ fetch })
     const random = vi.spyOn(Math, 'random')
@@ -120,13 +120,13 @@ describe('randomness and PKCE', () => {
     expect(calls).toEqual([])
   })
 
-  it('C-003 F001 the message names the origin that is not secure', async () => {
+  it('the message names the origin that is not secure [C-003 F001]', async () => {
     vi.stubGlobal('crypto', { getRandomValues: (array: Uint8Array) => array })
     vi.stubGlobal('location', { origin: 'http://staging.lan' })
     expect((await failure(startLogin(configWith()))).message).toContain('http://staging.lan')
   })
 
-  it('C-005 1,000 logins in one tick, half of them tried again: 1,500 different pairs', async () => {
+  it('1,000 logins in one tick, half of them tried again: 1,500 different pairs [C-005]', async () => {
     const config = configWith()
     const start = (count: number) => Promise.all(Array.from({ length: count }, () => startLogin(config)))
     const pairs = [...(await start(1_000)), ...(await start(500))]
@@ -134,7 +134,7 @@ describe('randomness and PKCE', () => {
     expect(new Set(pairs.map(({ pending }) => pending.state)).size).toBe(1_500)
   })
 
-  it('C-006 the verifier is in the body of one token request, in the record to keep, and nowhere else', async () => {
+  it('the verifier is in the body of one token request, in the record to keep, and nowhere else [C-006]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const events: unknown[] = []
     const config = configWith({ fetch, onEvent: (event) => events.push(event) })
@@ -154,7 +154,7 @@ describe('randomness and PKCE', () => {
 })
 
 describe('the authorize request', () => {
-  it('C-007 C-016 the exact URL for a public client', async () => {
+  it('the exact URL for a public client [C-007 C-016]', async () => {
     stubRandom(appendixB)
     const { url } = await startLogin(configWith())
     expect(url.href).toBe(
@@ -167,7 +167,7 @@ describe('the authorize request', () => {
   it.each([
     ['public', undefined],
     ['confidential', secret('client secret')],
-  ])('C-008 state and challenge go along for a %s client, each once', async (_, clientSecret) => {
+  ])('state and challenge go along for a %s client, each once [C-008]', async (_, clientSecret) => {
     const { url, pending } = await startLogin(configWith({ clientSecret }))
     expect(url.searchParams.getAll('state')).toEqual([pending.state])
     expect(url.searchParams.getAll('code_challenge')).toEqual([expect.stringMatching(/^[\w-]{43}$/)])
@@ -176,12 +176,12 @@ describe('the authorize request', () => {
     assertNoLeak(url.href, 'authorize URL')
   })
 
-  it('C-016 another scope is requested when it is configured', async () => {
+  it('another scope is requested when it is configured [C-016]', async () => {
     const { url } = await startLogin(configWith({ scope: 'api.access offline_access' }))
     expect(url.searchParams.getAll('scope')).toEqual(['api.access offline_access'])
   })
 
-  it('C-007 hostile client ids, redirect paths and extras parse back to what was put in', async () => {
+  it('hostile client ids, redirect paths and extras parse back to what was put in [C-007]', async () => {
     const hostile = fc.string({
       unit: fc.constantFrom('&', '#', '+', ' ', '=', '%', '%26', '?', ';', '"', '<', 'a', '~'),
     })
@@ -216,12 +216,12 @@ describe('the authorize request', () => {
     'request_uri',
   ]
 
-  it.each(reserved)('C-007 params cannot set %s', async (name) => {
+  it.each(reserved)('params cannot set %s [C-007]', async (name) => {
     const error = await failure(startLogin(configWith(), { params: { prompt: 'login', [name]: 'x' } }))
     expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(name) })
   })
 
-  it('C-007 other params go along', async () => {
+  it('other params go along [C-007]', async () => {
     const { url } = await startLogin(configWith(), { params: { prompt: 'login', ui_locales: 'de fr' } })
     expect(url.searchParams.get('prompt')).toBe('login')
     expect(url.searchParams.get('ui_locales')).toBe('de fr')
@@ -235,22 +235,22 @@ describe('the authorize request', () => {
     ['a line break', `${'a'.repeat(30)}\n`],
     ['a UUID', '3f2504e0-4f89-41d3-9a0c-0305e82c3301'],
     ['empty', ''],
-  ])('C-004 F017 a state of the caller’s own that is %s is refused', async (_, state) => {
+  ])('a state of the caller’s own that is %s is refused [C-004 F017]', async (_, state) => {
     expect(await failure(startLogin(configWith(), { state }))).toMatchObject({ code: 'config_invalid' })
   })
 
-  it('C-004 a good state of the caller’s own is used', async () => {
+  it('a good state of the caller’s own is used [C-004]', async () => {
     const { url, pending } = await startLogin(configWith(), { state: 'v'.repeat(22) })
     expect([url.searchParams.get('state'), pending.state]).toEqual(['v'.repeat(22), 'v'.repeat(22)])
   })
 
-  it('F017 states survive encoding and decoding unchanged', async () => {
+  it('states survive encoding and decoding unchanged [F017]', async () => {
     await manyLogins(2_000, ({ pending: { state } }) => expect(encodeURIComponent(state)).toBe(state))
   })
 })
 
 describe('the record of a login', () => {
-  it('C-011 holds what the callback and the exchange need, survives JSON, and no more', async () => {
+  it('holds what the callback and the exchange need, survives JSON, and no more [C-011]', async () => {
     const clock = testClock()
     const { pending } = await startLogin(configWith({ clock, issuer: authUrl }), { returnTo: '/a?b=1#c' })
     expect(JSON.parse(JSON.stringify(pending))).toEqual({
@@ -268,7 +268,7 @@ describe('the record of a login', () => {
     expect(Object.isFrozen(pending)).toBe(true)
   })
 
-  it('C-011 a confidential client’s secret is not part of it', async () => {
+  it('a confidential client’s secret is not part of it [C-011]', async () => {
     const { pending } = await startLogin(configWith({ clientSecret: secret('client secret') }))
     assertNoLeak(JSON.stringify(pending), 'PendingLogin')
   })
@@ -317,14 +317,14 @@ describe('the record of a login', () => {
     ['filesystem:https://app.example.com/temporary/x', '/'],
     ['https://', '/'],
     ['https://[', '/'],
-  ])('C-014 F022 returnTo %j becomes %j, and is not part of the state', async (returnTo, expected) => {
+  ])('returnTo %j becomes %j, and is not part of the state [C-014 F022]', async (returnTo, expected) => {
     const { url, pending } = await startLogin(configWith(), { returnTo })
     expect(pending.returnTo).toBe(expected)
     expect([...url.searchParams.keys()]).toHaveLength(7)
     expect(pending.state).toMatch(/^[\w-]{43}$/)
   })
 
-  it('C-014 whatever returnTo is, it leads to the app’s own origin', async () => {
+  it('whatever returnTo is, it leads to the app’s own origin [C-014]', async () => {
     const part = fc.constantFrom(
       '/',
       '\\',
@@ -354,7 +354,7 @@ describe('the record of a login', () => {
     )
   })
 
-  it('C-014 F009 returnTo comes back with the grant', async () => {
+  it('returnTo comes back with the grant [C-014 F009]', async () => {
     const config = configWith()
     const { pending } = await startLogin(config, { returnTo: '/a?b=1#c' })
     const grant = readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: config.clock.wallMs() })

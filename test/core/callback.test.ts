@@ -15,7 +15,7 @@ async function begin(options: Parameters<typeof configWith>[0] = {}): Promise<Pe
 }
 
 describe('what is read', () => {
-  it('C-017 C-019 a good callback gives a grant, as text and as URL, absolute and relative', async () => {
+  it('a good callback gives a grant, as text and as URL, absolute and relative [C-017 C-019]', async () => {
     const pending = await begin()
     const url = callbackUrl(pending, { code: 'code-1' })
     for (const form of [url, new URL(url), url.slice(redirectUri.length), `/callback${url.slice(redirectUri.length)}`])
@@ -31,14 +31,14 @@ describe('what is read', () => {
     '?code=c&state=STATE#access_token=t',
     '?code=c&state=STATE#x=1&id_token=t',
     '?state=STATE#code=c',
-  ])('C-017 an answer in the fragment is refused: %s', async (tail) => {
+  ])('an answer in the fragment is refused: %s [C-017]', async (tail) => {
     const pending = await begin()
     const url = `${redirectUri}${tail.replace('STATE', pending.state)}`
     expect(await failure(() => readCallback(pending, url, at))).toMatchObject({ code: 'callback_malformed' })
   })
 
   it.each(['#_=_', '#', '#/route', '#decode=1', '#section'])(
-    'C-017 F017 another fragment is left alone: %s',
+    'another fragment is left alone: %s [C-017 F017]',
     async (hash) => {
       const pending = await begin()
       expect(readCallback(pending, callbackUrl(pending, { code: 'c' }) + hash, at)).toHaveProperty('returnTo')
@@ -54,7 +54,7 @@ describe('what is read', () => {
     [name, 'an encoded name', (value: string) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=${value}`],
   ]) as [string, string, (value: string) => string][]
 
-  it.each(doubled)('C-018 a repeated %s is refused: %s', async (name, _, again) => {
+  it.each(doubled)('a repeated %s is refused: %s [C-018]', async (name, _, again) => {
     const pending = await begin()
     const values: Record<string, string> = {
       code: 'c',
@@ -74,7 +74,7 @@ describe('what is read', () => {
       })
   })
 
-  it.each(['code', 'state', 'error', 'iss'])('C-018 %s[] alone is not taken for %s', async (name) => {
+  it.each(['code', 'state', 'error', 'iss'])('%s[] alone is not taken for %s [C-018]', async (name) => {
     const pending = await begin()
     const value = name === 'state' ? pending.state : 'c'
     const query = new URLSearchParams({ code: 'c', state: pending.state })
@@ -83,7 +83,7 @@ describe('what is read', () => {
     expect(await failure(() => readCallback(pending, url, at))).toMatchObject({ code: 'callback_malformed' })
   })
 
-  it('C-018 empty values count as absent', async () => {
+  it('empty values count as absent [C-018]', async () => {
     const pending = await begin({ issuer: 'https://auth.example.com' })
     const read = (query: Record<string, string>) => () => readCallback(pending, callbackUrl(pending, query), at)
     expect(read({ code: 'c', error: '', error_description: '', iss: '' })()).toHaveProperty('returnTo')
@@ -92,7 +92,7 @@ describe('what is read', () => {
     expect(await failure(() => readCallback(pending, stateless, at))).toMatchObject({ code: 'state_mismatch' })
   })
 
-  it('C-031 fifty unknown parameters change nothing', async () => {
+  it('fifty unknown parameters change nothing [C-031]', async () => {
     const config = configWith({ clock, fetch: scriptedFetch(() => json({ access_token: 'x' })).fetch })
     const { pending } = await startLogin(config)
     const names = fc.stringMatching(/^[a-z_.]{1,10}$/).filter((name) => !/^(code|state|iss|error.*)$/.test(name))
@@ -121,7 +121,7 @@ describe('whose callback it is', () => {
     ['cut short', (state) => state.slice(0, -1)],
     ['with something after it', (state) => `${state}x`],
     ['encoded twice', (state) => encodeURIComponent(`${state}%00`)],
-  ])('C-019 C-022 a state that is %s: state_mismatch, for a code and for an error', async (_, alter) => {
+  ])('a state that is %s: state_mismatch, for a code and for an error [C-019 C-022]', async (_, alter) => {
     const pending = await begin()
     const state = alter(pending.state)
     for (const query of [{ code: 'c' }, { error: 'access_denied' }, { code: 'c', error: 'access_denied' }]) {
@@ -135,14 +135,14 @@ describe('whose callback it is', () => {
   })
 
   it.each([undefined, null, {}, { v: 2 }, { v: 1 }, { v: 1, state: '' }, { v: 1, state: 's' }])(
-    'C-019 without a login on its way: flow_not_found (%j)',
+    'without a login on its way: flow_not_found (%j) [C-019]',
     async (pending) => {
       const read = () => readCallback(pending as PendingLogin, `${redirectUri}?code=c&state=s`, at)
       expect(await failure(read)).toMatchObject({ code: 'flow_not_found' })
     },
   )
 
-  it('C-012 a callback counts for ten minutes, not a second longer', async () => {
+  it('a callback counts for ten minutes, not a second longer [C-012]', async () => {
     const pending = await begin()
     const read = (afterMs: number) => () =>
       readCallback(pending, callbackUrl(pending, { code: 'c' }), { nowMs: at.nowMs + afterMs })
@@ -150,7 +150,7 @@ describe('whose callback it is', () => {
     expect(await failure(read(601_000))).toMatchObject({ code: 'flow_expired' })
   })
 
-  it('C-012 without another clock, the platform’s counts', async () => {
+  it('without another clock, the platform’s counts [C-012]', async () => {
     const old = { ...(await begin()), createdAtMs: Date.now() - 601_000 }
     const url = callbackUrl(old, { code: 'c' })
     expect(await failure(() => readCallback(old, url))).toMatchObject({ code: 'flow_expired' })
@@ -172,7 +172,7 @@ describe('whose callback it is', () => {
     'javascript:/callback',
     '/other',
     'https://[',
-  ])('C-028 the same parameters at %s are refused', async (place) => {
+  ])('the same parameters at %s are refused [C-028]', async (place) => {
     const pending = await begin()
     const url = place + callbackUrl(pending, { code: secret('code') }).slice(redirectUri.length)
     expect(await failure(() => readCallback(pending, url, at))).toMatchObject({ code: 'callback_malformed' })
@@ -182,7 +182,7 @@ describe('whose callback it is', () => {
     'https://app.example.com:443/callback',
     'HTTPS://APP.EXAMPLE.COM/callback',
     'https://app.example.com/x/../callback',
-  ])('C-028 another spelling of the same place is accepted: %s', async (place) => {
+  ])('another spelling of the same place is accepted: %s [C-028]', async (place) => {
     const pending = await begin()
     const url = place + callbackUrl(pending, { code: 'c' }).slice(redirectUri.length)
     expect(readCallback(pending, url, at)).toHaveProperty('returnTo')
@@ -211,7 +211,7 @@ describe('whose callback it is', () => {
     sent.map(([kind, query], index) => [name, kind, options, query, expected[name]?.[index] ?? ''] as const),
   )
 
-  it.each(matrix)('C-025 issuer %s, iss %s', async (_, _kind, options, query, result) => {
+  it.each(matrix)('issuer %s, iss %s [C-025]', async (_, _kind, options, query, result) => {
     const pending = await begin(options)
     for (const answer of [{ code: 'c' }, { error: 'access_denied' }]) {
       const read = () => readCallback(pending, callbackUrl(pending, answer) + query, at)
@@ -220,7 +220,7 @@ describe('whose callback it is', () => {
     }
   })
 
-  it('C-026 the code of one configuration does not go to the token endpoint of another', async () => {
+  it('the code of one configuration does not go to the token endpoint of another [C-026]', async () => {
     const one = scriptedFetch(() => json({ access_token: 'x' }))
     const other = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ clock, fetch: one.fetch })

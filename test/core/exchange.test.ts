@@ -47,7 +47,7 @@ describe('golden bytes', () => {
   const requestLine = 'POST /auth/v1/token?grant_type=authorization_code HTTP/1.1\r\n'
   const fields = 'redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&code=code+1%2F%2B%26%3D'
 
-  it('C-032 a public client: its id and the verifier in the form, no credentials', async () => {
+  it('a public client: its id and the verifier in the form, no credentials [C-032]', async () => {
     const request = await sent({ clientId: 'public-app' })
     expect(request.rawHead.startsWith(requestLine)).toBe(true)
     expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
@@ -55,7 +55,7 @@ describe('golden bytes', () => {
     expect(request.body).toBe(`${fields}&code_verifier=${verifier}&client_id=public-app`)
   })
 
-  it('C-032 C-038 a confidential client: Basic and the verifier, its id and secret not in the form', async () => {
+  it('a confidential client: Basic and the verifier, its id and secret not in the form [C-032 C-038]', async () => {
     const request = await sent({ clientId: 'backend', clientSecret: 'a-b_c.d~e' })
     expect(request.rawHead.startsWith(requestLine)).toBe(true)
     expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
@@ -63,12 +63,12 @@ describe('golden bytes', () => {
     expect(request.body).toBe(`${fields}&code_verifier=${verifier}`)
   })
 
-  it('C-032 a path prefix and a token endpoint of its own keep the dialect', async () => {
+  it('a path prefix and a token endpoint of its own keep the dialect [C-032]', async () => {
     const request = await sent({ tokenEndpoint: `${wire.url}/tenant/a/oauth/token` })
     expect(request.target).toBe('/tenant/a/oauth/token?grant_type=authorization_code')
   })
 
-  it('C-036 no header but those of the platform and the protocol, and no cookie', async () => {
+  it('no header but those of the platform and the protocol, and no cookie [C-036]', async () => {
     const request = await sent({})
     const ours = ['accept', 'content-type']
     const ofNode = [
@@ -89,7 +89,7 @@ describe('golden bytes', () => {
 })
 
 describe('the request', () => {
-  it('C-036 omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight', async () => {
+  it('omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight [C-036]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     await exchangeCode(config, await grantFor(config))
@@ -125,13 +125,13 @@ describe('the request', () => {
     '"\\',
   ]
 
-  it.each(awkward)('C-038 a secret %j decodes to itself, form-encoded', async (clientSecret) => {
+  it.each(awkward)('a secret %j decodes to itself, form-encoded [C-038]', async (clientSecret) => {
     const clientId = /^[\x20-\x7e]+$/.test(clientSecret) ? clientSecret : 'app'
     const [id, ...rest] = await basicPair({ clientId, clientSecret })
     expect([id, ...rest].map(formDecode)).toEqual([clientId, clientSecret])
   })
 
-  it('C-038 the vectors of form encoding: only what lies outside the unreserved characters is escaped', async () => {
+  it('the vectors of form encoding: only what lies outside the unreserved characters is escaped [C-038]', async () => {
     expect(await basicPair({ clientId: 'a-b_c.d~e', clientSecret: 'A9-_.~' })).toEqual(['a-b_c.d~e', 'A9-_.~'])
     expect(await basicPair({ clientId: 'id:1', clientSecret: "s%+ \u00e9!*'()" })).toEqual([
       'id%3A1',
@@ -139,12 +139,12 @@ describe('the request', () => {
     ])
   })
 
-  it.each(awkward)('C-038 a secret %j goes out as it is with basicEncoding raw', async (clientSecret) => {
+  it.each(awkward)('a secret %j goes out as it is with basicEncoding raw [C-038]', async (clientSecret) => {
     const [id, ...rest] = await basicPair({ clientId: 'app', clientSecret, basicEncoding: 'raw' })
     expect([id, rest.join(':')]).toEqual(['app', clientSecret])
   })
 
-  it('C-038 C-063 a secret that can’t be encoded gives a typed error without it', async () => {
+  it('a secret that can’t be encoded gives a typed error without it [C-038 C-063]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const clientSecret = `${secret('client secret')}\ud800`
     const config = configWith({ clientSecret, fetch })
@@ -172,7 +172,7 @@ function formDecode(text = ''): string {
 }
 
 describe('one code, one request', () => {
-  it('C-019 what readCallback did not make is not exchanged', async () => {
+  it('what readCallback did not make is not exchanged [C-019]', async () => {
     const { fetch, calls } = scriptedFetch()
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -191,7 +191,7 @@ describe('one code, one request', () => {
     expect(calls).toEqual([])
   })
 
-  it('C-020 C-021 C-029 concurrent and repeated calls share one request and one result', async () => {
+  it('concurrent and repeated calls share one request and one result [C-020 C-021 C-029]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -214,7 +214,7 @@ describe('one code, one request', () => {
     ['invalid_grant', () => json({ error: 'invalid_grant' }, { status: 400 })],
     ['a reset', new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })],
     ['an error of any kind', new Error('boom')],
-  ])('C-029 after %s the code is not sent again, and the caller is not told to try the same', async (_, answer) => {
+  ])('after %s the code is not sent again, and the caller is not told to try the same [C-029]', async (_, answer) => {
     const { fetch, calls } = scriptedFetch(answer, () => json({ access_token: 'second' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -225,7 +225,7 @@ describe('one code, one request', () => {
     expect(first.message).toMatch(/login|sign in/)
   })
 
-  it('C-029 after an error of any kind the code is not sent again where a browser says that it is offline', async () => {
+  it('after an error of any kind the code is not sent again where a browser says that it is offline [C-029]', async () => {
     vi.stubGlobal('navigator', { onLine: false })
     try {
       const { fetch, calls } = scriptedFetch(new TypeError('Failed to fetch'), () => json({ access_token: 'second' }))
@@ -240,7 +240,7 @@ describe('one code, one request', () => {
     }
   })
 
-  it('C-029 a deadline that passes is no invitation to send the code again', async () => {
+  it('a deadline that passes is no invitation to send the code again [C-029]', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const config = configWith({ fetch, timeoutMs: 1_000 })
@@ -260,7 +260,7 @@ describe('one code, one request', () => {
     )
   }
 
-  it('C-029 a connection refused twice, then a server: one request reaches it', async () => {
+  it('a connection refused twice, then a server: one request reaches it [C-029]', async () => {
     const refused = await refusedConnection()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(refused, refused, () => json({ access_token: 'x' }))
@@ -273,7 +273,7 @@ describe('one code, one request', () => {
     expect(events).toMatchObject([{ outcome: 'not_sent' }, { outcome: 'not_sent' }, { outcome: 'ok' }])
   })
 
-  it('C-029 a connection refused three times: retryable, and the same grant still works later', async () => {
+  it('a connection refused three times: retryable, and the same grant still works later [C-029]', async () => {
     const refused = await refusedConnection()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(refused, refused, refused, () => json({ access_token: 'x' }))
@@ -298,7 +298,7 @@ describe('one code, one request', () => {
     'UND_ERR_CONNECT_TIMEOUT',
     'CERT_HAS_EXPIRED',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  ])('C-029 %s came before a byte was sent: tried again', async (code) => {
+  ])('%s came before a byte was sent: tried again [C-029]', async (code) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const early = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
     const { fetch, calls } = scriptedFetch(early, () => json({ access_token: 'x' }))
@@ -310,7 +310,7 @@ describe('one code, one request', () => {
   })
 
   it.each(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', undefined, 7])(
-    'C-029 %s may have come after the code was sent: exchange_interrupted, at once',
+    '%s may have come after the code was sent: exchange_interrupted, at once [C-029]',
     async (code) => {
       const late = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
       const { fetch, calls } = scriptedFetch(late, () => json({ access_token: 'x' }))
@@ -324,7 +324,7 @@ describe('one code, one request', () => {
     },
   )
 
-  it('C-026 C-010 the redirect URI and verifier of the login are sent, whatever the configuration says now', async () => {
+  it('the redirect URI and verifier of the login are sent, whatever the configuration says now [C-026 C-010]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const before = configWith()
     const { pending } = await startLogin(before)
@@ -337,7 +337,7 @@ describe('one code, one request', () => {
 })
 
 describe('waiting', () => {
-  it('C-040 nine of ten callers give up: the tenth gets the tokens of the one request', async () => {
+  it('nine of ten callers give up: the tenth gets the tokens of the one request [C-040]', async () => {
     let answer: (response: Response) => void = () => {}
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>((resolve) => (answer = resolve)))
     const config = configWith({ fetch })
@@ -353,7 +353,7 @@ describe('waiting', () => {
     expect((await outcomes).map(({ status }) => status)).toEqual([...Array(9).fill('rejected'), 'fulfilled'])
   })
 
-  it('C-040 when all give up, the request goes on and its tokens are there for the next who asks', async () => {
+  it('when all give up, the request goes on and its tokens are there for the next who asks [C-040]', async () => {
     let answer: (response: Response) => void = () => {}
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>((resolve) => (answer = resolve)))
     const config = configWith({ fetch })
@@ -368,7 +368,7 @@ describe('waiting', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('C-040 a signal that fired before: aborted, nothing is sent, and the grant is not lost', async () => {
+  it('a signal that fired before: aborted, nothing is sent, and the grant is not lost [C-040]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const grant = await grantFor(config)
@@ -380,7 +380,7 @@ describe('waiting', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('C-040 all give up before a code that was not sent is tried again: it is sent for the next call only', async () => {
+  it('all give up before a code that was not sent is tried again: it is sent for the next call only [C-040]', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const cause = Object.assign(new Error(), { code: 'ECONNREFUSED' })
     const { fetch, calls } = scriptedFetch(new TypeError('fetch failed', { cause }), () => json({ access_token: 'x' }))
@@ -398,7 +398,7 @@ describe('waiting', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('C-063 what fetch throws is replaced, never wrapped', async () => {
+  it('what fetch throws is replaced, never wrapped [C-063]', async () => {
     const code = secret('code')
     const thrown = Object.assign(new TypeError(`Invalid header value ${code}`), { input: code, cause: new Error(code) })
     const { fetch } = scriptedFetch(thrown)

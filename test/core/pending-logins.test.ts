@@ -84,7 +84,7 @@ function setUp() {
 
 const stored = runs(100, 1_000_000)
 it(
-  'P-12 C-057 whatever a storage holds: a typed answer, and the next login is saved, used once and known',
+  'whatever a storage holds: a typed answer, and the next login is saved, used once and known [P-12 C-057]',
   stored.options,
   async () => {
     const state = 's'.repeat(43)
@@ -115,7 +115,7 @@ it(
 )
 
 describe('saving', () => {
-  it('C-011 the whole record is stored when save resolves, and take gives it back', async () => {
+  it('the whole record is stored when save resolves, and take gives it back [C-011]', async () => {
     const { storage, logins, begin } = setUp()
     const pending = await begin('/deep')
     expect(records(storage)).toEqual([JSON.parse(JSON.stringify(pending))])
@@ -128,7 +128,7 @@ describe('saving', () => {
     ['QuotaExceededError', new DOMException('quota', 'QuotaExceededError')],
     ['SecurityError', new DOMException('denied', 'SecurityError')],
     ['something that is no error', 'full'],
-  ])('C-011 C-063 %s on writing stops the login with storage_failed', async (_, thrown) => {
+  ])('%s on writing stops the login with storage_failed [C-011 C-063]', async (_, thrown) => {
     const { pending } = await startLogin(configWith())
     registerSecret('verifier', pending.codeVerifier)
     const quoting = thrown instanceof Error ? Object.assign(thrown, { record: JSON.stringify(pending) }) : thrown
@@ -143,7 +143,7 @@ describe('saving', () => {
     })
   })
 
-  it('C-012 F005 of a hundred logins the newest sixteen remain, and other keys are left alone', async () => {
+  it('of a hundred logins the newest sixteen remain, and other keys are left alone [C-012 F005]', async () => {
     const { clock, storage, begin, finish, calls } = setUp()
     storage.items.set('other', '"value"')
     const all: PendingLogin[] = []
@@ -164,7 +164,7 @@ describe('saving', () => {
     expect(records(storage)).toEqual([])
   })
 
-  it('C-012 C-055 after ten minutes and a second a login has expired, and the next start removes it', async () => {
+  it('after ten minutes and a second a login has expired, and the next start removes it [C-012 C-055]', async () => {
     const { clock, storage, begin, finish, calls } = setUp()
     const late = await begin()
     const never = await begin()
@@ -176,7 +176,7 @@ describe('saving', () => {
     expect(calls).toEqual([])
   })
 
-  it('C-012 a login just under ten minutes old is not removed by a start', async () => {
+  it('a login just under ten minutes old is not removed by a start [C-012]', async () => {
     const { clock, begin, finish } = setUp()
     const slow = await begin()
     clock.advance(600_000)
@@ -184,7 +184,7 @@ describe('saving', () => {
     expect(await finish(callbackUrl(slow, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('C-013 F004 logins that run at once don’t overwrite each other, in whatever order they end', async () => {
+  it('logins that run at once don’t overwrite each other, in whatever order they end [C-013 F004]', async () => {
     const { config, logins, finish, storage, calls } = setUp()
     const started = await Promise.all(Array.from({ length: 16 }, () => startLogin(config)))
     await Promise.all(started.map(({ pending }) => logins.save(pending)))
@@ -196,7 +196,7 @@ describe('saving', () => {
     expect(calls).toHaveLength(16)
   })
 
-  it('C-013 two users of one storage share the lock that it brings along', async () => {
+  it('two users of one storage share the lock that it brings along [C-013]', async () => {
     const held: string[] = []
     const storage = memoryStorage()
     const locking: TokenStorage = {
@@ -216,7 +216,7 @@ describe('saving', () => {
 })
 
 describe('taking', () => {
-  it('C-020 C-021 fifty callbacks at once, through two users of the storage: one token request', async () => {
+  it('fifty callbacks at once, through two users of the storage: one token request [C-020 C-021]', async () => {
     const { storage, clock, begin, finish, logins, calls } = setUp()
     const other = pendingLogins(storage, { clock })
     const url = callbackUrl(await begin(), { code: secret('code') })
@@ -231,7 +231,7 @@ describe('taking', () => {
 
   const orders = runs(10, 1_000)
   it(
-    'P-05 C-020 C-021 fifty callbacks at once, in whatever order they and the storage come: one token request',
+    'fifty callbacks at once, in whatever order they and the storage come: one token request [P-05 C-020 C-021]',
     orders.options,
     async () => {
       await fc.assert(
@@ -253,7 +253,7 @@ describe('taking', () => {
     },
   )
 
-  it('C-020 the record is gone before the token request goes out', async () => {
+  it('the record is gone before the token request goes out [C-020]', async () => {
     const { clock, storage, logins } = setUp()
     const left: number[] = []
     const { fetch } = scriptedFetch(() => {
@@ -272,7 +272,7 @@ describe('taking', () => {
     ['getItem', 2],
     ['removeItem', 1],
     ['setItem', 3],
-  ] as const)('C-020 when %s fails, there is no token request', async (call, from) => {
+  ] as const)('when %s fails, there is no token request [C-020]', async (call, from) => {
     const { config, clock, finish, calls } = setUp()
     const { pending } = await startLogin(config)
     registerSecret('verifier', pending.codeVerifier)
@@ -284,7 +284,7 @@ describe('taking', () => {
     expect(calls).toEqual([])
   })
 
-  it('C-021 F012 a callback that comes again, after success, failure or denial: already_handled', async () => {
+  it('a callback that comes again, after success, failure or denial: already_handled [C-021 F012]', async () => {
     const { begin, finish } = setUp()
     for (const query of [{ code: 'c' }, { error: 'access_denied' }, { code: 'c', error: 'x' }, {}] as Record<
       string,
@@ -297,7 +297,7 @@ describe('taking', () => {
     }
   })
 
-  it('C-021 what was handled is remembered for ten minutes, and not as a secret', async () => {
+  it('what was handled is remembered for ten minutes, and not as a secret [C-021]', async () => {
     const { clock, storage, begin, finish } = setUp()
     const pending = await begin()
     registerSecret('verifier', pending.codeVerifier)
@@ -309,7 +309,7 @@ describe('taking', () => {
     expect(await failure(finish(url))).toMatchObject({ code: 'flow_not_found' })
   })
 
-  it('C-022 C-019 an error without a valid state changes nothing: the login goes on', async () => {
+  it('an error without a valid state changes nothing: the login goes on [C-022 C-019]', async () => {
     const { storage, begin, finish } = setUp()
     const pending = await begin()
     const before = new Map(storage.items)
@@ -327,7 +327,7 @@ describe('taking', () => {
     expect(await finish(callbackUrl(pending, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('C-022 C-055 an error with a valid state uses the login up', async () => {
+  it('an error with a valid state uses the login up [C-022 C-055]', async () => {
     const { storage, begin, finish, calls } = setUp()
     const url = callbackUrl(await begin(), { error: 'access_denied' })
     expect(await failure(finish(url))).toMatchObject({ code: 'login_denied' })
@@ -335,7 +335,7 @@ describe('taking', () => {
     expect(calls).toEqual([])
   })
 
-  it('C-027 an attacker’s own callback opened here finds no login and leaves the session alone', async () => {
+  it('an attacker’s own callback opened here finds no login and leaves the session alone [C-027]', async () => {
     const { finish, config } = setUp()
     const attacker = setUp()
     const session = createSession(config)
@@ -347,7 +347,7 @@ describe('taking', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  it('C-055 F021 success, refusal and a lost exchange all leave no record, and the next login works', async () => {
+  it('success, refusal and a lost exchange all leave no record, and the next login works [C-055 F021]', async () => {
     const clock = testClock()
     const storage = openStorage()
     const logins = pendingLogins(storage, { clock })
@@ -377,7 +377,7 @@ describe('taking', () => {
     expect(outcomes).toEqual(['x', 'grant_rejected', 'exchange_interrupted', 'y'])
   })
 
-  it('C-055 logins are stored apart from tokens: signing in and out touches neither', async () => {
+  it('logins are stored apart from tokens: signing in and out touches neither [C-055]', async () => {
     const { config, storage, begin, finish } = setUp()
     const pending = await begin()
     const before = new Map(storage.items)
@@ -391,7 +391,7 @@ describe('taking', () => {
 
 describe('storages that misbehave', () => {
   it.each(['getItem', 'setItem', 'withLock'])(
-    'C-011 a storage whose %s never answers: storage_failed, in bounded time',
+    'a storage whose %s never answers: storage_failed, in bounded time [C-011]',
     async (call) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
       const { pending } = await startLogin(configWith())
@@ -404,7 +404,7 @@ describe('storages that misbehave', () => {
   )
 
   it.each(['', 'null', '5', '"text"', '[]', '{}', '{"v":2}', '{"v":1', 'garbage', '{"v":1,"state":7}'])(
-    'C-019 a record that holds %j counts as no login, once',
+    'a record that holds %j counts as no login, once [C-019]',
     async (garbage) => {
       const { storage, logins, finish, begin, calls } = setUp()
       const pending = await begin()
@@ -417,7 +417,7 @@ describe('storages that misbehave', () => {
   )
 
   it.each(['', 'null', '5', '{}', '[', '[1,null,[],["x"]]', 'garbage'])(
-    'C-012 an index that holds %j does not stop logins',
+    'an index that holds %j does not stop logins [C-012]',
     async (garbage) => {
       const { storage, begin, finish } = setUp()
       storage.items.set('agent-auth:login', garbage)
@@ -425,7 +425,7 @@ describe('storages that misbehave', () => {
     },
   )
 
-  it('C-011 a storage that parses what it reads back gives the same login', async () => {
+  it('a storage that parses what it reads back gives the same login [C-011]', async () => {
     const { clock, config } = setUp()
     const values = new Map<string, unknown>()
     const parsing = {

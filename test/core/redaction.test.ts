@@ -75,7 +75,7 @@ function printed(value: unknown): string[] {
 }
 
 describe('printing', () => {
-  it('C-062 config, pending login, grant, tokens, storage and session print without a secret', async () => {
+  it('config, pending login, grant, tokens, storage and session print without a secret [C-062]', async () => {
     const { events, ...values } = await everything()
     for (const [name, value] of Object.entries(values)) {
       // A map in memory is what a memory storage is: it keeps its items out of sight.
@@ -84,7 +84,7 @@ describe('printing', () => {
     for (const text of printed(events)) assertNoLeak(text, 'events')
   })
 
-  it('C-062 each names what it is', async () => {
+  it('each names what it is [C-062]', async () => {
     const { pending, taken, grant, tokens, refreshed } = await everything()
     expect([pending, taken, grant, tokens, refreshed].map((value) => inspect(value))).toEqual([
       'PendingLogin [redacted]',
@@ -96,7 +96,7 @@ describe('printing', () => {
     expect(`${tokens} ${pending} ${grant}`).toBe('Tokens [redacted] PendingLogin [redacted] Grant [redacted]')
   })
 
-  it('C-062 config, grant, events and session hold no secret in any rendering, JSON and clones included', async () => {
+  it('config, grant, events and session hold no secret in any rendering, JSON and clones included [C-062]', async () => {
     const { config, grant, events, session } = await everything()
     for (const value of [config, grant, events, session, session.state]) {
       expect(renderings(value).length).toBeGreaterThan(2)
@@ -104,7 +104,7 @@ describe('printing', () => {
     }
   })
 
-  it('C-062 what the other entries make for a signed-in user holds no secret in any rendering', async () => {
+  it('what the other entries make for a signed-in user holds no secret in any rendering [C-062]', async () => {
     const { config, storage, session, tokens } = await everything()
     const key = crypto.getRandomValues(new Uint8Array(32))
     registerSecret('encryption key', Buffer.from(key).toString('base64url'))
@@ -139,7 +139,7 @@ describe('printing', () => {
     auth.close()
   })
 
-  it('C-062 tokens and pending logins are plain: JSON and code read them, and they cannot be changed', async () => {
+  it('tokens and pending logins are plain: JSON and code read them, and they cannot be changed [C-062]', async () => {
     const { tokens, pending } = await everything()
     expect(leaks(JSON.stringify(tokens))).not.toEqual([])
     expect(leaks(JSON.stringify(pending))).not.toEqual([])
@@ -150,7 +150,7 @@ describe('printing', () => {
 })
 
 describe('errors', () => {
-  it('C-062 C-063 no failure of any stage carries what it was about', async () => {
+  it('no failure of any stage carries what it was about [C-062 C-063]', async () => {
     const code = secret('code')
     const clientSecret = secret('client secret')
     const token = secret('token')
@@ -196,7 +196,7 @@ describe('errors', () => {
     }
   })
 
-  it('C-062 what an error shows: code, message, retryable, and the few members of its details', () => {
+  it('what an error shows: code, message, retryable, and the few members of its details [C-062]', () => {
     const error = new AgentAuthError('grant_rejected', 'No.', {
       status: 400,
       details: { outcome: 'terminal', error: 'invalid_grant' },
@@ -210,7 +210,7 @@ describe('errors', () => {
     expect(String(error)).toBe('AgentAuthError: No.')
   })
 
-  it('C-062 isAgentAuthError knows its own, and nothing else', () => {
+  it('isAgentAuthError knows its own, and nothing else [C-062]', () => {
     expect(isAgentAuthError(new AgentAuthError('timeout', 'x'))).toBe(true)
     for (const value of [undefined, null, 'timeout', 7, {}, { code: 'timeout' }, new Error('x'), [], () => {}])
       expect(isAgentAuthError(value)).toBe(false)
@@ -218,7 +218,7 @@ describe('errors', () => {
 })
 
 describe('events', () => {
-  it('C-064 a token request is told by grant, outcome, status, duration and origin, and nothing more', async () => {
+  it('a token request is told by grant, outcome, status, duration and origin, and nothing more [C-064]', async () => {
     const { events } = await everything()
     const seen = events.filter(({ type }) => type === 'token_request')
     expect(seen).toEqual([
@@ -242,7 +242,7 @@ describe('events', () => {
     assertNoLeak(events)
   })
 
-  it('C-064 the same for requests that fail, with whatever the server put into its answer', async () => {
+  it('the same for requests that fail, with whatever the server put into its answer [C-064]', async () => {
     const echo = secret('echo')
     const answers = [
       json({ error: 'invalid_grant', error_description: echo, [echo]: echo }, { status: 400 }),
@@ -269,7 +269,7 @@ describe('events', () => {
     assertNoLeak(events)
   })
 
-  it('C-064 the duration is that of the monotonic clock, also when somebody sets the wall clock', async () => {
+  it('the duration is that of the monotonic clock, also when somebody sets the wall clock [C-064]', async () => {
     const clock = testClock()
     const events: AuthEvent[] = []
     const { fetch } = scriptedFetch(() => {

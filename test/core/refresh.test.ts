@@ -24,7 +24,7 @@ describe('golden bytes', () => {
     return wire.requests[0] as WireRequest
   }
 
-  it('C-033 a public client: refresh_token and client_id as JSON, no credentials', async () => {
+  it('a public client: refresh_token and client_id as JSON, no credentials [C-033]', async () => {
     const request = await sent({ clientId: 'public-app', scope: 'api.access' })
     expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
     expect(request.header('content-type')).toBe('application/json')
@@ -33,7 +33,7 @@ describe('golden bytes', () => {
     expect(request.body).toBe('{"refresh_token":"refresh-token-1","client_id":"public-app"}')
   })
 
-  it('C-033 C-038 a confidential client: Basic, and refresh_token alone', async () => {
+  it('a confidential client: Basic, and refresh_token alone [C-033 C-038]', async () => {
     const request = await sent({ clientId: 'backend', clientSecret: 's:e' })
     expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
     expect(request.header('content-type')).toBe('application/json')
@@ -42,13 +42,13 @@ describe('golden bytes', () => {
   })
 
   it.each(['a"b\\c', 'a&b=c+d', 'a\r\nb', '\u00e9\u2603', '{"x":1}'])(
-    'C-033 a refresh token %j arrives as it is',
+    'a refresh token %j arrives as it is [C-033]',
     async (token) => {
       expect(JSON.parse((await sent({}, token)).body)).toEqual({ refresh_token: token, client_id: 'app' })
     },
   )
 
-  it('C-036 omits credentials, caches nothing, names no referrer, follows nothing', async () => {
+  it('omits credentials, caches nothing, names no referrer, follows nothing [C-036]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     await refreshTokens(configWith({ fetch }), tokensWith())
     expect(calls[0]).toMatchObject({
@@ -76,7 +76,7 @@ describe('the answer', () => {
     ['an object', { refresh_token: {} }, 'old-refresh'],
     ['the same', { refresh_token: 'old-refresh' }, 'old-refresh'],
     ['another', { refresh_token: 'new-refresh' }, 'new-refresh'],
-  ])('C-044 F036 refresh_token %s: the right one is kept', async (_, members, expected) => {
+  ])('refresh_token %s: the right one is kept [C-044 F036]', async (_, members, expected) => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'new', ...members }))
     const tokens = await refreshTokens(configWith({ fetch }), tokensWith(kept))
     expect(tokens).toMatchObject({ accessToken: 'new', refreshToken: expected })
@@ -87,21 +87,21 @@ describe('the answer', () => {
     ['null', { scope: null }, 'api.access'],
     ['empty', { scope: '' }, 'api.access'],
     ['another', { scope: 'api.access more' }, 'api.access more'],
-  ])('C-053 F033 scope %s: the granted one is kept, and none is asked for', async (_, members, expected) => {
+  ])('scope %s: the granted one is kept, and none is asked for [C-053 F033]', async (_, members, expected) => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'new', ...members }))
     const tokens = await refreshTokens(configWith({ fetch }), tokensWith(kept))
     expect(tokens.scope).toBe(expected)
     expect(JSON.parse(String(calls[0]?.init.body))).not.toHaveProperty('scope')
   })
 
-  it('C-043 the old lifetime is not carried over: without expires_in it is unknown', async () => {
+  it('the old lifetime is not carried over: without expires_in it is unknown [C-043]', async () => {
     const { fetch } = scriptedFetch(() => json({ access_token: 'new' }))
     const clock = testClock()
     const tokens = await refreshTokens(configWith({ fetch, clock }), tokensWith({ expiresAtMs: clock.wallMs() + 1 }))
     expect(tokens).toEqual({ accessToken: 'new', refreshToken: expect.any(String), obtainedAtMs: clock.wallMs() })
   })
 
-  it('C-043 the lifetime counts from before the request', async () => {
+  it('the lifetime counts from before the request [C-043]', async () => {
     const clock = testClock()
     const startMs = clock.wallMs()
     const { fetch } = scriptedFetch(() => {
@@ -114,7 +114,7 @@ describe('the answer', () => {
 })
 
 describe('before and while it is sent', () => {
-  it.each([undefined, ''])('C-044 without a refresh token (%j): login_required, no request', async (refreshToken) => {
+  it.each([undefined, ''])('without a refresh token (%j): login_required, no request [C-044]', async (refreshToken) => {
     const { fetch, calls } = scriptedFetch()
     const { refreshToken: _, ...tokens } = tokensWith()
     const call = refreshTokens(configWith({ fetch }), refreshToken === undefined ? tokens : { ...tokens, refreshToken })
@@ -122,7 +122,7 @@ describe('before and while it is sent', () => {
     expect(calls).toEqual([])
   })
 
-  it('C-029 a refresh that fails is sent once: replaying it is the session’s business', async () => {
+  it('a refresh that fails is sent once: replaying it is the session’s business [C-029]', async () => {
     const { fetch, calls } = scriptedFetch(new TypeError('fetch failed'), () => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     const tokens = tokensWith()
@@ -134,7 +134,7 @@ describe('before and while it is sent', () => {
     expect(await refreshTokens(config, tokens)).toMatchObject({ accessToken: 'x' })
   })
 
-  it('C-037 C-040 the deadline ends the request: timeout, retryable', async () => {
+  it('the deadline ends the request: timeout, retryable [C-037 C-040]', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const call = failure(refreshTokens(configWith({ fetch, timeoutMs: 1_000 }), tokensWith()))
@@ -146,7 +146,7 @@ describe('before and while it is sent', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('C-037 no timer is left behind by a call that ended', async () => {
+  it('no timer is left behind by a call that ended [C-037]', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch } = scriptedFetch(() => json({ access_token: 'x' }), new Error('x'))
     const config = configWith({ fetch })
@@ -155,7 +155,7 @@ describe('before and while it is sent', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('C-040 a caller who gives up gets aborted, without the reason it gave', async () => {
+  it('a caller who gives up gets aborted, without the reason it gave [C-040]', async () => {
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
     const controller = new AbortController()
     const call = failure(refreshTokens(configWith({ fetch }), tokensWith(), { signal: controller.signal }))
@@ -166,7 +166,7 @@ describe('before and while it is sent', () => {
     expect(error.cause).toBeUndefined()
   })
 
-  it('C-040 a signal that fired before: the refresh token is not sent, since its answer would be lost', async () => {
+  it('a signal that fired before: the refresh token is not sent, since its answer would be lost [C-040]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x', refresh_token: 'rotated' }))
     const events: unknown[] = []
     const config = configWith({ fetch, onEvent: (event) => events.push(event) })

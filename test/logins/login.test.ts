@@ -78,7 +78,7 @@ async function callApi(service: Service, { accessToken }: Tokens): Promise<numbe
 
 describe('a login at the service', () => {
   it.each(['public', 'confidential'] as const)(
-    'C-007 C-008 C-032 C-033 a %s client logs in, calls the API, refreshes',
+    'a %s client logs in, calls the API, refreshes [C-007 C-008 C-032 C-033]',
     async (kind) => {
       const service = await start()
       const { config, requests } = configOf(service, kind)
@@ -112,7 +112,7 @@ describe('a login at the service', () => {
   )
 
   it.each(['public', 'confidential'] as const)(
-    'C-008 C-002 PKCE protects a %s client: another verifier is refused',
+    'PKCE protects a %s client: another verifier is refused [C-008 C-002]',
     async (kind) => {
       const service = await start()
       const { config } = configOf(service, kind)
@@ -127,7 +127,7 @@ describe('a login at the service', () => {
     },
   )
 
-  it('C-022 F008 the person denies: login_denied with the place to go back to, and no token request', async () => {
+  it('the person denies: login_denied with the place to go back to, and no token request [C-022 F008]', async () => {
     const service = await start()
     const { config, requests } = configOf(service, 'public')
     const { url, pending } = await startLogin(config, { returnTo: '/agents?page=2#new' })
@@ -138,7 +138,7 @@ describe('a login at the service', () => {
     expect(requests).toEqual([])
   })
 
-  it('C-041 C-043 a minimal token answer is enough: the life of the token is read from the JWT', async () => {
+  it('a minimal token answer is enough: the life of the token is read from the JWT [C-041 C-043]', async () => {
     const service = await start({ tokenResponse: 'minimal', accessTokenLifeMs: 300_000 })
     for (const kind of ['public', 'confidential'] as const) {
       const { config } = configOf(service, kind)
@@ -153,7 +153,7 @@ describe('a login at the service', () => {
     }
   })
 
-  it('C-044 without rotation the refresh token is kept and works again', async () => {
+  it('without rotation the refresh token is kept and works again [C-044]', async () => {
     const service = await start({ rotation: 'none' })
     const { config } = configOf(service, 'public')
     const tokens = await logIn(service, config)
@@ -163,7 +163,7 @@ describe('a login at the service', () => {
     expect(await callApi(service, second)).toBe(200)
   })
 
-  it('C-020 C-029 a callback used twice: one exchange, and the tokens of the first stay good', async () => {
+  it('a callback used twice: one exchange, and the tokens of the first stay good [C-020 C-029]', async () => {
     const service = await start()
     const { config, requests } = configOf(service, 'public')
     const logins = pendingLogins(memoryStorage())
@@ -176,7 +176,7 @@ describe('a login at the service', () => {
     expect(await callApi(service, tokens)).toBe(200)
   })
 
-  it('C-013 C-010 two logins in one browser end in reverse order', async () => {
+  it('two logins in one browser end in reverse order [C-013 C-010]', async () => {
     const service = await start()
     const { config } = configOf(service, 'public')
     const logins = pendingLogins(memoryStorage())
@@ -190,7 +190,7 @@ describe('a login at the service', () => {
     }
   })
 
-  it('C-052 what the service refuses, it refuses by name: spent codes, dead refresh tokens, unknown clients', async () => {
+  it('what the service refuses, it refuses by name: spent codes, dead refresh tokens, unknown clients [C-052]', async () => {
     const service = await start({ codeLifeMs: 1_000 })
     const { config } = configOf(service, 'confidential')
     const { url, pending } = await startLogin(config)
@@ -213,7 +213,7 @@ describe('a login at the service', () => {
     expect(await failure(refreshTokens(config, tokens))).toMatchObject({ code: 'grant_rejected', retryable: false })
   })
 
-  it('C-052 C-048 an error page at a wrong address is foreign: the tokens are kept and still work', async () => {
+  it('an error page at a wrong address is foreign: the tokens are kept and still work [C-052 C-048]', async () => {
     const service = await start()
     const { config } = configOf(service, 'public')
     const tokens = await logIn(service, config)

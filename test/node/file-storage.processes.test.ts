@@ -8,7 +8,7 @@ import { freshFile } from '../support/fresh-file.ts'
 import { storm } from '../support/storm.ts'
 
 // 500 rounds are `npm run soak -- storms-file`.
-test('P-03 F-24 8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure', async () => {
+test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure [P-03 D-24]', async () => {
   const path = freshFile(onTestFinished)
   let isOver = false
   const storming = storm(onTestFinished, {
@@ -39,7 +39,7 @@ test('P-03 F-24 8 processes with 50 requests each on one file at expiry: one ref
 })
 
 // 5,000 kills are `npm run soak -- kills-file`, and at a service without a grace period `npm run soak -- kills-no-grace`.
-test('P-07 C-080 6 SIGKILLs of a process that refreshes without a pause: no lost session, no damaged file', async () => {
+test('6 SIGKILLs of a process that refreshes without a pause: no lost session, no damaged file [P-07 C-080]', async () => {
   const report = await fileKills(onTestFinished, { lanes: 3, kills: 6 })
   expect(report).toMatchObject({ kills: 6, lost: 0, torn: 0 })
 })

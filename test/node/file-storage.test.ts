@@ -50,7 +50,7 @@ async function written() {
 }
 
 describe('the file', () => {
-  test('C-056 is readable by its owner alone, as is the folder, with any umask', async () => {
+  test('is readable by its owner alone, as is the folder, with any umask [C-056]', async () => {
     const before = process.umask(0)
     try {
       const { path, storage } = await written()
@@ -63,7 +63,7 @@ describe('the file', () => {
     }
   })
 
-  test('C-056 is found when the process changes its folder', async () => {
+  test('is found when the process changes its folder [C-056]', async () => {
     const path = freshFile(onTestFinished)
     mkdirSync(dirname(path), { mode: 0o700 })
     const before = process.cwd()
@@ -78,11 +78,11 @@ describe('the file', () => {
     }
   })
 
-  test.each(['', '~/x.json', 'a\0b', undefined])('C-056 cannot be at %j', (path) => {
+  test.each(['', '~/x.json', 'a\0b', undefined])('cannot be at %j [C-056]', (path) => {
     expect(() => fileStorage(path as string)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 
-  test('C-056 is refused, and not repaired, when other users could read it', async () => {
+  test('is refused, and not repaired, when other users could read it [C-056]', async () => {
     const { path, storage } = await written()
     const text = readFileSync(path, 'utf8')
     for (const mode of [0o640, 0o604, 0o620]) {
@@ -98,7 +98,7 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('value')
   })
 
-  test('C-056 is named in the message, as is the file of leases beside it', async () => {
+  test('is named in the message, as is the file of leases beside it [C-056]', async () => {
     const { path, storage } = await written()
     const lock = { name: 'name', owner: 'one', endsAtMs: Date.now() }
     const locked = (): Promise<unknown> => storage.withLock('name', async () => {})
@@ -117,7 +117,7 @@ describe('the file', () => {
     await expect(storage.getItem('key')).rejects.toMatchObject(naming('sessions.json'))
   })
 
-  test('C-056 is refused as a symbolic link, and its target is left alone', async () => {
+  test('is refused as a symbolic link, and its target is left alone [C-056]', async () => {
     const { path } = await written()
     const text = readFileSync(path, 'utf8')
     const link = `${path}.link`
@@ -128,7 +128,7 @@ describe('the file', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  test('C-056 never follows a symbolic link that was planted as its lock file', async () => {
+  test('never follows a symbolic link that was planted as its lock file [C-056]', async () => {
     const { path, storage } = await written()
     const victim = `${path}.victim`
     writeFileSync(victim, 'untouched')
@@ -146,7 +146,7 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('new')
   })
 
-  test('C-056 leaves another name of the same file as it was', async () => {
+  test('leaves another name of the same file as it was [C-056]', async () => {
     const { path, storage } = await written()
     const text = readFileSync(path, 'utf8')
     linkSync(path, `${path}.other`)
@@ -154,7 +154,7 @@ describe('the file', () => {
     expect(readFileSync(`${path}.other`, 'utf8')).toBe(text)
   })
 
-  test('C-056 is refused when it belongs to another user', async () => {
+  test('is refused when it belongs to another user [C-056]', async () => {
     const { path } = await written()
     const isRoot = process.getuid?.() === 0
     if (isRoot) chownSync(path, 12_345, 12_345)
@@ -165,7 +165,7 @@ describe('the file', () => {
     })
   })
 
-  test('C-056 is refused in a folder that other users can change', async () => {
+  test('is refused in a folder that other users can change [C-056]', async () => {
     const { path, storage } = await written()
     for (const mode of [0o770, 0o707]) {
       chmodSync(dirname(path), mode)
@@ -180,7 +180,7 @@ describe('the file', () => {
     expect(await storage.getItem('key')).toBe('new')
   })
 
-  test('C-056 that is a folder, a pipe or below a file is refused without a wait', async () => {
+  test('that is a folder, a pipe or below a file is refused without a wait [C-056]', async () => {
     const { path } = await written()
     const pipe = `${path}.pipe`
     execFileSync('mkfifo', ['-m', '600', pipe])
@@ -190,7 +190,7 @@ describe('the file', () => {
     }
   })
 
-  test('C-062 an error names the file, and quotes neither the record nor the folder', async () => {
+  test('an error names the file, and quotes neither the record nor the folder [C-062]', async () => {
     const { path, storage } = await written()
     await storage.setItem('key', 'a-secret-token')
     const refused = await fileStorage(`${path}/x.json`).setItem('key', 'a-secret-token').catch(String)
@@ -202,7 +202,7 @@ describe('the file', () => {
 })
 
 describe('content that this version did not write', () => {
-  test('C-056 of a newer version is neither read nor replaced', async () => {
+  test('of a newer version is neither read nor replaced [C-056]', async () => {
     const { path, storage } = await written()
     const newer = '{"v":2,"sessions":[]}'
     writeFileSync(path, newer)
@@ -217,7 +217,7 @@ describe('content that this version did not write', () => {
   })
 
   test.each(['null', '[]', '"text"', '{"name":"an app"}', '{"v":"1"}', '-----BEGIN PRIVATE KEY-----\n', '{'])(
-    'C-056 %j of another program is neither read nor replaced',
+    '%j of another program is neither read nor replaced [C-056]',
     async (text) => {
       const { path, storage } = await written()
       writeFileSync(path, text)
@@ -235,7 +235,7 @@ describe('content that this version did not write', () => {
   )
 
   test.each(['', '\0\0\0', '{"v":1,"records":{"key":"val', '{"v":1}', '{"v":1,"records":[]}'])(
-    'C-056 %j counts as unreadable, is reported, and is replaced by a sign-in',
+    '%j counts as unreadable, is reported, and is replaced by a sign-in [C-056]',
     async (text) => {
       const path = freshFile(onTestFinished)
       mkdirSync(dirname(path), { mode: 0o700 })
@@ -249,7 +249,7 @@ describe('content that this version did not write', () => {
     },
   )
 
-  test('C-056 a sign-in over a folder that other users can change is reported with the text of the error', async () => {
+  test('a sign-in over a folder that other users can change is reported with the text of the error [C-056]', async () => {
     const path = freshFile(onTestFinished)
     mkdirSync(dirname(path))
     chmodSync(dirname(path), 0o777)
@@ -263,7 +263,7 @@ describe('content that this version did not write', () => {
     ])
   })
 
-  test('C-056 keeps the other records when one entry is not text', async () => {
+  test('keeps the other records when one entry is not text [C-056]', async () => {
     const { path, storage } = await written()
     const content = JSON.parse(readFileSync(path, 'utf8'))
     content.records.odd = { not: 'text' }
@@ -272,7 +272,7 @@ describe('content that this version did not write', () => {
   })
 })
 
-test('C-056 a refresh token that was kept as text starts a session in the file', async () => {
+test('a refresh token that was kept as text starts a session in the file [C-056]', async () => {
   const storage = fileStorage(freshFile(onTestFinished))
   const { realm, service } = sessionRig()
   const { config, session } = realm({ storage })
@@ -284,7 +284,7 @@ test('C-056 a refresh token that was kept as text starts a session in the file',
 })
 
 describe('a process that was killed', () => {
-  test('F-25 while it wrote: the old record stays, and the next write does not wait for ever', async () => {
+  test('while it wrote: the old record stays, and the next write does not wait for ever [D-25]', async () => {
     const { path, storage } = await written()
     writeFileSync(`${path}.lock`, '{"v":1,"records":{"key":"half wri', { mode: 0o600 })
     expect(await storage.getItem('key')).toBe('value')
@@ -300,7 +300,7 @@ describe('a process that was killed', () => {
     expect(existsSync(`${path}.lock`)).toBe(false)
   })
 
-  test('F-25 a lock file that still changes is left alone', async () => {
+  test('a lock file that still changes is left alone [D-25]', async () => {
     const { path, storage } = await written()
     writeFileSync(`${path}.lock`, '', { mode: 0o600 })
     const alive = setInterval(() => utimesSync(`${path}.lock`, new Date(), new Date()), 50)
@@ -312,14 +312,14 @@ describe('a process that was killed', () => {
     }
   })
 
-  test('C-073 a lease whose end is further away than a lease lasts does not hold: the clock was set back', async () => {
+  test('a lease whose end is further away than a lease lasts does not hold: the clock was set back [C-073]', async () => {
     const { path, storage } = await written()
     writeLeases(path, { key: { owner: 'gone', endsAtMs: Date.now() + hourMs } })
     expect(await storage.withLock('key', async () => 'ran')).toBe('ran')
   })
 
   test.each(['', '{"key":', '[]', 'null', '{"key":"text"}', '{"key":{"owner":7,"endsAtMs":9e15}}'])(
-    'F-25 leases that a power failure damaged do not hold: %j',
+    'leases that a power failure damaged do not hold: %j [D-25]',
     async (text) => {
       const { path, storage } = await written()
       writeFileSync(`${path}.leases`, text, { mode: 0o600 })
@@ -328,7 +328,7 @@ describe('a process that was killed', () => {
     },
   )
 
-  test('F-26 a step whose lock file was taken over replaces nothing, and runs again', async () => {
+  test('a step whose lock file was taken over replaces nothing, and runs again [D-26]', async () => {
     const { path } = await written()
     const lockFile = `${path}.lock`
     let runs = 0
@@ -344,7 +344,7 @@ describe('a process that was killed', () => {
     expect([runs, readFileSync(path, 'utf8')]).toEqual([2, 'run 2'])
   })
 
-  test('F-26 a lock owner writes nothing after its lease was taken over', async () => {
+  test('a lock owner writes nothing after its lease was taken over [D-26]', async () => {
     const { path, storage } = await written()
     const other = fileStorage(path)
     await storage.withLock('key', async () => {

@@ -88,7 +88,7 @@ describe('with the Secret Service of Linux', { tags: ['keychain'] }, () => {
 
   suiteOver('keychainStorage', realKeyring)
 
-  test('C-056 keeps the key in the keychain and encrypted records in the file, for the next process as well', async () => {
+  test('keeps the key in the keychain and encrypted records in the file, for the next process as well [C-056]', async () => {
     const path = freshFile(onTestFinished)
     const options = { keyring: realKeyring, name: 'my-tool' }
     await keychainStorage(path, options).setItem('key', 'a record')
@@ -120,7 +120,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 describe('a keychain that comes and goes', () => {
-  test('C-056 a locked keychain replaces no encrypted record by a plain one, and a removal needs no key', async () => {
+  test('a locked keychain replaces no encrypted record by a plain one, and a removal needs no key [C-056]', async () => {
     const keyring = testKeyring()
     const { handle, text } = shared(keyring)
     await handle().setItem('key', 'first')
@@ -139,7 +139,7 @@ describe('a keychain that comes and goes', () => {
     expect([await third.getItem('key'), await third.protection()]).toEqual(['third', 'plain'])
   })
 
-  test('C-056 a keychain that refuses only reads keeps its key, and the records stay readable', async () => {
+  test('a keychain that refuses only reads keeps its key, and the records stay readable [C-056]', async () => {
     const keyring = testKeyring()
     const { handle } = shared(keyring)
     await handle().setItem('key', 'first')
@@ -154,7 +154,7 @@ describe('a keychain that comes and goes', () => {
     expect([await handle().getItem('key'), await handle().getItem('another key')]).toEqual(['first', 'plain'])
   })
 
-  test('C-056 records of fileStorage are read, and encrypted at the next write', async () => {
+  test('records of fileStorage are read, and encrypted at the next write [C-056]', async () => {
     const { path, handle, text } = shared(testKeyring())
     await fileStorage(path).setItem('key', 'a record')
     expect(await handle().getItem('key')).toBe('a record')
@@ -181,7 +181,7 @@ describe('a keychain that comes and goes', () => {
     expect(keyring.entries.size).toBe(1)
   })
 
-  test('C-056 two files under one name have a key each, so that neither replaces the key of the other', async () => {
+  test('two files under one name have a key each, so that neither replaces the key of the other [C-056]', async () => {
     const keyring = testKeyring()
     const files = Array.from({ length: 8 }, () => shared(keyring))
     await Promise.all(files.map(({ handle }, at) => handle().setItem('key', `value ${at}`)))
@@ -189,7 +189,7 @@ describe('a keychain that comes and goes', () => {
     expect(keyring.entries.size).toBe(files.length)
   })
 
-  test('C-056 a file has one key by all names of its folder, also if the folder is not there at first', async () => {
+  test('a file has one key by all names of its folder, also if the folder is not there at first [C-056]', async () => {
     const keyring = testKeyring()
     const folder = dirname(dirname(freshFile(onTestFinished)))
     symlinkSync(folder, `${folder}/link`)
@@ -202,7 +202,7 @@ describe('a keychain that comes and goes', () => {
     ])
   })
 
-  test('C-056 a record whose key is gone is refused and stays, and a sign-in replaces it', async () => {
+  test('a record whose key is gone is refused and stays, and a sign-in replaces it [C-056]', async () => {
     const keyring = testKeyring()
     const { handle, text } = shared(keyring)
     const { config } = sessionRig().realm()
@@ -218,7 +218,7 @@ describe('a keychain that comes and goes', () => {
     expect(await next.getAccessToken()).toBe('of-the-next-sign-in')
   })
 
-  test('C-056 no error quotes what the keychain holds or says', async () => {
+  test('no error quotes what the keychain holds or says [C-056]', async () => {
     const keyring = testKeyring()
     const { handle } = shared(keyring)
     await handle().setItem('key', 'a record')
@@ -260,7 +260,7 @@ describe('a wrong call', () => {
     expect([error.code, error.message]).toEqual(['config_invalid', expect.stringContaining('@napi-rs/keyring')])
   })
 
-  test('C-056 a session over a package that is not installed names it at ready(), and in the event of a sign-in', async () => {
+  test('a session over a package that is not installed names it at ready(), and in the event of a sign-in [C-056]', async () => {
     const path = freshFile(onTestFinished)
     const storage = keychainStorage(path, { keyring: () => Promise.reject(missing), name: 'my-tool' })
     const { session, eventsOf } = sessionRig().realm({ storage })

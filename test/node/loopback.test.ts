@@ -94,7 +94,7 @@ async function occupied(): Promise<number> {
 const exchanges = (): number =>
   service.dev.journal().filter((entry) => entry.kind === 'request' && entry.grantType === 'authorization_code').length
 
-test('C-130 C-134 C-135 signs in through the pages of the service, and leaves a page without the code', async () => {
+test('signs in through the pages of the service, and leaves a page without the code [C-130 C-134 C-135]', async () => {
   service.dev.autoApprove(undefined)
   const account = service.people.find(({ tenant }) => tenant === 'demo') ?? { email: '', password: '' }
   let given: unknown[] = []
@@ -124,7 +124,7 @@ test('C-130 C-134 C-135 signs in through the pages of the service, and leaves a 
 })
 
 describe('the listener', () => {
-  test('C-130 is on 127.0.0.1 alone, with a port of its own for each login', async () => {
+  test('is on 127.0.0.1 alone, with a port of its own for each login [C-130]', async () => {
     const [one, two] = await Promise.all([started(), started()])
     expect(one.redirectUri).not.toBe(two.redirectUri)
     const { port } = new URL(one.redirectUri)
@@ -137,7 +137,7 @@ describe('the listener', () => {
     }
   })
 
-  test('C-130 takes the next loopback address if the machine does not have the first', async () => {
+  test('takes the next loopback address if the machine does not have the first [C-130]', async () => {
     // 192.0.2.1 is of a network for documentation.
     const listener = await listenOnLoopback(['192.0.2.1', '127.0.0.1'], [0], (_, response) => response.end('here'))
     expect(listener.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -146,7 +146,7 @@ describe('the listener', () => {
     expect(await isRefused(listener.origin)).toBe(true)
   })
 
-  test('C-131 skips busy ports in order, and says that all are busy', async () => {
+  test('skips busy ports in order, and says that all are busy [C-131]', async () => {
     const busy = [await occupied(), await occupied()]
     const listener = await listenOnLoopback(['127.0.0.1'], [0], () => {})
     const free = Number(new URL(listener.origin).port)
@@ -162,13 +162,13 @@ describe('the listener', () => {
     })
   })
 
-  test('C-131 takes the port of the redirect URI if there is no other option', async () => {
+  test('takes the port of the redirect URI if there is no other option [C-131]', async () => {
     const busy = await occupied()
     const config = configWith(`http://127.0.0.1:${busy}/callback`)
     expect(await codeOf(signInWithLoopback(config, {}))).toBe('login_failed')
   })
 
-  test('C-132 F-43 survives a thousand other requests, and is closed after the callback', async () => {
+  test('survives a thousand other requests, and is closed after the callback [C-132 D-43]', async () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const { origin } = new URL(redirectUri)
     const junk: [string, string, number][] = [
@@ -194,7 +194,7 @@ describe('the listener', () => {
     expect(await isRefused(origin)).toBe(true)
   })
 
-  test('C-132 exchanges the code of a callback that comes twice once', async () => {
+  test('exchanges the code of a callback that comes twice once [C-132]', async () => {
     const { authorizeUrl, settled } = await started()
     const before = exchanges()
     const callback = await callbackFrom(authorizeUrl)
@@ -204,7 +204,7 @@ describe('the listener', () => {
     expect(exchanges()).toBe(before + 1)
   })
 
-  test('C-133 answers 400 under another host name, and lets no other origin read', async () => {
+  test('answers 400 under another host name, and lets no other origin read [C-133]', async () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const { port, host } = new URL(redirectUri)
     const callback = await callbackFrom(authorizeUrl)
@@ -223,7 +223,7 @@ describe('the listener', () => {
     expect(await settled).toHaveProperty('resolved')
   })
 
-  test('C-134 redirects away from the code, with headers that keep the page to itself', async () => {
+  test('redirects away from the code, with headers that keep the page to itself [C-134]', async () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const callback = await callbackFrom(authorizeUrl)
     const first = await send(callback)
@@ -246,7 +246,7 @@ describe('the listener', () => {
 })
 
 describe('a login that ends without tokens', () => {
-  test('C-132 after its time', async () => {
+  test('after its time [C-132]', async () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200 })
     expect(await settled).toBe('timeout')
     const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 200 })
@@ -255,7 +255,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(redirectUri)).toBe(true)
   })
 
-  test('F-43 by a signal before it, while it waits, and during the exchange', async () => {
+  test('by a signal before it, while it waits, and during the exchange [D-43]', async () => {
     const never: unknown[] = []
     const openBrowser = (url: string): number => never.push(url)
     expect(await codeOf(signInWithLoopback(configWith(), { openBrowser, signal: AbortSignal.abort() }))).toBe('aborted')
@@ -275,7 +275,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(two.redirectUri)).toBe(true)
   })
 
-  test('C-132 when the user refuses, with a page that sends the user back', async () => {
+  test('when the user refuses, with a page that sends the user back [C-132]', async () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const state = new URL(authorizeUrl).searchParams.get('state')
     const { status, headers } = await send(`${redirectUri}?error=access_denied&state=${state}`)
@@ -284,7 +284,7 @@ describe('a login that ends without tokens', () => {
     expect(await isRefused(redirectUri)).toBe(true)
   })
 
-  test('C-138 lets the process exit, although a connection is open and a request half sent', async () => {
+  test('lets the process exit, although a connection is open and a request half sent [C-138]', async () => {
     const child = await startChild(onTestFinished, 'loopback-child.ts', [service.authUrl])
     const redirectUri = new URL(String(await nextWord(child))).searchParams.get('redirect_uri') ?? ''
     const socket = connect(Number(new URL(redirectUri).port), '127.0.0.1')
@@ -321,7 +321,7 @@ describe('without a browser on this machine', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('no browser'))],
-  ])('C-136 F-43 the user pastes the callback if openBrowser %s', async (_, openBrowser) => {
+  ])('the user pastes the callback if openBrowser %s [C-136 D-43]', async (_, openBrowser) => {
     const screen = terminal()
     const login = signInWithLoopback(configWith(), { openBrowser, terminal: screen })
     await expect.poll(() => screen.text()).toMatch(/http:\/\/\S+authorize\S+/)
@@ -348,7 +348,7 @@ describe('without a browser on this machine', () => {
     expect(screen.input.isPaused()).toBe(true)
   })
 
-  test('C-136 the callback may still come to the port, after the input ended', async () => {
+  test('the callback may still come to the port, after the input ended [C-136]', async () => {
     const screen = terminal()
     const login: Promise<Tokens> = signInWithLoopback(configWith(), { terminal: screen })
     screen.input.end()
@@ -368,7 +368,7 @@ test.each<[string, LoopbackOptions, string?]>([
   ['timeoutMs', { timeoutMs: 600_001 }],
   ['openBrowser', { openBrowser: 'firefox' as never }],
   ['prot', { prot: 80 } as never],
-])('C-130 a wrong %s is refused before anything is opened', async (name, options, redirectUri) => {
+])('a wrong %s is refused before anything is opened [C-130]', async (name, options, redirectUri) => {
   await expect(signInWithLoopback(configWith(redirectUri), options)).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringContaining(name),

@@ -51,7 +51,7 @@ async function signedIn(storage: ReturnType<typeof onTable>['storage']) {
 
 describe('a small pool', () => {
   test.each([1, 2])(
-    'C-069 F-33 of %i: 20 expired sessions, 4 calls each: one refresh each, and every call ends',
+    'of %i: 20 expired sessions, 4 calls each: one refresh each, and every call ends [C-069 D-33]',
     async (max) => {
       const { storage } = onTable({}, connected({ max }).pool)
       const { clock, service, realm } = sessionRig()
@@ -70,7 +70,7 @@ describe('a small pool', () => {
     },
   )
 
-  test('C-072 no connection is held while a lock is', async () => {
+  test('no connection is held while a lock is [C-072]', async () => {
     const { pool } = connected({ max: 1 })
     const { storage } = onTable({}, pool)
     await storage.withLock('name', async () => {
@@ -80,7 +80,7 @@ describe('a small pool', () => {
     expect(await storage.getItem('another')).toBe('written')
   })
 
-  test('F-33 that the app has used up: retryable after 2.75 s, and it recovers', async () => {
+  test('that the app has used up: retryable after 2.75 s, and it recovers [D-33]', async () => {
     const { pool } = connected({ max: 1 })
     const { storage } = onTable({}, pool)
     await storage.setItem('name', 'value')
@@ -92,7 +92,7 @@ describe('a small pool', () => {
 })
 
 describe('PostgreSQL that fails', () => {
-  test('F-33 every connection terminated while a lock is held: the holder goes on and commits', async () => {
+  test('every connection terminated while a lock is held: the holder goes on and commits [D-33]', async () => {
     const { storage } = onTable({}, connected({ application_name: 'victim' }).pool)
     const { clock, service, session, config, realm, eventsOf } = await signedIn(storage)
     const { pool: admin } = connected()
@@ -118,7 +118,7 @@ describe('PostgreSQL that fails', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('F-33 crashed: the token at hand serves, then a retryable error; back by itself after recovery', async () => {
+  test('crashed: the token at hand serves, then a retryable error; back by itself after recovery [D-33]', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     // What was confirmed must be there after the crash, which the servers of tests do not promise by themselves.
@@ -153,7 +153,7 @@ describe('PostgreSQL that fails', () => {
   })
 
   test.each(['stopped', 'silent'] as const)(
-    'F-33 C-072 %s while the token has expired: the call fails within 6 s',
+    '%s while the token has expired: the call fails within 6 s [D-33 C-072]',
     async (how) => {
       const server = await startPostgres()
       onTestFinished(() => server.stop())
@@ -172,7 +172,7 @@ describe('PostgreSQL that fails', () => {
     },
   )
 
-  test('F-33 slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
+  test('slow: no operation waits longer than 2.75 s for it, and it recovers [D-33]', async () => {
     const { table, pool, storage } = onTable()
     const { clock, session, tokens } = await signedIn(storage)
     const blocker = await pool.connect()
@@ -191,7 +191,7 @@ describe('PostgreSQL that fails', () => {
     expect(await storage.withLock('name', async () => 'ran', { signal: AbortSignal.timeout(6_000) })).toBe('ran')
   })
 
-  test('F-33 gone without a word: with query_timeout the pool serves again once the address does', async () => {
+  test('gone without a word: with query_timeout the pool serves again once the address does [D-33]', async () => {
     const url = new URL(database.url)
     const way = await silentWay(Number(url.port))
     url.port = String(way.port)
@@ -203,7 +203,7 @@ describe('PostgreSQL that fails', () => {
     await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
   })
 
-  test('F-33 read-only: its code is in the message, its text is not', async () => {
+  test('read-only: its code is in the message, its text is not [D-33]', async () => {
     const { pool } = connected({ options: '-c default_transaction_read_only=on' })
     const { storage } = connected()
     await storage.ready()
@@ -223,7 +223,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     return { pool, table, one, two: postgresStorage(connected().pool, { table }), loseLock }
   }
 
-  test('C-073 F-33 the holder can neither write nor remove, any record', async () => {
+  test('the holder can neither write nor remove, any record [C-073 D-33]', async () => {
     const { one, two, loseLock } = storages()
     await two.setItem('name', 'before')
     await one.withLock('name', async () => {
@@ -238,7 +238,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect([await two.getItem('name'), await two.getItem('another')]).toEqual(['while held', 'while held'])
   })
 
-  test('C-056 C-073 two holders: one commit, that of the one who has the lock, and its lock stays', async () => {
+  test('two holders: one commit, that of the one who has the lock, and its lock stays [C-056 C-073]', async () => {
     const { one, two, loseLock, pool, table } = storages()
     const outcomes: unknown[] = []
     let next: Promise<void> | undefined
@@ -263,7 +263,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect((await pool.query(`select 1 from ${table} where key = 'l:name'`)).rowCount).toBe(0)
   })
 
-  test('C-073 the loser does not prolong the lock of the next holder', async () => {
+  test('the loser does not prolong the lock of the next holder [C-073]', async () => {
     const { pool, table } = storages()
     let done = 0
     const one = postgresStorage(
@@ -288,7 +288,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect((await pool.query(lock)).rows).toMatchObject([{ value: 'the next holder' }])
   })
 
-  test('C-073 a takeover waits for a write that is under way, and the write counts', async () => {
+  test('a takeover waits for a write that is under way, and the write counts [C-073]', async () => {
     const { one, pool, table } = storages()
     await one.setItem('name', 'before')
     const blocker = await pool.connect()
@@ -307,7 +307,7 @@ describe('a lock in PostgreSQL that is lost', () => {
     expect(await one.getItem('name')).toBe('by the holder')
   })
 
-  test('C-061 C-073 the same through a sealed storage', async () => {
+  test('the same through a sealed storage [C-061 C-073]', async () => {
     const { one, loseLock } = storages()
     const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
     await storage.withLock?.('name', async () => {
@@ -320,7 +320,7 @@ describe('a lock in PostgreSQL that is lost', () => {
 })
 
 describe('the table', () => {
-  test('C-056 is made at the first use, by many at once', async () => {
+  test('is made at the first use, by many at once [C-056]', async () => {
     const pools = Array.from({ length: 10 }, () => connected({ max: 1 }).pool)
     await Promise.all(pools.map((pool) => pool.query('select')))
     // Who loses such a race is told so in three ways: often enough, each of them comes.
@@ -334,7 +334,7 @@ describe('the table', () => {
     }
   })
 
-  test('C-056 what loses a race under serializable isolation is repeated', async () => {
+  test('what loses a race under serializable isolation is repeated [C-056]', async () => {
     const { table, pool, storage } = onTable(
       {},
       connected({ options: '-c default_transaction_isolation=serializable' }).pool,
@@ -350,7 +350,7 @@ describe('the table', () => {
     expect(await storage.getItem('name')).toBe('by the loser, again')
   })
 
-  test('C-056 may lie in a schema, be mixed case and belong to another role', async () => {
+  test('may lie in a schema, be mixed case and belong to another role [C-056]', async () => {
     const { pool } = connected()
     await pool.query('create schema elsewhere')
     const storage = postgresStorage(pool, { table: 'elsewhere.Sessions' })
@@ -365,18 +365,18 @@ describe('the table', () => {
   })
 
   test.each(['', 'a b', 'a"b', 'a;drop table x', "a'", 'a.b.c', '.a', 'a.', '1a', 'ä', 'a\u0000', 'x'.repeat(51)])(
-    'C-056 cannot be named %j',
+    'cannot be named %j [C-056]',
     (table) => {
       const { pool } = connected()
       expect(() => postgresStorage(pool, { table })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     },
   )
 
-  test.each([0, -1, 1.5, Number.NaN])('C-056 ttlMs %d is refused', (ttlMs) => {
+  test.each([0, -1, 1.5, Number.NaN])('ttlMs %d is refused [C-056]', (ttlMs) => {
     expect(() => onTable({ ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 
-  test('C-056 records expire ttlMs after their last write and are swept; without ttlMs they stay', async () => {
+  test('records expire ttlMs after their last write and are swept; without ttlMs they stay [C-056]', async () => {
     const { table, pool, storage } = onTable()
     await storage.setItem('stays', 'value')
     const brief = postgresStorage(pool, { table, ttlMs: 60_000 })
@@ -398,7 +398,7 @@ describe('the table', () => {
       .toEqual([{ key: 'r:another' }, { key: 'r:stays' }])
   })
 
-  test('C-056 is swept once a minute at most, however much is written', async () => {
+  test('is swept once a minute at most, however much is written [C-056]', async () => {
     const { pool } = connected()
     let sweeps = 0
     const { storage } = onTable({}, {
@@ -411,7 +411,7 @@ describe('the table', () => {
     expect(sweeps).toBe(1)
   })
 
-  test('C-072 a lock lasts 8 s while it is held and leaves nothing behind', async () => {
+  test('a lock lasts 8 s while it is held and leaves nothing behind [C-072]', async () => {
     const { table, pool, storage } = onTable()
     const rest = `select extract(epoch from expires_at - clock_timestamp())::float8 as s from ${table}`
     const restS = (): Promise<number> =>

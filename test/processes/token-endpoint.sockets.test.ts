@@ -67,7 +67,7 @@ describe('redirects', () => {
     ['same-origin', 'cross-origin'].flatMap((where) => both.map((grant) => [status, where, grant] as const)),
   )
 
-  it.each(rows)('C-034 no token request follows a redirect (%d, %s, %s)', async (status, where, grant) => {
+  it.each(rows)('no token request follows a redirect (%d, %s, %s) [C-034]', async (status, where, grant) => {
     const other = await serve(respond(200, {}, good))
     const wire = await serve((_, index) =>
       index === 0
@@ -81,7 +81,7 @@ describe('redirects', () => {
   })
 
   it.each(both)(
-    'C-034 a redirect without a location, and one that brings tokens along, are refused too (%s)',
+    'a redirect without a location, and one that brings tokens along, are refused too (%s) [C-034]',
     async (grant) => {
       const wire = await serve([respond(302, {}, good), respond(307, { location: '::' }, good)])
       for (const _ of [302, 307]) {
@@ -92,7 +92,7 @@ describe('redirects', () => {
   )
 
   it.each([307, 308])(
-    'C-035 a fetch that follows the redirect anyway (%d) is refused, by flag and URL of the real answer',
+    'a fetch that follows the redirect anyway (%d) is refused, by flag and URL of the real answer [C-035]',
     async (status) => {
       const other = await serve(respond(200, {}, good))
       const wire = await serve(redirect(status, `${other.url}/auth/v1/token`))
@@ -113,7 +113,7 @@ describe('time', () => {
     ['sends a good body too slowly', () => trickle({ intervalMs: 200, text: JSON.stringify(good) })],
   ]
 
-  it.each(slow)('C-037 F028 one deadline for headers and body: a server that %s', async (_, script) => {
+  it.each(slow)('one deadline for headers and body: a server that %s [C-037 F028]', async (_, script) => {
     const ended = async (grant: Grant): Promise<void> => {
       const wire = await serve(script())
       const startedMs = performance.now()
@@ -128,12 +128,12 @@ describe('time', () => {
     await Promise.all(both.map(ended))
   })
 
-  it('C-037 a slow answer within the deadline is an answer', async () => {
+  it('a slow answer within the deadline is an answer [C-037]', async () => {
     const wire = await serve(trickle({ intervalMs: 5, bytes: 2, text: JSON.stringify(good) }))
     expect(await call('refresh', configFor(wire))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('C-040 a caller who gives up while the body comes gets aborted, and the socket is closed', async () => {
+  it('a caller who gives up while the body comes gets aborted, and the socket is closed [C-040]', async () => {
     const wire = await serve(stall('head'))
     const controller = new AbortController()
     const wait = failure(refreshTokens(configFor(wire), tokensWith(), { signal: controller.signal }))
@@ -149,7 +149,7 @@ describe('size', () => {
     ['a gzip bomb of 200 MB', gzipBomb],
     ['a body without end', endless],
   ])(
-    'P-18 C-049 %s: response_too_large, with bounded memory and a closed socket',
+    '%s: response_too_large, with bounded memory and a closed socket [P-18 C-049]',
     runs(1, 10).options,
     async (_, script) => {
       const [kind, wire] = [await serve(respond(200, {}, good)), await serve(script())]
@@ -166,7 +166,7 @@ describe('size', () => {
     },
   )
 
-  it('C-049 an HTML page without end is not read at all', async () => {
+  it('an HTML page without end is not read at all [C-049]', async () => {
     const page = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ntransfer-encoding: chunked\r\n\r\n6\r\n<html>\r\n`
     const wire = await serve(raw(page, 'open'))
     const error = await failure(call('refresh', configFor(wire)))
@@ -174,7 +174,7 @@ describe('size', () => {
     await socketsClosed(wire)
   })
 
-  it('C-049 a good answer in gzip is read', async () => {
+  it('a good answer in gzip is read [C-049]', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
     const wire = await serve(respond(200, headers, gzipSync(JSON.stringify(good))))
     expect(await call('refresh', configFor(wire))).toMatchObject({ accessToken: 'x' })
@@ -198,7 +198,7 @@ describe('answers that break off', () => {
   ]
 
   it.each(broken.flatMap(([name, script]) => both.map((grant) => [name, grant, script] as const)))(
-    'C-029 C-052 C-063 %s (%s): sent once, typed, nothing quoted',
+    '%s (%s): sent once, typed, nothing quoted [C-029 C-052 C-063]',
     async (_, grant, script) => {
       const wire = await serve(script())
       const events: AuthEvent[] = []
@@ -211,7 +211,7 @@ describe('answers that break off', () => {
     },
   )
 
-  it.each(both)('C-051 a body cut short without notice (%s): no window of it', async (grant) => {
+  it.each(both)('a body cut short without notice (%s): no window of it [C-051]', async (grant) => {
     const wire = await serve(truncate(text, 40, 'close'))
     const error = await failure(call(grant, configFor(wire)))
     const code = grant === 'exchange' ? 'exchange_interrupted' : 'response_invalid'
@@ -220,13 +220,13 @@ describe('answers that break off', () => {
     assertNoLeak(error)
   })
 
-  it('C-029 a port where nobody listens: not_sent, which may be tried again', async () => {
+  it('a port where nobody listens: not_sent, which may be tried again [C-029]', async () => {
     const config = configWith({ authUrl: await refusingOrigin(), timeoutMs: 60_000 })
     const error = await failure(call('refresh', config))
     expect(error).toMatchObject({ code: 'temporarily_unavailable', retryable: true, details: { outcome: 'not_sent' } })
   })
 
-  it('C-063 a URL with credentials, as a caller’s fetch may make it, does not come out', async () => {
+  it('a URL with credentials, as a caller’s fetch may make it, does not come out [C-063]', async () => {
     const wire = await serve(respond(200, {}, good))
     const password = secret('password')
     const rewriting: typeof fetch = (_, init) => fetch(`http://user:${password}@127.0.0.1:${wire.port}/`, init)
@@ -235,7 +235,7 @@ describe('answers that break off', () => {
     assertNoLeak(error)
   })
 
-  it('C-063 a secret with a line break, sent raw, is encoded before it is a header', async () => {
+  it('a secret with a line break, sent raw, is encoded before it is a header [C-063]', async () => {
     const wire = await serve(respond(200, {}, good))
     const clientSecret = `${secret('client secret')}\r\nX-Injected: y`
     await call('refresh', configFor(wire, { clientSecret, basicEncoding: 'raw' }))

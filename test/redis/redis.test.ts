@@ -93,7 +93,7 @@ async function scriptsRun(admin: Redis): Promise<number> {
 const retryable = { code: 'storage_failed', retryable: true }
 
 describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
-  test('F-33 killed: the token at hand serves, then a retryable error, nobody signed out; back by itself after a restart', async () => {
+  test('killed: the token at hand serves, then a retryable error, nobody signed out; back by itself after a restart [D-33]', async () => {
     const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
       persistence: 'every-write',
     })
@@ -115,7 +115,7 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('C-065 F-33 killed between the refresh and the save: the new token serves, and is saved once Redis is back', async () => {
+  test('killed between the refresh and the save: the new token serves, and is saved once Redis is back [C-065 D-33]', async () => {
     const { clock, service, session, server, storage, realm, config } = await signedIn(kind, {
       persistence: 'every-write',
     })
@@ -139,7 +139,7 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F-33 C-072 killed while the token has expired: the call fails within 6 s', async () => {
+  test('killed while the token has expired: the call fails within 6 s [D-33 C-072]', async () => {
     const { clock, service, session, server } = await signedIn(kind)
     await server.crash()
     clock.advance(hour)
@@ -153,7 +153,7 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('C-068 F-33 flushed: one store_lost, no loop, and a new sign-in works', async () => {
+  test('flushed: one store_lost, no loop, and a new sign-in works [C-068 D-33]', async () => {
     const { clock, service, session, admin, eventsOf } = await signedIn(kind)
     await admin.flushall()
     clock.advance(2_000)
@@ -166,7 +166,7 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('F-33 slow: no operation waits longer than 2.75 s for it, and it recovers', async () => {
+  test('slow: no operation waits longer than 2.75 s for it, and it recovers [D-33]', async () => {
     const { clock, session, server, tokens, storage } = await signedIn(kind)
     server.halt()
     clock.advance(2_000)
@@ -185,18 +185,21 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
   test.each([
     ['min-replicas-to-write', '1', 'NOREPLICAS'],
     ['maxmemory', '1', 'OOM'],
-  ])('F-33 that refuses writes (%s): its reason is in the message, its text is not', async (setting, value, reason) => {
-    const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
-    await admin.config('SET', setting, value)
-    const failure = await storage.setItem('name', 'secret of somebody').catch((error: unknown) => error)
-    expect(failure).toMatchObject(retryable)
-    expect((failure as Error).message).toContain(`(${reason})`)
-    expect((failure as Error).message).not.toContain('secret')
-    expect((failure as Error).cause).toBeUndefined()
-    clock.advance(2_000)
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    expect(eventsOf('session_ended')).toEqual([])
-  })
+  ])(
+    'that refuses writes (%s): its reason is in the message, its text is not [D-33]',
+    async (setting, value, reason) => {
+      const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
+      await admin.config('SET', setting, value)
+      const failure = await storage.setItem('name', 'secret of somebody').catch((error: unknown) => error)
+      expect(failure).toMatchObject(retryable)
+      expect((failure as Error).message).toContain(`(${reason})`)
+      expect((failure as Error).message).not.toContain('secret')
+      expect((failure as Error).cause).toBeUndefined()
+      clock.advance(2_000)
+      expect(await session.getAccessToken()).toBe(tokens.accessToken)
+      expect(eventsOf('session_ended')).toEqual([])
+    },
+  )
 })
 
 describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => {
@@ -209,7 +212,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     return { one: one.storage, two: two.storage, admin, loseLock, prefix }
   }
 
-  test('C-073 F-33 the holder can neither write nor remove, also when nobody has taken it', async () => {
+  test('the holder can neither write nor remove, also when nobody has taken it [C-073 D-33]', async () => {
     const { one, two, loseLock } = await storages()
     await two.setItem('name', 'before')
     await one.withLock('name', async () => {
@@ -221,7 +224,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await two.getItem('name')).toBe('while held')
   })
 
-  test('C-056 C-073 two holders after a failover: one commit, that of the one who has the lock', async () => {
+  test('two holders after a failover: one commit, that of the one who has the lock [C-056 C-073]', async () => {
     const { one, two, loseLock } = await storages()
     const outcomes: unknown[] = []
     await one.withLock('name', async () => {
@@ -235,7 +238,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await one.getItem('name')).toBe('second')
   })
 
-  test('F-33 C-072 a lock whose answer was lost on the way is had when it is asked for again', async () => {
+  test('a lock whose answer was lost on the way is had when it is asked for again [D-33 C-072]', async () => {
     const server = await ownRedis()
     const port = await losesOneAnswer(server.port)
     const { storage } = await clients[kind](`redis://127.0.0.1:${port}`)
@@ -248,7 +251,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(performance.now() - startMs).toBeLessThan(7_000)
   })
 
-  test('C-073 the loser does not free the lock of the next holder', async () => {
+  test('the loser does not free the lock of the next holder [C-073]', async () => {
     const { one, two, loseLock, admin, prefix } = await storages()
     let release = (): void => {}
     const held = new Promise<void>((resolve) => {
@@ -266,7 +269,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await admin.exists(`${prefix}{name}:lock`)).toBe(0)
   })
 
-  test('C-073 the loser does not prolong the lock of the next holder', async () => {
+  test('the loser does not prolong the lock of the next holder [C-073]', async () => {
     const { one, admin, prefix } = await storages()
     await one.withLock('name', async () => {
       await admin.set(`${prefix}{name}:lock`, 'the next holder', 'PX', hour)
@@ -278,7 +281,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await admin.get(`${prefix}{name}:lock`)).toBe('the next holder')
   })
 
-  test('C-073 what a task left running cannot write after its turn', async () => {
+  test('what a task left running cannot write after its turn [C-073]', async () => {
     const { one } = await storages()
     let end = (): void => {}
     const ended = new Promise<void>((resolve) => {
@@ -294,7 +297,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     await one.setItem('name', 'outside of any lock')
   })
 
-  test('C-061 C-073 the same through a sealed storage', async () => {
+  test('the same through a sealed storage [C-061 C-073]', async () => {
     const { one, loseLock } = await storages()
     const storage = encryptedStorage(one, { keys: [{ id: 'a', key: new Uint8Array(32) }] })
     await storage.withLock?.('name', async () => {
@@ -305,7 +308,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     expect(await storage.getItem('name')).toBe('while held')
   })
 
-  test('C-073 another record under the same lock is guarded as well', async () => {
+  test('another record under the same lock is guarded as well [C-073]', async () => {
     const { one, loseLock } = await storages()
     await one.withLock('name', async () => {
       await one.setItem('another', 'while held')
@@ -317,7 +320,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
 })
 
 describe('records in Redis', () => {
-  test('C-070 F-33 are read from the primary inside a lock, even through a client that reads from a replica that lags', async () => {
+  test('are read from the primary inside a lock, even through a client that reads from a replica that lags [C-070 D-33]', async () => {
     const server = await ownRedis()
     const { client } = await clients.ioredis(server.url)
     const lagging = redisStorage({
@@ -329,7 +332,7 @@ describe('records in Redis', () => {
     expect(await lagging.withLock('name', async () => lagging.getItem('name'))).toBe('fresh')
   })
 
-  test('C-068 F-33 are not taken for gone because a replica has not heard of them yet', async () => {
+  test('are not taken for gone because a replica has not heard of them yet [C-068 D-33]', async () => {
     const [primary, replica] = [await ownRedis(), await ownRedis()]
     const { client } = await clients.ioredis(primary.url)
     const lagging = await onAdmin(replica)
@@ -349,7 +352,7 @@ describe('records in Redis', () => {
     expect(await codeOf(realm({ storage }).session.getAccessToken())).toBe('login_required')
   })
 
-  test('C-072 a lock is asked for by one waiter of each process, however many there are', async () => {
+  test('a lock is asked for by one waiter of each process, however many there are [C-072]', async () => {
     const server = await ownRedis()
     const { client } = await clients.ioredis(server.url)
     const prefix = randomUUID()
@@ -378,7 +381,7 @@ describe('records in Redis', () => {
     expect(asked).toBeLessThan(20)
   })
 
-  test('C-056 stay until removed, or for ttlMs after their last write', async () => {
+  test('stay until removed, or for ttlMs after their last write [C-056]', async () => {
     const server = await ownRedis()
     const { client, storage } = await clients.ioredis(server.url, '')
     await storage.setItem('stays', 'x')
@@ -395,7 +398,7 @@ describe('records in Redis', () => {
     await expect.poll(() => brief.getItem('brief')).toBeNull()
   })
 
-  test('C-072 a lock leaves nothing behind, and lasts 8 s while it is held', async () => {
+  test('a lock leaves nothing behind, and lasts 8 s while it is held [C-072]', async () => {
     const server = await ownRedis()
     const { client, storage } = await clients.ioredis(server.url, 'app:')
     const restMs = (): Promise<number> => storage.withLock('name', () => client.pttl('app:{name}:lock'))
@@ -406,7 +409,7 @@ describe('records in Redis', () => {
     expect(await client.keys('*')).toEqual([])
   })
 
-  test('F-33 C-056 serve with a client that gives numbers as text; where nothing can be locked, ready says so', async () => {
+  test('serve with a client that gives numbers as text; where nothing can be locked, ready says so [D-33 C-056]', async () => {
     const server = await ownRedis()
     const client = new Redis(server.url, { stringNumbers: true })
     onTestFinished(() => client.disconnect())
@@ -431,7 +434,7 @@ describe('records in Redis', () => {
     ['ERR Error running script (call to f_0): @user_script:1: -OOM command not allowed', 'OOM'],
     ['MOVED 866 10.0.0.7:6379', 'MOVED'],
     ['ERR value of somebody: OOM', 'no code'],
-  ])('F-33 the reason is found as Redis 7 and as Redis 6 say it: %s', async (message, reason) => {
+  ])('the reason is found as Redis 7 and as Redis 6 say it: %s [D-33]', async (message, reason) => {
     const storage = redisStorage({ get: async () => null, eval: () => Promise.reject(new Error(message)) })
     await expect(storage.setItem('name', 'value')).rejects.toMatchObject({
       ...retryable,
@@ -439,14 +442,14 @@ describe('records in Redis', () => {
     })
   })
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('C-056 ttlMs %d is refused', async (ttlMs) => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('ttlMs %d is refused [C-056]', async (ttlMs) => {
     const server = await ownRedis()
     const { client } = await clients.ioredis(server.url)
     expect(() => redisStorage(client, { ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 })
 
-test('F-33 gone without a word: with socketTimeout ioredis serves again once the address does', async () => {
+test('gone without a word: with socketTimeout ioredis serves again once the address does [D-33]', async () => {
   const server = await ownRedis()
   const way = await silentWay(server.port)
   const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
@@ -459,7 +462,7 @@ test('F-33 gone without a word: with socketTimeout ioredis serves again once the
   await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
 })
 
-test('C-074 I4 F-33 standing still while a sign-in is saved: a sign-out elsewhere is not undone', async () => {
+test('standing still while a sign-in is saved: a sign-out elsewhere is not undone [C-074 I-4 D-33]', async () => {
   const server = await ownRedis()
   const { client, storage: elsewhere } = await clients.ioredis(server.url, '')
   let isArmed = true
@@ -513,7 +516,7 @@ describe('a Redis Cluster', () => {
     })
 
   test.each(kinds)(
-    'C-073 %s: a lost lock refuses the write to its own record, and to one of another slot',
+    '%s: a lost lock refuses the write to its own record, and to one of another slot [C-073]',
     async (kind) => {
       const prefix = randomUUID()
       const { storage, close } = await open[kind](prefix)

@@ -26,7 +26,7 @@ describe('when a token is renewed', () => {
   ]
 
   test.each(lives)(
-    'C-085 life %i s: ahead by a tenth or a minute and up to a tenth more',
+    'life %i s: ahead by a tenth or a minute and up to a tenth more [C-085]',
     async (lifeS, fromS, byS) => {
       const ages: number[] = []
       for (let sample = 0; sample < 20; sample++) {
@@ -59,7 +59,7 @@ describe('when a token is renewed', () => {
     [3_600, 0],
   ]
 
-  test.each(used)('C-085 life %i s in use every 50 ms for a minute: at most %i requests', async (lifeS, most) => {
+  test.each(used)('life %i s in use every 50 ms for a minute: at most %i requests [C-085]', async (lifeS, most) => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS, token: word })
     const { session, eventsOf } = realm()
     await session.signIn(service.issue())
@@ -77,7 +77,7 @@ describe('when a token is renewed', () => {
     [60, 5_000],
     [3_600, 5_000],
   ])(
-    'C-085 life %i s: a token younger than %i ms is never renewed ahead, whatever is asked',
+    'life %i s: a token younger than %i ms is never renewed ahead, whatever is asked [C-085]',
     async (lifeS, youngMs) => {
       const { clock, service, realm } = sessionRig(undefined, { lifeS })
       const { session } = realm()
@@ -93,7 +93,7 @@ describe('when a token is renewed', () => {
     },
   )
 
-  test('C-085 minValidMs asks for a longer-lived token', async () => {
+  test('minValidMs asks for a longer-lived token [C-085]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -103,7 +103,7 @@ describe('when a token is renewed', () => {
     expect(await session.getAccessToken({ minValidMs: 31 * minute })).not.toBe(tokens.accessToken)
   })
 
-  test('C-087 with an unknown life nothing is renewed for a day; a 401 renews once', async () => {
+  test('with an unknown life nothing is renewed for a day; a 401 renews once [C-087]', async () => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
     const { session } = realm()
     const tokens = service.issue()
@@ -121,7 +121,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F-16 a night asleep: one refresh on waking, and every call waits for it', async () => {
+  test('a night asleep: one refresh on waking, and every call waits for it [D-16]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -132,7 +132,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F-16 a night asleep in which the refresh token died: one end', async () => {
+  test('a night asleep in which the refresh token died: one end [D-16]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf } = realm()
     await session.signIn(service.issue())
@@ -142,7 +142,7 @@ describe('when a token is renewed', () => {
     expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'refused' }])
   })
 
-  test('F-16 a machine whose monotonic clock stands still in its sleep is told by the 401', async () => {
+  test('a machine whose monotonic clock stands still in its sleep is told by the 401 [D-16]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -152,7 +152,7 @@ describe('when a token is renewed', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F-16 C-100 also when it fell asleep just after a refresh: the pause after that is over', async () => {
+  test('also when it fell asleep just after a refresh: the pause after that is over [D-16 C-100]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -165,7 +165,7 @@ describe('when a token is renewed', () => {
 
 describe('timers', () => {
   test.each([25 * day, 30 * day, 400 * day, 1e12])(
-    'C-086 F093 a life of %i ms: no refresh in a day, no timer',
+    'a life of %i ms: no refresh in a day, no timer [C-086 F093]',
     async (lifeMs) => {
       const time = virtualTime()
       const delaysMs: number[] = []
@@ -192,7 +192,7 @@ describe('timers', () => {
     },
   )
 
-  test('C-086 a session at rest has no timer, so a program that uses it ends by itself', async () => {
+  test('a session at rest has no timer, so a program that uses it ends by itself [C-086]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle({ step: () => Promise.resolve() }) })
@@ -224,7 +224,7 @@ describe('timers', () => {
 describe('a wall clock that is wrong', () => {
   const skews = [5 * minute, hour, day, 3 * day].flatMap((ms) => [ms, -ms])
 
-  test.each(skews)('C-084 F-15 F095 off by %i ms all along: two refreshes in two lives', async (skewMs) => {
+  test.each(skews)('off by %i ms all along: two refreshes in two lives [C-084 D-15 F095]', async (skewMs) => {
     const { clock, service, realm } = sessionRig()
     clock.jumpWall(skewMs)
     const { session, eventsOf } = realm({ storage: sharedRecords().handle() })
@@ -237,7 +237,7 @@ describe('a wall clock that is wrong', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test.each(skews)('C-084 F-15 that jumps by %i ms while running: neither a refresh nor an end', async (skewMs) => {
+  test.each(skews)('that jumps by %i ms while running: neither a refresh nor an end [C-084 D-15]', async (skewMs) => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm({ storage: sharedRecords().handle() })
     const tokens = service.issue()
@@ -256,7 +256,7 @@ describe('a wall clock that is wrong', () => {
   })
 
   test.each(skews)(
-    'C-084 F-15 that jumps by %i ms across a restart: at most one refresh more, no end',
+    'that jumps by %i ms across a restart: at most one refresh more, no end [C-084 D-15]',
     async (skewMs) => {
       const { clock, service, realm } = sessionRig()
       const records = sharedRecords()
@@ -274,7 +274,7 @@ describe('a wall clock that is wrong', () => {
     },
   )
 
-  test('F095 50 reloads under a clock that is an hour off and drifts: no refresh each time', async () => {
+  test('50 reloads under a clock that is an hour off and drifts: no refresh each time [F095]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     clock.jumpWall(-hour)
@@ -287,7 +287,7 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('C-084 a stored time in the future counts as now, not as a longer life', async () => {
+  test('a stored time in the future counts as now, not as a longer life [C-084]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -299,7 +299,7 @@ describe('a wall clock that is wrong', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-084 an age beyond the life counts as spent: renewed, not ended', async () => {
+  test('an age beyond the life counts as spent: renewed, not ended [C-084]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -311,7 +311,7 @@ describe('a wall clock that is wrong', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('C-084 a jump during the refresh itself makes the new token neither spent nor immortal', async () => {
+  test('a jump during the refresh itself makes the new token neither spent nor immortal [C-084]', async () => {
     for (const skewMs of skews) {
       const { clock, service, realm } = sessionRig()
       const { session } = realm({ storage: sharedRecords().handle() })
@@ -331,7 +331,7 @@ describe('a wall clock that is wrong', () => {
     }
   })
 
-  test.each(skews)('F095 a JWT of a service whose clock is %i ms off lives as long as it says', async (skewMs) => {
+  test.each(skews)('a JWT of a service whose clock is %i ms off lives as long as it says [F095]', async (skewMs) => {
     const { clock, service, realm } = sessionRig(undefined, { lifeS: null })
     const { session } = realm()
     await session.signIn(service.issue())
@@ -353,7 +353,7 @@ describe('a wall clock that is wrong', () => {
 
 describe('a 401 after the wall clock was put back', () => {
   test.each([hour, day, 30 * day])(
-    'F-15 F095 C-084 tokens refreshed while it was %i ms ahead are refreshed by a new process',
+    'tokens refreshed while it was %i ms ahead are refreshed by a new process [D-15 F095 C-084]',
     async (aheadMs) => {
       const { clock, service, realm } = sessionRig()
       const records = sharedRecords()
@@ -372,7 +372,7 @@ describe('a 401 after the wall clock was put back', () => {
     },
   )
 
-  test('C-082 C-084 the clocks of two machines may differ by seconds: what the other has just refreshed is not refreshed again', async () => {
+  test('the clocks of two machines may differ by seconds: what the other has just refreshed is not refreshed again [C-082 C-084]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const ahead = { wallMs: () => clock.wallMs() + 5_000, monotonicMs: () => clock.monotonicMs() }

@@ -108,7 +108,7 @@ describe('how much of an access token is left', () => {
     ['unknown', { lifeMs: undefined, ageMs: 100 * hour, minValidMs: hour }, 'fresh'],
   ] as const
 
-  test.each(table)('C-083 %s', (_, { lifeMs, ageMs, ...wanted }, left) => {
+  test.each(table)('%s [C-083]', (_, { lifeMs, ageMs, ...wanted }, left) => {
     const { minValidMs } = { minValidMs: undefined, ...wanted }
     expect(freshness({ bornMs: nowMs - ageMs, lifeMs, marginMs: 60_000 }, nowMs, minValidMs)).toBe(left)
   })

@@ -27,7 +27,7 @@ function holding(moment: 'begin' | 'end') {
 }
 
 describe('sign-in and sign-out', () => {
-  test('C-074 I5 a reading begun before the sign-in does not end it', async () => {
+  test('a reading begun before the sign-in does not end it [C-074 I-5]', async () => {
     const { storage, items, settle, holdNextRead, release } = holding('begin')
     const { session } = setUp({ storage })
     holdNextRead()
@@ -41,7 +41,7 @@ describe('sign-in and sign-out', () => {
     expect(items.size).toBe(1)
   })
 
-  test('C-074 I5 two sign-outs on their way end nothing of the sign-in after them', async () => {
+  test('two sign-outs on their way end nothing of the sign-in after them [C-074 I-5]', async () => {
     const { storage, items, settle, holdNextRead, release } = holding('end')
     const { session } = setUp({ storage })
     await session.signIn(tokens())
@@ -55,7 +55,7 @@ describe('sign-in and sign-out', () => {
     expect([...items.values()].join()).toContain(mine.accessToken)
   })
 
-  test('C-067 C-088 a listener of events finds the session ended, and may sign out again', async () => {
+  test('a listener of events finds the session ended, and may sign out again [C-067 C-088]', async () => {
     const seen: string[] = []
     let session: Session | undefined
     const rig = setUp({
@@ -72,7 +72,7 @@ describe('sign-in and sign-out', () => {
     expect(seen).toEqual(['signed-out'])
   })
 
-  test('C-064 the rejection of an asynchronous listener reaches no other code', async () => {
+  test('the rejection of an asynchronous listener reaches no other code [C-064]', async () => {
     const { session } = setUp({ onEvent: () => Promise.reject(new Error('listener')) as unknown as undefined })
     await session.signIn(tokens())
     await session.signOut()
@@ -81,7 +81,7 @@ describe('sign-in and sign-out', () => {
   })
 
   test.each([{ refreshToken: null }, { expiresAtMs: Number.NaN }, { expiresAtMs: Number.POSITIVE_INFINITY }])(
-    'C-057 tokens that no later start could read back are not taken: %j',
+    'tokens that no later start could read back are not taken: %j [C-057]',
     async (members) => {
       const { session } = setUp()
       const good = tokens()

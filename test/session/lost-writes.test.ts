@@ -94,7 +94,7 @@ describe('a sign-in for which no read succeeded', () => {
 })
 
 describe('a write that takes place and is reported as failed', () => {
-  test('C-074 I4 of a sign-in into an empty store: a sign-out elsewhere is not undone', async () => {
+  test('of a sign-in into an empty store: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
     const rig = lossy('unanswered')
     await rig.here.session.signIn(rig.service.issue())
     expect(rig.records.items.size).toBe(1)
@@ -102,7 +102,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 the same when the store could not be read before: it is read as soon as the write has ended', async () => {
+  test('the same when the store could not be read before: it is read as soon as the write has ended [C-074 I-4]', async () => {
     const rig = lossy('unanswered')
     rig.state.unreadable = true
     const signedIn = rig.here.session.signIn(rig.service.issue())
@@ -113,7 +113,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 the same when it can be read again only at a later call', async () => {
+  test('the same when it can be read again only at a later call [C-074 I-4]', async () => {
     const rig = lossy('unanswered')
     rig.state.unreadable = true
     const tokens = rig.service.issue()
@@ -124,7 +124,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 of a write that was owed', async () => {
+  test('of a write that was owed [C-074 I-4]', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, clock } = rig
     const tokens = service.issue()
@@ -136,7 +136,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 of the refresh of a session that was never saved', async () => {
+  test('of the refresh of a session that was never saved [C-074 I-4]', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, clock } = rig
     await here.session.signIn(service.issue())
@@ -147,7 +147,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone', async () => {
+  test('of a sign-in, where the read after it fails too: a sign-out elsewhere is not undone [C-074 I-4]', async () => {
     const rig = lossy('unanswered')
     unreadableOnceStored(rig)
     await rig.here.session.signIn(rig.service.issue())
@@ -156,7 +156,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 of a sign-in that no read of the store ever succeeded for: the same', async () => {
+  test('of a sign-in that no read of the store ever succeeded for: the same [C-074 I-4]', async () => {
     const rig = lossy('unanswered')
     rig.state.unreadable = true
     await rig.here.session.signIn(rig.service.issue())
@@ -165,7 +165,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 of a write that was pending, where the read after it fails too: the same', async () => {
+  test('of a write that was pending, where the read after it fails too: the same [C-074 I-4]', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, state, clock } = rig
     const tokens = service.issue()
@@ -179,7 +179,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-074 I4 of the refresh of a session that was never saved, where the read after it fails too: the same', async () => {
+  test('of the refresh of a session that was never saved, where the read after it fails too: the same [C-074 I-4]', async () => {
     const rig = lossy('fails', 'unanswered')
     const { here, service, records, state, clock } = rig
     await here.session.signIn(service.issue())
@@ -192,7 +192,7 @@ describe('a write that takes place and is reported as failed', () => {
     await signOutThere(rig)
   })
 
-  test('C-065 a pending write that takes effect counts as saved at the next read that succeeds', async () => {
+  test('a pending write that takes effect counts as saved at the next read that succeeds [C-065]', async () => {
     const rig = lossy('unanswered')
     const { here, service, records, state, clock } = rig
     unreadableOnceStored(rig)
@@ -206,7 +206,7 @@ describe('a write that takes place and is reported as failed', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('C-065 a sign-in whose write did fail goes on, and is written again', async () => {
+  test('a sign-in whose write did fail goes on, and is written again [C-065]', async () => {
     const { here, there, service, records, clock } = lossy('fails')
     const tokens = service.issue()
     await here.session.signIn(tokens)
@@ -220,7 +220,7 @@ describe('a write that takes place and is reported as failed', () => {
 })
 
 describe('a sign-in that could not be saved', () => {
-  test('C-074 F-32 over a record that this realm had not read: the refresh of the person before does not undo it', async () => {
+  test('over a record that this realm had not read: the refresh of the person before does not undo it [C-074 D-32]', async () => {
     const { clock, service, records, state, here, there } = lossy('fails')
     await there.session.signIn(service.issue())
     const tokens = service.issue()
@@ -238,7 +238,7 @@ describe('a sign-in that could not be saved', () => {
   })
 
   test.each(['good', 'unanswered'] as const)(
-    'C-065 F023 over such a record, whose removal takes effect and is %s: the session goes on, and is written later',
+    'over such a record, whose removal takes effect and is %s: the session goes on, and is written later [C-065 F023]',
     async (removal) => {
       const { clock, service, records, state, here, there } = lossy('fails')
       await there.session.signIn(service.issue())
@@ -255,7 +255,7 @@ describe('a sign-in that could not be saved', () => {
   )
 
   test.each(['lock', 'read'] as const)(
-    'C-074 F-32 because its first %s failed: a later sign-in elsewhere is not overwritten',
+    'because its first %s failed: a later sign-in elsewhere is not overwritten [C-074 D-32]',
     async (failing) => {
       const { clock, service, records, state, here, there } = lossy(failing === 'lock' ? 'good' : 'fails')
       state.unlockable = failing === 'lock'
@@ -275,7 +275,7 @@ describe('a sign-in that could not be saved', () => {
   )
 
   test.each(['lock', 'read', 'lock and read'] as const)(
-    'C-074 F-32 because its first %s failed: it replaces the sign-in that stood there before',
+    'because its first %s failed: it replaces the sign-in that stood there before [C-074 D-32]',
     async (failing) => {
       const { clock, service, records, state, here, there } = lossy(failing === 'read' ? 'fails' : 'good')
       await there.session.signIn(service.issue())
@@ -294,7 +294,7 @@ describe('a sign-in that could not be saved', () => {
     },
   )
 
-  test('C-065 F-20 because neither lock nor read succeeded: it is saved as soon as they do', async () => {
+  test('because neither lock nor read succeeded: it is saved as soon as they do [C-065 D-20]', async () => {
     const { clock, service, records, state, here } = lossy()
     state.unlockable = true
     state.unreadable = true
@@ -308,7 +308,7 @@ describe('a sign-in that could not be saved', () => {
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
   })
 
-  test('F-32 over such a record: a third person’s sign-in elsewhere is followed all the same', async () => {
+  test('over such a record: a third person’s sign-in elsewhere is followed all the same [D-32]', async () => {
     const { clock, service, here, there } = lossy('fails')
     await there.session.signIn(service.issue())
     await here.session.signIn(service.issue())
@@ -319,7 +319,7 @@ describe('a sign-in that could not be saved', () => {
     expect(await here.session.getAccessToken()).toBe(third.accessToken)
   })
 
-  test('F-32 a pending write that ends after the next sign-in leaves that one its way: it is saved without a read', async () => {
+  test('a pending write that ends after the next sign-in leaves that one its way: it is saved without a read [D-32]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -351,7 +351,7 @@ describe('a sign-in that could not be saved', () => {
   })
 })
 
-describe('F-21 F070 a refresh during which no read succeeds', () => {
+describe('a refresh during which no read succeeds [D-21 F070]', () => {
   async function refreshUnread(elsewhere: (rig: Rig) => Promise<unknown>): Promise<Rig> {
     const rig = lossy()
     const { clock, here, service, state } = rig
@@ -400,7 +400,7 @@ describe('F-21 F070 a refresh during which no read succeeds', () => {
   })
 })
 
-test('two pages end with one user if a delayed write brings back a sign-in that both have replaced [C-065 F-21]', async () => {
+test('two pages end with one user if a delayed write brings back a sign-in that both have replaced [C-065 D-21]', async () => {
   const { clock, service, realm } = sessionRig(undefined, { rotate: false })
   const records = sharedRecords()
   const inner = records.handle()

@@ -98,11 +98,11 @@ describe('what a stored record changes in a session that has tokens', () => {
     expectations.map(([name, expected], index) => ({ name, shown, stored, expected, change: changes[index] })),
   )
 
-  test.each(cases)('C-065 C-074 $name, the store shows $shown: $change.change', ({ stored, expected, change }) => {
+  test.each(cases)('$name, the store shows $shown: $change.change [C-065 C-074]', ({ stored, expected, change }) => {
     expect(reconcile(stored, { current, expected, hasEnded: (id) => id === 'ended' })).toEqual(change)
   })
 
-  test('I5 two refreshes that both became revision 2 are told apart', () => {
+  test('two refreshes that both became revision 2 are told apart [I-5]', () => {
     const other: SessionRecord = { ...current, tokens: { ...current.tokens, accessToken: 'other' } }
     expect(reconcile(other, { current, expected: saved, hasEnded: () => false })).toEqual(take(other))
   })

@@ -61,13 +61,13 @@ const good = {
   scope: 'api.access',
 }
 
-test('C-057 the record these properties start from is a good one', async () => {
+test('the record these properties start from is a good one [C-057]', async () => {
   const records = sharedRecords()
   records.items.set(owner, JSON.stringify(good))
   expect(await rig.realm({ storage: records.handle() }).session.getAccessToken()).toBe('access')
 })
 
-test('P-12 C-057 F071 any text in the store gives a typed result', options, async () => {
+test('any text in the store gives a typed result [P-12 C-057 F071]', options, async () => {
   const text = fc.oneof(anyText(10), fc.json(), fc.base64String(), fc.string({ maxLength: 2_000 }))
   await fc.assert(
     fc.asyncProperty(text, async (stored) => void (await expectOnlyTypedResults(stored))),
@@ -75,7 +75,7 @@ test('P-12 C-057 F071 any text in the store gives a typed result', options, asyn
   )
 })
 
-test('P-12 C-057 F071 any value of a store that parses what it reads gives a typed result', options, async () => {
+test('any value of a store that parses what it reads gives a typed result [P-12 C-057 F071]', options, async () => {
   await fc.assert(
     fc.asyncProperty(fc.anything({ withDate: true, withNullPrototype: true, withMap: true }), async (stored) => {
       await expectOnlyTypedResults(stored)
@@ -85,7 +85,7 @@ test('P-12 C-057 F071 any value of a store that parses what it reads gives a typ
 })
 
 test(
-  'P-12 C-057 F071 a good record with any bytes cut out, changed or put in gives a typed result',
+  'a good record with any bytes cut out, changed or put in gives a typed result [P-12 C-057 F071]',
   options,
   async () => {
     const text = JSON.stringify(good)
@@ -105,42 +105,46 @@ test(
   },
 )
 
-test('P-12 C-057 F071 a good record with any members replaced by anything gives a typed result', options, async () => {
-  const names = Object.keys(good) as (keyof typeof good)[]
-  const odd = fc.oneof(
-    fc.jsonValue(),
-    fc.constantFrom(
-      -1,
-      0,
-      1.5,
-      2,
-      1e300,
-      -1e300,
-      Number.MAX_SAFE_INTEGER,
-      2 ** 53,
-      '',
-      ' ',
-      'a\r\nb',
-      'é',
-      'x'.repeat(20_000),
-      null,
-      true,
-      [],
-      {},
-    ),
-  )
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.tuple(fc.constantFrom(...names), odd), { minLength: 1, maxLength: 4 }),
-      async (changes) => {
-        await expectOnlyTypedResults(JSON.stringify({ ...good, ...Object.fromEntries(changes) }))
-      },
-    ),
-    { numRuns },
-  )
-})
+test(
+  'a good record with any members replaced by anything gives a typed result [P-12 C-057 F071]',
+  options,
+  async () => {
+    const names = Object.keys(good) as (keyof typeof good)[]
+    const odd = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom(
+        -1,
+        0,
+        1.5,
+        2,
+        1e300,
+        -1e300,
+        Number.MAX_SAFE_INTEGER,
+        2 ** 53,
+        '',
+        ' ',
+        'a\r\nb',
+        'é',
+        'x'.repeat(20_000),
+        null,
+        true,
+        [],
+        {},
+      ),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(...names), odd), { minLength: 1, maxLength: 4 }),
+        async (changes) => {
+          await expectOnlyTypedResults(JSON.stringify({ ...good, ...Object.fromEntries(changes) }))
+        },
+      ),
+      { numRuns },
+    )
+  },
+)
 
-test('C-057 any version above 1 is left untouched, any other that is not 1 is removed', async () => {
+test('any version above 1 is left untouched, any other that is not 1 is removed [C-057]', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.integer(), fc.double(), fc.string(), fc.boolean()), async (v) => {
       if (v === 1) return
@@ -158,7 +162,7 @@ test('C-057 any version above 1 is left untouched, any other that is not 1 is re
   )
 })
 
-test('C-064 F071 nothing of an unreadable record is in an event or an error', async () => {
+test('nothing of an unreadable record is in an event or an error [C-064 F071]', async () => {
   const mark = 'Qz7mark'
   await fc.assert(
     fc.asyncProperty(fc.string({ maxLength: 20 }), fc.constantFrom(...Object.keys(good)), async (tail, name) => {

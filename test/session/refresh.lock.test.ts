@@ -28,7 +28,7 @@ async function expired(storage: (honest: TokenStorage) => TokenStorage = (honest
 const never = (): Promise<never> => new Promise(() => {})
 
 describe('a holder that never lets go', () => {
-  test('C-072 F050 waiters give up after 20 s with lock_timeout, and the session lives', async () => {
+  test('waiters give up after 20 s with lock_timeout, and the session lives [C-072 F050]', async () => {
     const { time, service, session, holdLock, eventsOf } = await expired()
     holdLock(never)
     const startMs = time.nowMs()
@@ -47,7 +47,7 @@ describe('a holder that never lets go', () => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
-  test('C-072 the error says that the same call may succeed later, and then it does', async () => {
+  test('the error says that the same call may succeed later, and then it does [C-072]', async () => {
     const { time, service, session, holdLock } = await expired()
     let release = (): void => {}
     holdLock(
@@ -63,7 +63,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-072 a waiter that gives up uses what the holder stored meanwhile', async () => {
+  test('a waiter that gives up uses what the holder stored meanwhile [C-072]', async () => {
     const { time, service, session, holdLock, honest, records } = await expired()
     const newer = service.issue()
     holdLock(async () => {
@@ -76,7 +76,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('C-072 C-083 while the access token is good, a locked refresh fails no call', async () => {
+  test('while the access token is good, a locked refresh fails no call [C-072 C-083]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -90,7 +90,7 @@ describe('a holder that never lets go', () => {
     expect(await time.until(session.getAccessToken())).toBe(tokens.accessToken)
   })
 
-  test('C-072 a storage that runs the task after its waiter gave up refreshes nothing', async () => {
+  test('a storage that runs the task after its waiter gave up refreshes nothing [C-072]', async () => {
     let late: (() => Promise<unknown>) | undefined
     const { time, service, session } = await expired((honest) => ({
       ...honest,
@@ -105,7 +105,7 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('C-067 sign-out does not wait for it to take effect', async () => {
+  test('sign-out does not wait for it to take effect [C-067]', async () => {
     const { time, session, holdLock, records } = await expired()
     holdLock(never)
     const done = session.signOut()
@@ -123,7 +123,7 @@ describe('the critical section', () => {
     ['setItem', 5_000],
   ]
 
-  test.each(slow)('C-072 is left when %s never ends, after at most %i ms', async (what, limitMs) => {
+  test.each(slow)('is left when %s never ends, after at most %i ms [C-072]', async (what, limitMs) => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -150,7 +150,7 @@ describe('the critical section', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
-  test.each(['getItem', 'setItem', 'token request'])('F050 is left at once when %s fails', async (what) => {
+  test.each(['getItem', 'setItem', 'token request'])('is left at once when %s fails [F050]', async (what) => {
     let failing = false
     const { time, service, session, records } = await expired((honest) => ({
       ...honest,
@@ -166,7 +166,7 @@ describe('the critical section', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('C-072 holds the lock for the round trip and the save only: listeners and callers run outside', async () => {
+  test('holds the lock for the round trip and the save only: listeners and callers run outside [C-072]', async () => {
     let inside = 0
     const { service, session, records } = await expired((honest) => ({
       ...honest,
@@ -193,7 +193,7 @@ describe('the critical section', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('C-072 a 401 for the new token while its save still lasts waits for the same refresh', async () => {
+  test('a 401 for the new token while its save still lasts waits for the same refresh [C-072]', async () => {
     const { service, session, tokens } = await expired()
     const release = service.hold()
     const first = session.getAccessToken()
@@ -207,7 +207,7 @@ describe('the critical section', () => {
 
 describe('a lock that fails', () => {
   test.each([0, 3_000])(
-    'F052 one that is stolen %i ms before the answer: one request, one result, nothing unhandled',
+    'one that is stolen %i ms before the answer: one request, one result, nothing unhandled [F052]',
     async (ms) => {
       const unhandled: unknown[] = []
       const note = (reason: unknown): void => void unhandled.push(reason)
@@ -239,7 +239,7 @@ describe('a lock that fails', () => {
     },
   )
 
-  test('F052 one that cannot be had at all: storage_failed, not the platform’s error', async () => {
+  test('one that cannot be had at all: storage_failed, not the platform’s error [F052]', async () => {
     const reason = secret('lock error')
     const fail = [
       () => {
@@ -257,7 +257,7 @@ describe('a lock that fails', () => {
     }
   })
 
-  test('C-072 one whose release never ends: the caller gets the token all the same', async () => {
+  test('one whose release never ends: the caller gets the token all the same [C-072]', async () => {
     const { time, session, records } = await expired((honest) => ({
       ...honest,
       withLock: async (_name, task) => {
@@ -271,7 +271,7 @@ describe('a lock that fails', () => {
     expect(answer).toBe(records.record()?.accessToken)
   })
 
-  test('F050 one whose release fails: the work counts', async () => {
+  test('one whose release fails: the work counts [F050]', async () => {
     const { service, session, records } = await expired((honest) => ({
       ...honest,
       withLock: async (_name, task) => {

@@ -24,7 +24,7 @@ const busy = (status: number, retryAfter?: string) => () =>
   new Response(null, { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } })
 
 describe('a lost answer', () => {
-  test.each([1, 2])('C-080 F041 lost %i times, the same token is replayed and the call succeeds', async (times) => {
+  test.each([1, 2])('lost %i times, the same token is replayed and the call succeeds [C-080 F041]', async (times) => {
     const { time, service, records, tokens, session } = await expired()
     service.answer(...Array<Answer>(times).fill('lose'))
     const startMs = time.nowMs()
@@ -45,7 +45,7 @@ describe('a lost answer', () => {
   ]
 
   test.each(ambiguous)(
-    'C-080 F-01 %s: after two replays the call fails, the next slot goes on with the same token',
+    '%s: after two replays the call fails, the next slot goes on with the same token [C-080 D-01]',
     async (_, answer) => {
       const { time, service, tokens, session } = await expired()
       service.usually(answer)
@@ -61,7 +61,7 @@ describe('a lost answer', () => {
     },
   )
 
-  test('C-080 an answer that does not come is given up at the deadline, then replayed', async () => {
+  test('an answer that does not come is given up at the deadline, then replayed [C-080]', async () => {
     const { time, service, tokens, session } = await expired()
     service.answer('hang')
     const startMs = time.nowMs()
@@ -73,7 +73,7 @@ describe('a lost answer', () => {
     expect(service.history.filter(({ event }) => event === 'aborted')).toHaveLength(1)
   })
 
-  test('C-080 a restart replays from the record: the old token is still in it', async () => {
+  test('a restart replays from the record: the old token is still in it [C-080]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock, { reuse: 'grace' })
     const records = sharedRecords()
@@ -89,7 +89,7 @@ describe('a lost answer', () => {
     expect(service.sent).toEqual([tokens.refreshToken, tokens.refreshToken])
   })
 
-  test('C-080 without grace the session is lost only now, and reported as refused', async () => {
+  test('without grace the session is lost only now, and reported as refused [C-080]', async () => {
     const { time, service, session, eventsOf } = await expired('revoke')
     service.answer('lose')
     expect(await time.until(codeOf(session.getAccessToken()))).toBe('session_ended')
@@ -98,7 +98,7 @@ describe('a lost answer', () => {
   })
 
   const losing = runs(100, 10_000)
-  test('P-10 C-080 histories of lost answers with a grace-giving endpoint: 0 logouts', losing.options, async () => {
+  test('histories of lost answers with a grace-giving endpoint: 0 logouts [P-10 C-080]', losing.options, async () => {
     const time = virtualTime()
     let losses = 0
     await fc.assert(
@@ -139,7 +139,7 @@ describe('the wait a busy service asks for', () => {
     [fromNow(86_400_000), 300_000],
   ]
 
-  test.each(exact)('C-081 F-03 Retry-After %s: the next slot is %i ms away', async (retryAfter, waitMs) => {
+  test.each(exact)('Retry-After %s: the next slot is %i ms away [C-081 D-03]', async (retryAfter, waitMs) => {
     const { time, service, session, eventsOf } = await expired()
     service.answer(busy(503, retryAfter))
     const call = codeOf(session.getAccessToken())
@@ -162,7 +162,7 @@ describe('the wait a busy service asks for', () => {
 
   const ignored = ['0', '-5', '1e9', 'soon', '', '1.5', '2026-01-01', 'Infinity', fromNow(-60_000), '12 GMT', '5, 10']
 
-  test.each(ignored)('C-081 F-03 Retry-After "%s" counts as none', async (retryAfter) => {
+  test.each(ignored)('Retry-After "%s" counts as none [C-081 D-03]', async (retryAfter) => {
     const { time, service, session, eventsOf } = await expired()
     service.answer(busy(429, retryAfter))
     await time.until(session.getAccessToken())
@@ -172,7 +172,7 @@ describe('the wait a busy service asks for', () => {
     expect(service.sent).toHaveLength(2)
   })
 
-  test('F-03 beyond the caller’s time the error says how long to wait', async () => {
+  test('beyond the caller’s time the error says how long to wait [D-03]', async () => {
     const { service, session } = await expired()
     service.answer(busy(429, '42'))
     await expect(session.getAccessToken()).rejects.toMatchObject({
@@ -182,7 +182,7 @@ describe('the wait a busy service asks for', () => {
     })
   })
 
-  test('C-081 short waits are repeated only within the caller’s 10 s', async () => {
+  test('short waits are repeated only within the caller’s 10 s [C-081]', async () => {
     const { time, service, session } = await expired()
     service.usually(busy(503, '4'))
     const startMs = time.nowMs()
@@ -191,7 +191,7 @@ describe('the wait a busy service asks for', () => {
     expect(service.sent).toHaveLength(3)
   })
 
-  test('C-081 at most four attempts for one caller', async () => {
+  test('at most four attempts for one caller [C-081]', async () => {
     const { time, service, session } = await expired()
     service.usually(busy(503))
     const startMs = time.nowMs()
@@ -200,7 +200,7 @@ describe('the wait a busy service asks for', () => {
     expect(time.nowMs() - startMs).toBeLessThanOrEqual(500 + 1_000 + 2_000)
   })
 
-  test('C-081 the waits of 400 clients fill half to all of a cap that doubles from 0.5 s to 30 s', async () => {
+  test('the waits of 400 clients fill half to all of a cap that doubles from 0.5 s to 30 s [C-081]', async () => {
     const waits: number[][] = Array.from({ length: 8 }, () => [])
     const { clock, service, realm } = sessionRig(undefined, { token: word })
     service.usually(busy(503))
@@ -231,7 +231,7 @@ describe('the wait a busy service asks for', () => {
   })
 })
 
-test('F-04 a 429 of the API is the caller’s, unchanged, and refreshes nothing', async () => {
+test('a 429 of the API is the caller’s, unchanged, and refreshes nothing [D-04]', async () => {
   const { service, realm } = sessionRig()
   const { session } = realm()
   await session.signIn(service.issue())
@@ -241,7 +241,7 @@ test('F-04 a 429 of the API is the caller’s, unchanged, and refreshes nothing'
   expect(service.sent).toHaveLength(0)
 })
 
-test('F-04 a 429 of the token endpoint is waited for, and the API call goes through', async () => {
+test('a 429 of the token endpoint is waited for, and the API call goes through [D-04]', async () => {
   const { time, service, session } = await expired()
   service.answer(busy(429, '2'))
   const seen: (string | null)[] = []
@@ -261,7 +261,7 @@ test('F-04 a 429 of the token endpoint is waited for, and the API call goes thro
 })
 
 describe('one schedule', () => {
-  test('C-082 F042 after a failure further callers get the same error without a request until the slot', async () => {
+  test('after a failure further callers get the same error without a request until the slot [C-082 F042]', async () => {
     const { time, service, session, tokens, records } = await expired()
     service.usually(busy(429, '20'))
     const codes: unknown[] = []
@@ -276,7 +276,7 @@ describe('one schedule', () => {
     expect(records.record()).toMatchObject({ refreshToken: tokens.refreshToken })
   })
 
-  test('C-082 the cool-down holds for a service that refuses the client, too', async () => {
+  test('the cool-down holds for a service that refuses the client, too [C-082]', async () => {
     const { time, service, session } = await expired()
     service.usually(() => Response.json({ error: 'invalid_client' }, { status: 401 }))
     for (let call = 0; call < 100; call++) expect(await codeOf(session.getAccessToken())).toBe('client_rejected')
@@ -286,7 +286,7 @@ describe('one schedule', () => {
     expect(service.sent).toHaveLength(2)
   })
 
-  test('C-082 a new sign-in starts with a clean schedule', async () => {
+  test('a new sign-in starts with a clean schedule [C-082]', async () => {
     const { service, session } = await expired()
     service.answer(busy(503, '300'))
     expect(await codeOf(session.getAccessToken())).toBe('temporarily_unavailable')
@@ -294,7 +294,7 @@ describe('one schedule', () => {
     expect(service.familyOf(await session.getAccessToken({ forceRefresh: true }))).toBe(2)
   })
 
-  test('C-082 a success makes the next failure the first again', async () => {
+  test('a success makes the next failure the first again [C-082]', async () => {
     const { time, service, session, eventsOf } = await expired()
     service.answer(busy(503), busy(503), busy(503))
     await time.until(session.getAccessToken())
@@ -313,7 +313,7 @@ describe('one schedule', () => {
   ]
 
   test.each(outages)(
-    'P-17 C-082 ten minutes of 100 calls a second against a service %s',
+    'ten minutes of 100 calls a second against a service %s [P-17 C-082]',
     runs(1, 20).options,
     async (_, answer) => {
       const { time, service, session, eventsOf } = await expired()
@@ -346,7 +346,7 @@ describe('one schedule', () => {
     },
   )
 
-  test('F-28 offline, then online: calls fail at once and recover at the next slot', async () => {
+  test('offline, then online: calls fail at once and recover at the next slot [D-28]', async () => {
     const { time, service, session, eventsOf } = await expired()
     service.usually('unreachable')
     for (let failures = 1; failures <= 3; failures++) {

@@ -12,7 +12,7 @@ const hour = 3_600_000
 describe('one refresh', () => {
   const seeds = runs(20, 1_000)
   test(
-    'C-069 P-01 1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes',
+    '1,000 concurrent calls with an expired token make 1 refresh and 1,000 successes [C-069 P-01]',
     seeds.options,
     async () => {
       await fc.assert(
@@ -38,7 +38,7 @@ describe('one refresh', () => {
     },
   )
 
-  test('C-069 success and failure are shared, then the slot is free', async () => {
+  test('success and failure are shared, then the slot is free [C-069]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -56,7 +56,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(3)
   })
 
-  test('C-069 100 waiters of one refused refresh end together, with one event and one request', async () => {
+  test('100 waiters of one refused refresh end together, with one event and one request [C-069]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf } = realm()
     await session.signIn(service.issue())
@@ -68,7 +68,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-069 forced, refused and expired calls at once share one refresh', async () => {
+  test('forced, refused and expired calls at once share one refresh [C-069]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     const { accessToken, ...rest } = service.issue()
@@ -80,7 +80,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F035 C-070 100 calls over three sessions on one store make one refresh, without reuse', async () => {
+  test('100 calls over three sessions on one store make one refresh, without reuse [F035 C-070]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const realms = [1, 2, 3].map(() => realm({ storage: records.handle({ step: () => flush() }) }))
@@ -93,7 +93,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-070 the record is read again inside the lock: whoever comes second adopts and sends nothing', async () => {
+  test('the record is read again inside the lock: whoever comes second adopts and sends nothing [C-070]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -111,7 +111,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-070 a token refused by the API is not sent to refresh again when another realm replaced it', async () => {
+  test('a token refused by the API is not sent to refresh again when another realm replaced it [C-070]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -123,7 +123,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-070 sessions of different keys do not wait for each other', async () => {
+  test('sessions of different keys do not wait for each other [C-070]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [one, two] = [
@@ -144,7 +144,7 @@ describe('one refresh', () => {
 })
 
 describe('one commit', () => {
-  test('C-075 nobody gets the new token before it is stored', async () => {
+  test('nobody gets the new token before it is stored [C-075]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     let finish = (): void => {}
@@ -179,7 +179,7 @@ describe('one commit', () => {
     expect(told.filter((status) => status === 'signed-in')).toHaveLength(2)
   })
 
-  test('C-056 each commit counts the revision up by exactly one and keeps the sign-in’s id', async () => {
+  test('each commit counts the revision up by exactly one and keeps the sign-in’s id [C-056]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle() })
@@ -197,7 +197,7 @@ describe('one commit', () => {
     expect(records.record()?.id).not.toBe(revisions[0]?.id)
   })
 
-  test('C-056 a refresh whose record was replaced meanwhile drops its result', async () => {
+  test('a refresh whose record was replaced meanwhile drops its result [C-056]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ lock: false }) })
@@ -228,7 +228,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     return { time, service, records, one, two, tabs }
   }
 
-  test('C-078 F049 the loser of a race that gets invalid_grant adopts the winner’s tokens', async () => {
+  test('the loser of a race that gets invalid_grant adopts the winner’s tokens [C-078 F049]', async () => {
     const { time, service, records, one, two, tabs } = await twoTabs('refuse')
     const release = service.hold()
     const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
@@ -245,7 +245,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     }
   })
 
-  test('C-078 the same when the refusal overtakes the winner’s answer', async () => {
+  test('the same when the refusal overtakes the winner’s answer [C-078]', async () => {
     const { time, service, records, one, two, tabs } = await twoTabs('refuse')
     let deliver = (): void => {}
     const late = new Promise<void>((resolve) => {
@@ -267,7 +267,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
   })
 
-  test('C-079 the loser’s answer arrives last: the winner’s record is intact', async () => {
+  test('the loser’s answer arrives last: the winner’s record is intact [C-079]', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     const first = one.session.getAccessToken()
     const release = service.hold()
@@ -281,7 +281,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(records.record()).toEqual(stored)
   })
 
-  test('C-079 a real refusal removes only the record that was refused', async () => {
+  test('a real refusal removes only the record that was refused [C-079]', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     service.revoke(1)
     const release = service.hold()
@@ -294,7 +294,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(records.record()).toMatchObject({ refreshToken: next.refreshToken })
   })
 
-  test('C-078 both get an answer: the second commit sees the first and drops its own', async () => {
+  test('both get an answer: the second commit sees the first and drops its own [C-078]', async () => {
     const { time, service, records, one, two } = await twoTabs('grace')
     const release = service.hold()
     const calls = [one.session.getAccessToken(), two.session.getAccessToken()]
@@ -306,7 +306,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(service.isAlive(1)).toBe(true)
   })
 
-  test('C-078 20 tabs race for 20 lifetimes and nobody is logged out', async () => {
+  test('20 tabs race for 20 lifetimes and nobody is logged out [C-078]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock, { reuse: 'refuse' })
     const records = sharedRecords()
@@ -320,7 +320,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
   })
 
-  test('C-078 a refusal with nobody’s newer tokens ends the session once the wait is over', async () => {
+  test('a refusal with nobody’s newer tokens ends the session once the wait is over [C-078]', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     service.revoke(1)
     expect(await time.until(codeOf(one.session.getAccessToken()))).toBe('session_ended')

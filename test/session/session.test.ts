@@ -9,7 +9,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('tokens', () => {
-  test('C-054 the default store is memory: nothing of the platform is touched', async () => {
+  test('the default store is memory: nothing of the platform is touched [C-054]', async () => {
     const touched: string[] = []
     const trap = (name: string): object =>
       new Proxy(
@@ -41,14 +41,14 @@ describe('tokens', () => {
     expect(touched).toEqual([])
   })
 
-  test('C-054 two sessions with default stores know nothing of each other', async () => {
+  test('two sessions with default stores know nothing of each other [C-054]', async () => {
     const { service, realm } = sessionRig()
     const [one, two] = [realm(), realm()]
     await one.session.signIn(service.issue())
     expect(await codeOf(two.session.getAccessToken())).toBe('login_required')
   })
 
-  test('F065 sessions are told apart by key, client and service over one storage', async () => {
+  test('sessions are told apart by key, client and service over one storage [F065]', async () => {
     const storage = memoryStorage()
     const { service, realm } = sessionRig()
     const tokens = service.issue()
@@ -62,7 +62,7 @@ describe('tokens', () => {
     expect(await realm({ storage }).session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('C-057 signIn refuses what is not a Tokens value and keeps what it has', async () => {
+  test('signIn refuses what is not a Tokens value and keeps what it has [C-057]', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     const tokens = service.issue()
@@ -77,7 +77,7 @@ describe('tokens', () => {
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('F036 without rotation the refresh token is kept, five times over', async () => {
+  test('without rotation the refresh token is kept, five times over [F036]', async () => {
     const { clock, service, realm } = sessionRig(undefined, { rotate: false })
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle() })
@@ -93,7 +93,7 @@ describe('tokens', () => {
     expect(service.sent).toEqual(Array(5).fill(refreshToken))
   })
 
-  test('C-088 without a refresh token expiry means one event, a typed error per call and no request', async () => {
+  test('without a refresh token expiry means one event, a typed error per call and no request [C-088]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, eventsOf, told } = realm()
     const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
@@ -108,7 +108,7 @@ describe('tokens', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('C-088 without a refresh token a refused token ends in login_required, and the token stays usable', async () => {
+  test('without a refresh token a refused token ends in login_required, and the token stays usable [C-088]', async () => {
     const { service, realm } = sessionRig()
     const { session, events } = realm()
     const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
@@ -120,7 +120,7 @@ describe('tokens', () => {
     expect(events).toEqual([])
   })
 
-  test('C-088 F095 what expired by a clock that is ahead stays in the store, for those whose clock is right', async () => {
+  test('what expired by a clock that is ahead stays in the store, for those whose clock is right [C-088 F095]', async () => {
     const { clock, service, realm } = sessionRig()
     const { handle } = sharedRecords()
     const { accessToken, obtainedAtMs, expiresAtMs = 0 } = service.issue()
@@ -139,7 +139,7 @@ describe('tokens', () => {
 })
 
 describe('waiting', () => {
-  test('C-040 nine of ten waiters abort, the first included: the tenth gets the token of the one refresh', async () => {
+  test('nine of ten waiters abort, the first included: the tenth gets the token of the one refresh [C-040]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -156,7 +156,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-040 all waiters abort: the refresh goes on and its tokens are stored', async () => {
+  test('all waiters abort: the refresh goes on and its tokens are stored [C-040]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle() })
@@ -177,7 +177,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-040 all waiters abort and the refresh fails: nothing is left unhandled', async () => {
+  test('all waiters abort and the refresh fails: nothing is left unhandled [C-040]', async () => {
     const { clock, service, realm } = sessionRig()
     const unhandled: unknown[] = []
     const note = (reason: unknown): void => void unhandled.push(reason)
@@ -200,7 +200,7 @@ describe('waiting', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('C-040 a signal that fired before is honoured before anything is sent', async () => {
+  test('a signal that fired before is honoured before anything is sent [C-040]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session } = realm()
     await session.signIn(service.issue())
@@ -209,7 +209,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('C-040 an abort ends the wait for a slow storage too', async () => {
+  test('an abort ends the wait for a slow storage too [C-040]', async () => {
     const { realm } = sessionRig()
     const storage = sharedRecords().handle({ step: () => new Promise(() => {}) })
     const time = virtualTime()
@@ -221,7 +221,7 @@ describe('waiting', () => {
     await time.pass(30_000)
   })
 
-  test('C-040 an abort ends the wait between two attempts, and the tokens are kept', async () => {
+  test('an abort ends the wait between two attempts, and the tokens are kept [C-040]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm()
@@ -241,7 +241,7 @@ describe('waiting', () => {
 })
 
 describe('what an app sees', () => {
-  test('F047 state and events follow each transition once, with its reason', async () => {
+  test('state and events follow each transition once, with its reason [F047]', async () => {
     const { clock, service, realm } = sessionRig()
     const { session, events, told, eventsOf } = realm()
     expect(session.state).toEqual({ status: 'loading' })
@@ -281,7 +281,7 @@ describe('what an app sees', () => {
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
   })
 
-  test('F047 state is one object until something changes, and nobody is told twice', async () => {
+  test('state is one object until something changes, and nobody is told twice [F047]', async () => {
     const { service, realm } = sessionRig()
     const { session, told } = realm()
     await session.signIn(service.issue())
@@ -292,7 +292,7 @@ describe('what an app sees', () => {
     expect(told).toEqual(['signed-in'])
   })
 
-  test('F047 a listener that throws, leaves or comes during the round disturbs nobody', async () => {
+  test('a listener that throws, leaves or comes during the round disturbs nobody [F047]', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     const heard: string[] = []
@@ -307,7 +307,7 @@ describe('what an app sees', () => {
     expect(heard).toEqual(['first', 'second', 'second'])
   })
 
-  test('C-088 a function that listens twice is told twice, and each of the two stops by itself', async () => {
+  test('a function that listens twice is told twice, and each of the two stops by itself [C-088]', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     let told = 0
@@ -322,7 +322,7 @@ describe('what an app sees', () => {
     expect(told).toBe(3)
   })
 
-  test('F047 an onEvent hook that throws does not end the session', async () => {
+  test('an onEvent hook that throws does not end the session [F047]', async () => {
     const { clock, service, realm } = sessionRig()
     const { config } = realm()
     const session = createSession(
@@ -343,7 +343,7 @@ describe('what an app sees', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
   })
 
-  test('F035 whoever is told of the sign-in finds the tokens stored already', async () => {
+  test('whoever is told of the sign-in finds the tokens stored already [F035]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ step: () => flush() }) })
@@ -354,7 +354,7 @@ describe('what an app sees', () => {
     expect(found).toEqual(['signed-out', undefined, 'signed-in', 1])
   })
 
-  test('F035 a call inside the first signed-in event gets the token, and listeners run outside the lock', async () => {
+  test('a call inside the first signed-in event gets the token, and listeners run outside the lock [F035]', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm({ storage: sharedRecords().handle() })
     const inside: Promise<string>[] = []

@@ -17,7 +17,7 @@ function twoRealms() {
 }
 
 describe('sign-out in another realm', () => {
-  test('F-31 C-074 reaches the others at their next call, with one event', async () => {
+  test('reaches the others at their next call, with one event [D-31 C-074]', async () => {
     const { clock, here, there, service } = twoRealms()
     await here.session.signIn(service.issue())
     await there.session.ready()
@@ -29,7 +29,7 @@ describe('sign-out in another realm', () => {
     expect(service.sent).toHaveLength(0)
   })
 
-  test('F-31 F045 C-074 during a refresh: the store stays empty and the late tokens are dropped', async () => {
+  test('during a refresh: the store stays empty and the late tokens are dropped [D-31 F045 C-074]', async () => {
     const { clock, here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     await there.session.ready()
@@ -47,7 +47,7 @@ describe('sign-out in another realm', () => {
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  test('C-074 between the last look and the write of a refresh: removed once more behind its lock', async () => {
+  test('between the last look and the write of a refresh: removed once more behind its lock [C-074]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     let pause: (() => void) | undefined
@@ -80,7 +80,7 @@ describe('sign-out in another realm', () => {
     expect(await codeOf(there.session.getAccessToken())).toBe('login_required')
   })
 
-  test('C-074 I4 the same where the lock is not acquired within 20 s: removed once more without it', async () => {
+  test('the same where the lock is not acquired within 20 s: removed once more without it [C-074 I-4]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const records = sharedRecords()
@@ -117,7 +117,7 @@ describe('sign-out in another realm', () => {
     await time.until(call)
   })
 
-  test('C-074 I5 a sign-in whose write is under way is not ended by the sign-out of the session before it', async () => {
+  test('a sign-in whose write is under way is not ended by the sign-out of the session before it [C-074 I-5]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -140,7 +140,7 @@ describe('sign-out in another realm', () => {
     expect(await there.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('C-074 I5 a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile', async () => {
+  test('a read that fails once behind the lock does not make a sign-out remove the sign-in that came meanwhile [C-074 I-5]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -168,7 +168,7 @@ describe('sign-out in another realm', () => {
     expect(await there.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('C-067 I4 a look during a sign-out takes up nothing that outlasts it', async () => {
+  test('a look during a sign-out takes up nothing that outlasts it [C-067 I-4]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const steps: (() => void)[] = []
@@ -199,7 +199,7 @@ describe('sign-out in another realm', () => {
     expect(await settled(codeOf(here.session.getAccessToken()))).toBe('login_required')
   })
 
-  test('C-074 what another realm signs in afterwards is followed, not removed', async () => {
+  test('what another realm signs in afterwards is followed, not removed [C-074]', async () => {
     const { clock, here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     await here.session.signOut()
@@ -241,7 +241,7 @@ describe('in the same realm, at every point of a refresh', () => {
     return { service, records, first, call, let1, letAll, clock, ...here }
   }
 
-  test.each(points)('C-074 F-31 F045 I4 sign-out after %i steps: nothing comes back', async (steps) => {
+  test.each(points)('sign-out after %i steps: nothing comes back [C-074 D-31 F045 I-4]', async (steps) => {
     const { service, records, call, let1, letAll, session, clock } = await stepped()
     for (let step = 0; step < steps; step++) await let1()
     const stored: number[] = []
@@ -259,7 +259,7 @@ describe('in the same realm, at every point of a refresh', () => {
     expect(service.sent.length).toBeLessThanOrEqual(1)
   })
 
-  test.each(points)('C-074 F-32 sign-in as another after %i steps: only the new session remains', async (steps) => {
+  test.each(points)('sign-in as another after %i steps: only the new session remains [C-074 D-32]', async (steps) => {
     const { service, records, call, let1, letAll, session, clock } = await stepped()
     for (let step = 0; step < steps; step++) await let1()
     const second = service.issue()
@@ -275,7 +275,7 @@ describe('in the same realm, at every point of a refresh', () => {
     expect(await session.getAccessToken()).toBe(second.accessToken)
   })
 
-  test('F-32 another realm signs in during a refresh: the new person’s record is never overwritten', async () => {
+  test('another realm signs in during a refresh: the new person’s record is never overwritten [D-32]', async () => {
     const { clock, here, there, service, records } = twoRealms()
     const families: number[] = []
     await here.session.signIn(service.issue())
@@ -316,7 +316,7 @@ function slowWrites() {
 }
 
 describe('a write of a refresh that lands long after', () => {
-  test('C-074 F-31 a sign-out: the record goes at the next call, and no later start finds it', async () => {
+  test('a sign-out: the record goes at the next call, and no later start finds it [C-074 D-31]', async () => {
     const { time, service, records, waiting, state, here } = slowWrites()
     await here.session.signIn(service.issue())
     await time.pass(hour)
@@ -336,7 +336,7 @@ describe('a write of a refresh that lands long after', () => {
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
   })
 
-  test('C-074 F-32 a new sign-in: that one goes on and is written again', async () => {
+  test('a new sign-in: that one goes on and is written again [C-074 D-32]', async () => {
     const { time, service, records, waiting, state, here } = slowWrites()
     await here.session.signIn(service.issue())
     await time.pass(hour)
@@ -360,7 +360,7 @@ describe('a write of a refresh that lands long after', () => {
   })
 })
 
-test('C-074 F097 a sign-in does not wait for a sign-out that waits for somebody else’s lock', async () => {
+test('a sign-in does not wait for a sign-out that waits for somebody else’s lock [C-074 F097]', async () => {
   const time = virtualTime()
   const { service, realm } = sessionRig(time.clock)
   const records = sharedRecords()
@@ -389,7 +389,7 @@ test('C-074 F097 a sign-in does not wait for a sign-out that waits for somebody 
 })
 
 describe('until a sign-out has removed what it found', () => {
-  test('C-074 I4 a record this object had not read is not handed out, at once or later', async () => {
+  test('a record this object had not read is not handed out, at once or later [C-074 I-4]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -402,7 +402,7 @@ describe('until a sign-out has removed what it found', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('C-074 I4 nor one that was read before its removal and arrives after it', async () => {
+  test('nor one that was read before its removal and arrives after it [C-074 I-4]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())
@@ -437,7 +437,7 @@ describe('until a sign-out has removed what it found', () => {
     expect(told).toEqual(['signed-out signed_out'])
   })
 
-  test('C-074 a record that could not be removed is looked at again by the next call', async () => {
+  test('a record that could not be removed is looked at again by the next call [C-074]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     await realm({ storage: records.handle() }).session.signIn(service.issue())

@@ -17,7 +17,7 @@ function twoRealms() {
 }
 
 describe('sign-out', () => {
-  test('C-067 F097 works offline, twice, without a request: nothing is stored and calls fail typed', async () => {
+  test('works offline, twice, without a request: nothing is stored and calls fail typed [C-067 F097]', async () => {
     const { service, here, records } = twoRealms()
     service.usually('unreachable')
     await here.session.signIn(service.issue())
@@ -30,7 +30,7 @@ describe('sign-out', () => {
     expect(here.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'signed_out' }])
   })
 
-  test('F097 is in effect before anything is awaited, and the record is gone before anything from outside', async () => {
+  test('is in effect before anything is awaited, and the record is gone before anything from outside [F097]', async () => {
     const { here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     const done = here.session.signOut()
@@ -42,7 +42,7 @@ describe('sign-out', () => {
     await done
   })
 
-  test('C-067 empties the in-flight slot: a waiting call ends at once, and what comes back is not used', async () => {
+  test('empties the in-flight slot: a waiting call ends at once, and what comes back is not used [C-067]', async () => {
     const { clock, here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     clock.advance(hour)
@@ -60,7 +60,7 @@ describe('sign-out', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('C-067 leaves no timer behind, in the middle of a backoff', async () => {
+  test('leaves no timer behind, in the middle of a backoff [C-067]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle() })
@@ -75,7 +75,7 @@ describe('sign-out', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-067 before the store was ever read removes the record too', async () => {
+  test('before the store was ever read removes the record too [C-067]', async () => {
     const { here, there, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     expect(there.session.state.status).toBe('loading')
@@ -84,14 +84,14 @@ describe('sign-out', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('C-067 with nobody signed in is quiet', async () => {
+  test('with nobody signed in is quiet [C-067]', async () => {
     const { here } = twoRealms()
     await here.session.signOut()
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
     expect(here.events).toEqual([])
   })
 
-  test('C-067 a record that cannot be removed: the call says so, the session is over all the same', async () => {
+  test('a record that cannot be removed: the call says so, the session is over all the same [C-067]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failing = false
@@ -112,7 +112,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('C-067 one failed removal is made up for under the lock', async () => {
+  test('one failed removal is made up for under the lock [C-067]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failures = 0
@@ -125,7 +125,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('C-067 a removal that failed while nothing can be read is not reported as done', async () => {
+  test('a removal that failed while nothing can be read is not reported as done [C-067]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failing = false
@@ -141,7 +141,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(answer === 'storage_failed' ? 1 : 0)
   })
 
-  test('C-067 removes what cannot be read', async () => {
+  test('removes what cannot be read [C-067]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     let failing = false
@@ -155,7 +155,7 @@ describe('sign-out', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('C-067 a sign-in right after it is not taken away again', async () => {
+  test('a sign-in right after it is not taken away again [C-067]', async () => {
     const { here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     const next = service.issue()
@@ -166,7 +166,7 @@ describe('sign-out', () => {
     expect(await here.session.getAccessToken()).toBe(next.accessToken)
   })
 
-  test('C-067 I4 the write of an earlier sign-in that is still under way does not outlive the sign-out', async () => {
+  test('the write of an earlier sign-in that is still under way does not outlive the sign-out [C-067 I-4]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const writes: (() => void)[] = []
@@ -188,7 +188,7 @@ describe('sign-out', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
-  test('C-067 a sign-out right after a sign-in that still waits has the last word', async () => {
+  test('a sign-out right after a sign-in that still waits has the last word [C-067]', async () => {
     const { here, service, records } = twoRealms()
     await here.session.signIn(service.issue())
     const { session } = here
@@ -199,7 +199,7 @@ describe('sign-out', () => {
     expect(await codeOf(session.getAccessToken())).toBe('login_required')
   })
 
-  test('F097 against storage that hangs settles within its bound and never leaves a local session', async () => {
+  test('against storage that hangs settles within its bound and never leaves a local session [F097]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     let stuck = false

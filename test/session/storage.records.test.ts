@@ -8,7 +8,7 @@ import { flush } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe('a record that vanishes', () => {
-  test('C-068 ends the session once, as store_lost, without a request or a loop', async () => {
+  test('ends the session once, as store_lost, without a request or a loop [C-068]', async () => {
     const { clock, service, session, records, told, eventsOf } = faulty()
     await session.signIn(service.issue())
     records.items.clear()
@@ -21,7 +21,7 @@ describe('a record that vanishes', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(2)
   })
 
-  test('C-068 is noticed although a look during the sign-in saw no record yet', async () => {
+  test('is noticed although a look during the sign-in saw no record yet [C-068]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ step: () => flush() }) })
@@ -37,7 +37,7 @@ describe('a record that vanishes', () => {
     expect(session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  test('C-068 during a refresh: the result is dropped, and the store stays empty', async () => {
+  test('during a refresh: the result is dropped, and the store stays empty [C-068]', async () => {
     const { clock, service, session, records } = faulty('rejects')
     await session.signIn(service.issue())
     clock.advance(hour)
@@ -75,7 +75,7 @@ describe('a record that cannot be used', () => {
   ]
 
   test.each(corrupt)(
-    'C-057 F-22 F071 %s: signed out, reported without its content, removed; a login works',
+    '%s: signed out, reported without its content, removed; a login works [C-057 D-22 F071]',
     async (_, change) => {
       const { service, realm, records, text, storage } = await start()
       records.put(change(text))
@@ -93,7 +93,7 @@ describe('a record that cannot be used', () => {
     },
   )
 
-  test('F071 one that breaks under a running session is written anew', async () => {
+  test('one that breaks under a running session is written anew [F071]', async () => {
     const { clock, session, tokens, records, eventsOf } = await start()
     records.put('{"v":1')
     expect(await session.getAccessToken()).toBe(tokens.accessToken)
@@ -112,28 +112,31 @@ describe('a record that cannot be used', () => {
     ['that belongs to another client', 'foreign', (text) => text.replace('example.com', 'example.org')],
   ]
 
-  test.each(alone)('C-057 F-23 one %s is refused and stays byte for byte: at the start', async (_, reason, change) => {
-    const { clock, service, realm, records, text, storage, counts } = await start()
-    const other = change(text)
-    expect(other).not.toBe(text)
-    records.put(other)
-    const writes = counts.setItem + counts.removeItem
-    const { session, events } = realm({ storage })
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    expect(events).toEqual([{ type: 'storage_degraded', reason }])
-    const next = service.issue()
-    await session.signIn(next)
-    expect(await session.getAccessToken()).toBe(next.accessToken)
-    clock.advance(hour)
-    expect(service.familyOf(await session.getAccessToken())).toBe(2)
-    clock.advance(60_000)
-    await session.getAccessToken()
-    await session.signOut()
-    expect([...records.items.values()]).toEqual([other])
-    expect(counts.setItem + counts.removeItem).toBe(writes)
-  })
+  test.each(alone)(
+    'one %s is refused and stays byte for byte: at the start [C-057 D-23]',
+    async (_, reason, change) => {
+      const { clock, service, realm, records, text, storage, counts } = await start()
+      const other = change(text)
+      expect(other).not.toBe(text)
+      records.put(other)
+      const writes = counts.setItem + counts.removeItem
+      const { session, events } = realm({ storage })
+      expect(await codeOf(session.getAccessToken())).toBe('login_required')
+      expect(events).toEqual([{ type: 'storage_degraded', reason }])
+      const next = service.issue()
+      await session.signIn(next)
+      expect(await session.getAccessToken()).toBe(next.accessToken)
+      clock.advance(hour)
+      expect(service.familyOf(await session.getAccessToken())).toBe(2)
+      clock.advance(60_000)
+      await session.getAccessToken()
+      await session.signOut()
+      expect([...records.items.values()]).toEqual([other])
+      expect(counts.setItem + counts.removeItem).toBe(writes)
+    },
+  )
 
-  test.each(alone)('C-057 F-23 one %s stays byte for byte: under a running session', async (_, reason, change) => {
+  test.each(alone)('one %s stays byte for byte: under a running session [C-057 D-23]', async (_, reason, change) => {
     const { clock, service, session, records, text, eventsOf } = await start()
     const other = change(text)
     records.put(other)
@@ -152,7 +155,7 @@ describe('a record that cannot be used', () => {
     expect([...records.items.values()]).toEqual([other])
   })
 
-  test('C-079 an older revision of the same sign-in, as from a stale read, is not taken up again', async () => {
+  test('an older revision of the same sign-in, as from a stale read, is not taken up again [C-079]', async () => {
     const { session, records, service, text } = await start()
     const token = await session.getAccessToken({ forceRefresh: true })
     records.put(text)
@@ -162,7 +165,7 @@ describe('a record that cannot be used', () => {
     expect(await session.getAccessToken()).toBe(newer)
   })
 
-  test('C-057 a store that parses what it reads gives the same session', async () => {
+  test('a store that parses what it reads gives the same session [C-057]', async () => {
     const { realm, records, tokens } = await start()
     const honest = records.handle()
     const parsing = {
@@ -178,7 +181,7 @@ describe('a record that cannot be used', () => {
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
   })
 
-  test('C-057 the record is one JSON string with version, revision, and the id and time of the sign-in', async () => {
+  test('the record is one JSON string with version, revision, and the id and time of the sign-in [C-057]', async () => {
     const { records, tokens } = await start()
     expect(records.items.size).toBe(1)
     expect(records.record()).toEqual({
@@ -194,7 +197,7 @@ describe('a record that cannot be used', () => {
   test.each([
     ['at once', (item: object) => item],
     ['later', async (item: object) => item],
-  ])('C-063 a record that throws when it is read, and comes %s, is a failure of the storage', async (_, give) => {
+  ])('a record that throws when it is read, and comes %s, is a failure of the storage [C-063]', async (_, give) => {
     const item = {
       get v(): never {
         throw new Error('The text of a record.')

@@ -8,7 +8,7 @@ import { flush, virtualTime } from '../support/virtual-time.ts'
 const hour = 3_600_000
 
 describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
-  test('C-065 F-20 F070 after a rotation: the new tokens serve, one event, and the write is repeated', async () => {
+  test('after a rotation: the new tokens serve, one event, and the write is repeated [C-065 D-20 F070]', async () => {
     const { clock, service, session, records, failing, counts, eventsOf, storage, realm } = faulty(mode)
     await session.signIn(service.issue())
     clock.advance(hour)
@@ -32,7 +32,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-065 F070 while it lasts, refresh follows refresh with the newest token, and nobody is logged out', async () => {
+  test('while it lasts, refresh follows refresh with the newest token, and nobody is logged out [C-065 F070]', async () => {
     const { clock, service, session, records, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -50,7 +50,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: token, rev: 6 })
   })
 
-  test('C-065 F070 at sign-in: the session works from memory and is stored as soon as that goes', async () => {
+  test('at sign-in: the session works from memory and is stored as soon as that goes [C-065 F070]', async () => {
     const { clock, service, session, records, failing, eventsOf, told } = faulty(mode)
     failing.add('setItem')
     const tokens = service.issue()
@@ -69,7 +69,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(told.filter((status) => status.startsWith('signed-out'))).toEqual([])
   })
 
-  test('C-065 a degradation that returns after a good write is told again', async () => {
+  test('a degradation that returns after a good write is told again [C-065]', async () => {
     const { clock, service, session, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
     for (let round = 0; round < 2; round++) {
@@ -83,7 +83,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(eventsOf('storage_degraded')).toHaveLength(2)
   })
 
-  test('C-065 a sign-in elsewhere wins over an owed write', async () => {
+  test('a sign-in elsewhere wins over an owed write [C-065]', async () => {
     const { clock, service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -98,7 +98,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
   })
 
-  test('C-065 the same at once, before this realm has looked', async () => {
+  test('the same at once, before this realm has looked [C-065]', async () => {
     const { service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -111,7 +111,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(records.record()).toMatchObject({ accessToken: next.accessToken, rev: 1 })
   })
 
-  test('C-065 I4 a sign-out elsewhere wins over an owed write also where only that write finds out', async () => {
+  test('a sign-out elsewhere wins over an owed write also where only that write finds out [C-065 I-4]', async () => {
     const { service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -125,7 +125,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(session.state.status).toBe('signed-out')
   })
 
-  test('C-065 a sign-out elsewhere wins over an owed write', async () => {
+  test('a sign-out elsewhere wins over an owed write [C-065]', async () => {
     const { clock, service, session, failing, realm, records } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -140,7 +140,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
 })
 
 describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
-  test('F-21 C-057 with nothing in memory: typed, retryable, never taken for signed out, nothing written', async () => {
+  test('with nothing in memory: typed, retryable, never taken for signed out, nothing written [D-21 C-057]', async () => {
     const { service, session, records, failing, counts, storage, realm, clock } = faulty(mode)
     const tokens = service.issue()
     await session.signIn(tokens)
@@ -160,7 +160,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(await fresh.session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('F-21 F070 in a running session: it goes on from memory, through a refresh, and is stored afterwards', async () => {
+  test('in a running session: it goes on from memory, through a refresh, and is stored afterwards [D-21 F070]', async () => {
     const { clock, service, session, records, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('getItem')
@@ -181,7 +181,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F070 a storage that fails at everything: sign-in, calls and refresh work, and it is told, not flooded', async () => {
+  test('a storage that fails at everything: sign-in, calls and refresh work, and it is told, not flooded [F070]', async () => {
     const { clock, service, session, failing, eventsOf } = faulty(mode)
     for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
     await session.signIn(service.issue())
@@ -198,7 +198,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(session.state.status).toBe('signed-out')
   })
 
-  test('F070 the storage’s own words reach nobody', async () => {
+  test('the storage’s own words reach nobody [F070]', async () => {
     const { service, session, failing, events } = faulty(mode)
     for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
     const failure = await session.getAccessToken().catch((reason: unknown) => reason)
@@ -210,7 +210,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
   })
 })
 
-test('F070 a storage object whose members throw when they are looked up', async () => {
+test('a storage object whose members throw when they are looked up [F070]', async () => {
   const { service, realm } = sessionRig()
   const denied = (): never => {
     throw new DOMException('The operation is insecure.', 'SecurityError')
@@ -234,7 +234,7 @@ test('F070 a storage object whose members throw when they are looked up', async 
 })
 
 describe('a storage that hangs', () => {
-  test('C-072 F050 is given up after 5 s, and no promise is left', async () => {
+  test('is given up after 5 s, and no promise is left [C-072 F050]', async () => {
     const time = virtualTime()
     const { realm, service } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle({ step: () => new Promise(() => {}) }) })

@@ -23,7 +23,7 @@ describe('two tabs over one record', () => {
     return { clock, start, one, two }
   }
 
-  test('C-078 C-079 a refusal that cannot be checked against the storage ends no session', async () => {
+  test('a refusal that cannot be checked against the storage ends no session [C-078 C-079]', async () => {
     const inner = memoryStorage()
     let failing = false
     const flaky: TokenStorage = {
@@ -46,7 +46,7 @@ describe('two tabs over one record', () => {
     expect(await one.getAccessToken()).toBe(winner)
   })
 
-  test('C-078 I5 two refreshes that both became revision 2 are told apart', async () => {
+  test('two refreshes that both became revision 2 are told apart [C-078 I-5]', async () => {
     const items = new Map<string, string>()
     let held: (() => void) | undefined
     const handle = (slow: 'slow' | 'quick'): TokenStorage => ({

@@ -29,7 +29,7 @@ function unsavedThere() {
 }
 
 describe('resume after a sign-out elsewhere', () => {
-  it('C-108 F057 ends a session that could not be saved, which then never reaches the store', async () => {
+  it('ends a session that could not be saved, which then never reaches the store [C-108 F057]', async () => {
     const { here, there, service, records, freeSpace, laterCall } = unsavedThere()
     await there.session.signIn(service.issue())
     freeSpace()
@@ -42,7 +42,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(await laterCall(here)).toBe('login_required')
   })
 
-  it('C-108 ends a sign-in that still waits for an earlier sign-out here', async () => {
+  it('ends a sign-in that still waits for an earlier sign-out here [C-108]', async () => {
     const { realm, service } = sessionRig()
     const records = sharedRecords()
     let isAnswered: Promise<void> | undefined
@@ -64,7 +64,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  it('C-108 leaves a saved session to what the store shows', async () => {
+  it('leaves a saved session to what the store shows [C-108]', async () => {
     const { here, there, service, freeSpace } = unsavedThere()
     freeSpace()
     await here.session.signIn(service.issue())
@@ -76,7 +76,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(there.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  it('F023 leaves the record of a user who signed in after that sign-out, and takes it over', async () => {
+  it('leaves the record of a user who signed in after that sign-out, and takes it over [F023]', async () => {
     const { here, there, service, records } = unsavedThere()
     await there.session.signIn(service.issue())
     await here.session.signOut()
@@ -87,7 +87,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(records.items.size).toBe(1)
   })
 
-  it('C-074 removes the record of a sign-in that is being saved meanwhile', async () => {
+  it('removes the record of a sign-in that is being saved meanwhile [C-074]', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     let land = (): void => {}
@@ -108,7 +108,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(there.session.state.status).toBe('signed-out')
   })
 
-  it('C-074 cancels a refresh of the session that it ends', async () => {
+  it('cancels a refresh of the session that it ends [C-074]', async () => {
     const { there, service, records, freeSpace } = unsavedThere()
     await there.session.signIn(service.issue())
     const release = service.hold()
@@ -122,7 +122,7 @@ describe('resume after a sign-out elsewhere', () => {
     expect(records.items.size).toBe(0)
   })
 
-  it('C-065 resume without a sign-out keeps a session that could not be saved', async () => {
+  it('resume without a sign-out keeps a session that could not be saved [C-065]', async () => {
     const { there, service, records, freeSpace, laterCall } = unsavedThere()
     await there.session.signIn(service.issue())
     await there.session.resume()
@@ -134,7 +134,7 @@ describe('resume after a sign-out elsewhere', () => {
 })
 
 describe('a sign-in that cannot be saved', () => {
-  it('F023 leaves no record of the user before for the next start', async () => {
+  it('leaves no record of the user before for the next start [F023]', async () => {
     const { here, there, service, records, freeSpace, laterCall } = unsavedThere()
     await here.session.signIn(service.issue())
     const next = service.issue()
@@ -148,7 +148,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(there.eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
   })
 
-  it('F023 C-072 removes that record only while it has the lock', async () => {
+  it('removes that record only while it has the lock [F023 C-072]', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     const { withLock, ...inner } = records.handle()
@@ -179,7 +179,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(records.items.size).toBe(0)
   })
 
-  it('F023 leaves the record of a sign-in that was saved elsewhere while this one failed', async () => {
+  it('leaves the record of a sign-in that was saved elsewhere while this one failed [F023]', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     const [here, third] = [rig.realm({ storage: records.handle({ lock: false }) }), rig.service.issue()]
@@ -196,7 +196,7 @@ describe('a sign-in that cannot be saved', () => {
     expect(records.record()?.accessToken).toBe(third.accessToken)
   })
 
-  it('F023 goes on if that record cannot be removed either, and replaces it later', async () => {
+  it('goes on if that record cannot be removed either, and replaces it later [F023]', async () => {
     const rig = sessionRig()
     const records = sharedRecords()
     let isBroken = true
@@ -219,7 +219,7 @@ describe('a sign-in that cannot be saved', () => {
 
 describe('two sign-ins that could both not be saved', () => {
   it.each(['earlier', 'later'] as const)(
-    'C-065 F023 the later one is in the store and in both pages if the %s one is written first',
+    'the later one is in the store and in both pages if the %s one is written first [C-065 F023]',
     async (first) => {
       const { clock, service, realm } = sessionRig()
       const records = sharedRecords()

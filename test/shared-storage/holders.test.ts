@@ -37,7 +37,7 @@ async function heldElsewhere(kind: (typeof kinds)[number], atEnd: AtEnd) {
 // Leases are real time: the tests wait for them side by side.
 for (const kind of kinds)
   describe.concurrent(`${kind}, the lock held by another process`, { tags: kind === 'file' ? [] : [kind] }, () => {
-    test('C-072 F-25 that is killed: the lock is free 8 s later at most', async ({ expect, onTestFinished }) => {
+    test('that is killed: the lock is free 8 s later at most [C-072 D-25]', async ({ expect, onTestFinished }) => {
       const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
       child.kill('SIGKILL')
       const startMs = performance.now()
@@ -49,7 +49,7 @@ for (const kind of kinds)
       expect(await storage.getItem(name)).toBe('after')
     })
 
-    test('C-071 that is alive: nobody else runs, however long it holds', async ({ expect, onTestFinished }) => {
+    test('that is alive: nobody else runs, however long it holds [C-071]', async ({ expect, onTestFinished }) => {
       const { name, storage, child } = await heldElsewhere(kind, onTestFinished)
       const giveUp = AbortSignal.timeout(10_000)
       const waiting = storage.withLock(name, async () => 'ran', { signal: giveUp })
@@ -60,7 +60,7 @@ for (const kind of kinds)
       expect(await storage.withLock(name, async () => storage.getItem(name))).toBe('by the child')
     })
 
-    test('C-073 F-26 that is paused past its lease: taken over, its late write refused, the other’s lock left alone', async ({
+    test('that is paused past its lease: taken over, its late write refused, the other’s lock left alone [C-073 D-26]', async ({
       expect,
       onTestFinished,
     }) => {

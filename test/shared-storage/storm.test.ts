@@ -14,7 +14,7 @@ afterAll(() => database.drop())
 
 // The full size, 100 requests, is `npm run bench -- storms`, and 200 rounds of it `npm run soak -- storms-redis`.
 for (const kind of ['redis', 'postgres'] as const)
-  test(`P-04 C-069 C-071 ${kind}: 4 processes, 20 sessions, all expired at once: one refresh each, no failure`, {
+  test(`${kind}: 4 processes, 20 sessions, all expired at once: one refresh each, no failure [P-04 C-069 C-071]`, {
     tags: [kind],
   }, async () => {
     // The service refuses a call of one tenant that waits for more than 15 s.

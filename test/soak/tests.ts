@@ -4,7 +4,7 @@ import type {} from '../support/runs.ts'
 import type { Soak } from './index.ts'
 
 export interface LongTests {
-  /** Whose tests: those with it in their title. */
+  /** Whose tests: those whose title names it. */
   readonly row: string
   readonly files: readonly string[]
   /** Where the vitest configuration is; default: the project's own. */
@@ -26,7 +26,7 @@ export async function soakTests({ row, files, root = ownRoot }: LongTests, size:
   const seen = new Map<TestCase, number>()
   const reporter: Reporter = {
     onTestModuleCollected(module) {
-      for (const test of module.children.allTests()) if (test.fullName.includes(`${row} `)) seen.set(test, 0)
+      for (const test of module.children.allTests()) if (names(row).test(test.fullName)) seen.set(test, 0)
     },
     onHookEnd({ name, entity }) {
       if (name !== 'afterEach' || entity.type !== 'test') return
@@ -50,7 +50,7 @@ export async function soakTests({ row, files, root = ownRoot }: LongTests, size:
 async function vitest({ row, files, root }: Required<LongTests>, share: number, reporter: Reporter): Promise<string[]> {
   process.env.SOAK_SHARE = String(share)
   try {
-    const options = { root, project: ['!postgres'], testNamePattern: `${row} `, watch: false, reporters: [reporter] }
+    const options = { root, project: ['!postgres'], testNamePattern: names(row), watch: false, reporters: [reporter] }
     const run = await startVitest('test', [...files], options)
     await run.close()
     const modules = run.state.getTestModules().flatMap((module) => module.errors())
@@ -58,6 +58,10 @@ async function vitest({ row, files, root }: Required<LongTests>, share: number, 
   } finally {
     delete process.env.SOAK_SHARE
   }
+}
+
+function names(row: string): RegExp {
+  return new RegExp(`\\b${row}\\b`)
 }
 
 function rounds(tests: Iterable<TestCase>, repeatsOf: (test: TestCase) => number): number {

@@ -32,7 +32,7 @@ async function sealed(value = secret('record')) {
 }
 
 describe('what is stored', () => {
-  test('C-061 is a JWE of AES-256-GCM whose header names key and place, without a trace of the value', async () => {
+  test('is a JWE of AES-256-GCM whose header names key and place, without a trace of the value [C-061]', async () => {
     const { text, value, parts } = await sealed()
     expect(JSON.parse(new TextDecoder().decode(base64url.decode(parts[0] ?? '')))).toEqual({
       alg: 'dir',
@@ -44,7 +44,7 @@ describe('what is stored', () => {
     for (let at = 0; at + 8 <= value.length; at++) expect(text).not.toContain(value.slice(at, at + 8))
   })
 
-  test('C-061 has a fresh nonce at each write: 1,000 writes, 1,000 nonces', async () => {
+  test('has a fresh nonce at each write: 1,000 writes, 1,000 nonces [C-061]', async () => {
     const { inner, storage, value } = await sealed()
     const nonces = new Set<string>()
     const texts = new Set<string>()
@@ -57,7 +57,7 @@ describe('what is stored', () => {
     expect([nonces.size, texts.size]).toEqual([1_000, 1_000])
   })
 
-  test('C-061 is refused after any change of any byte, and left alone', async () => {
+  test('is refused after any change of any byte, and left alone [C-061]', async () => {
     const { inner, storage, parts } = await sealed()
     let changes = 0
     for (const [index, part] of parts.entries()) {
@@ -75,7 +75,7 @@ describe('what is stored', () => {
     expect(changes).toBeGreaterThan(150)
   })
 
-  test('C-061 is refused under another name: records of two clients cannot be swapped', async () => {
+  test('is refused under another name: records of two clients cannot be swapped [C-061]', async () => {
     const { inner, storage, text } = await sealed()
     const other = name.replace(':app:', ':other:')
     await inner.setItem(other, text)
@@ -139,13 +139,13 @@ describe('what is stored', () => {
     ['with too few parts', async () => 'a.b.c'],
   ]
 
-  test.each(forgeries)('C-061 one %s is refused', async (_, forge) => {
+  test.each(forgeries)('one %s is refused [C-061]', async (_, forge) => {
     const { inner, key, storage } = await sealed()
     await inner.setItem(name, await forge(key.key as Uint8Array))
     expect(await codeOf(Promise.resolve(storage.getItem(name)))).toBe('storage_failed')
   })
 
-  test('C-061 nothing stored stays nothing', async () => {
+  test('nothing stored stays nothing [C-061]', async () => {
     const { storage } = await sealed()
     expect((await storage.getItem('other')) ?? null).toBeNull()
   })
@@ -177,12 +177,12 @@ describe('keys', () => {
     ],
   ]
 
-  test.each(unfit)('C-061 config_invalid at once: %s', async (_, keys) => {
+  test.each(unfit)('config_invalid at once: %s [C-061]', async (_, keys) => {
     const made = (async () => encryptedStorage(memoryStorage(), { keys }))()
     expect(await codeOf(made)).toBe('config_invalid')
   })
 
-  test('C-061 bytes, their base64url text and their base64 text are the same key', async () => {
+  test('bytes, their base64url text and their base64 text are the same key [C-061]', async () => {
     // All six bits set, or all but the last: the two signs in which the alphabets differ.
     const key = new Uint8Array(32).fill(0xfb).fill(0xff, 16)
     const base64 = Buffer.from(key).toString('base64')
@@ -193,7 +193,7 @@ describe('keys', () => {
       expect(await encryptedStorage(inner, { keys: [{ id: 'a', key: text }] }).getItem(name)).toBe('x')
   })
 
-  test('C-061 the caller’s bytes may be wiped afterwards', async () => {
+  test('the caller’s bytes may be wiped afterwards [C-061]', async () => {
     const inner = memoryStorage()
     const { id, key } = newKey('a')
     const storage = encryptedStorage(inner, { keys: [{ id, key }] })
@@ -203,7 +203,7 @@ describe('keys', () => {
     expect(await encryptedStorage(inner, { keys: [{ id, key: kept }] }).getItem(name)).toBe('value')
   })
 
-  test('C-061 F-24 an old key opens, and the next write seals with the newest', async () => {
+  test('an old key opens, and the next write seals with the newest [C-061 D-24]', async () => {
     const { inner, key, value } = await sealed()
     const next = newKey('b')
     const rotated = encryptedStorage(inner, { keys: [next, key] })
@@ -225,7 +225,7 @@ describe('under a session', () => {
     return { ...rig, records, storage, tokens, stored }
   }
 
-  test('F-24 C-061 a rotated key: the session lives, and a refresh seals anew', async () => {
+  test('a rotated key: the session lives, and a refresh seals anew [D-24 C-061]', async () => {
     const [old, next] = [newKey('old'), newKey('next')]
     const { clock, service, realm, storage, tokens } = await signedIn([old])
     const { session } = realm({ storage: storage([next, old]) })
@@ -236,7 +236,7 @@ describe('under a session', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('F-24 C-061 a wrong key: typed, never signed out, and the record is untouched', async () => {
+  test('a wrong key: typed, never signed out, and the record is untouched [D-24 C-061]', async () => {
     const { realm, storage, stored, tokens, service } = await signedIn([newKey('a')])
     const before = stored()
     for (const id of ['a', 'b']) {
@@ -252,7 +252,7 @@ describe('under a session', () => {
     expect(tokens.accessToken).toBeDefined()
   })
 
-  test('F-24 C-061 C-079 C-118 sealed by another process with a key not known here: its session is not refreshed over', async () => {
+  test('sealed by another process with a key not known here: its session is not refreshed over [D-24 C-061 C-079 C-118]', async () => {
     const [old, next] = [newKey('old'), newKey('next')]
     const { clock, service, realm, storage, stored } = await signedIn([old])
     const [here, there] = [realm({ storage: storage([old]) }), realm({ storage: storage([next, old]) })]
@@ -268,7 +268,7 @@ describe('under a session', () => {
     expect(await there.session.getAccessToken()).toBe(token)
   })
 
-  test('F-24 an explicit sign-in replaces what no key opens, an explicit sign-out removes it', async () => {
+  test('an explicit sign-in replaces what no key opens, an explicit sign-out removes it [D-24]', async () => {
     const { records, realm, storage, service } = await signedIn([newKey('a')])
     const keys = [newKey('b')]
     const { session } = realm({ storage: storage(keys) })
@@ -279,7 +279,7 @@ describe('under a session', () => {
     expect(records.items.size).toBe(0)
   })
 
-  test('C-061 C-070 the inner storage’s lock is kept: one refresh over two handles', async () => {
+  test('the inner storage’s lock is kept: one refresh over two handles [C-061 C-070]', async () => {
     const keys = [newKey('a')]
     const { clock, service, realm, storage } = await signedIn(keys)
     const [one, two] = [realm({ storage: storage(keys) }), realm({ storage: storage(keys) })]
@@ -289,7 +289,7 @@ describe('under a session', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('C-061 an inner storage without a lock stays one without', () => {
+  test('an inner storage without a lock stays one without [C-061]', () => {
     const inner = sharedRecords().handle({ lock: false })
     expect(encryptedStorage(inner, { keys: [newKey('a')] })).not.toHaveProperty('withLock')
   })

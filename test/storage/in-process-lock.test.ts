@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { inProcessLock } from '../../src/storage/lock.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 
-test('C-070 a turn that ends opens the lock for the next one only, not for who comes while that is at work', async () => {
+test('a turn that ends opens the lock for the next one only, not for who comes while that is at work [C-070]', async () => {
   const storage = memoryStorage()
   const order: string[] = []
   const turn = (name: string) => {

@@ -40,7 +40,7 @@ function leaseTable(
 }
 
 describe('taking a lease', () => {
-  test('C-072 waits until it is free, asking at least every 375 ms and not all the time', async () => {
+  test('waits until it is free, asking at least every 375 ms and not all the time [C-072]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     Object.assign(table, { owner: 'another', endsMs: 8_000 })
@@ -51,7 +51,7 @@ describe('taking a lease', () => {
     expect(table.asked.length).toBeLessThan(100)
   })
 
-  test('C-072 ends as aborted when the signal fires, and asks no more', async () => {
+  test('ends as aborted when the signal fires, and asks no more [C-072]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     Object.assign(table, { owner: 'another', endsMs: 8_000 })
@@ -66,7 +66,7 @@ describe('taking a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('F-33 a database that does not answer is given up after 2.75 s, and a lease it grants late is given back', async () => {
+  test('a database that does not answer is given up after 2.75 s, and a lease it grants late is given back [D-33]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     let answer = (_had: boolean): void => {}
@@ -88,7 +88,7 @@ describe('taking a lease', () => {
 })
 
 describe('keeping a lease', () => {
-  test('C-073 renews it every 2 s for as long as the turn lasts, and no longer', async () => {
+  test('renews it every 2 s for as long as the turn lasts, and no longer [C-073]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -104,7 +104,7 @@ describe('keeping a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('C-073 a turn that hangs does not keep the process alive', async () => {
+  test('a turn that hangs does not keep the process alive [C-073]', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const before = timers()
     const table = { acquire: async () => true, renew: async () => true, release: async () => true }
@@ -113,7 +113,7 @@ describe('keeping a lease', () => {
     stop()
   })
 
-  test('C-073 stops when it was lost, without taking it back', async () => {
+  test('stops when it was lost, without taking it back [C-073]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -125,7 +125,7 @@ describe('keeping a lease', () => {
     expect(table.asked).toEqual(['acquire', 'renew', 'renew'])
   })
 
-  test('F-33 goes on when the database did not answer for a while', async () => {
+  test('goes on when the database did not answer for a while [D-33]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -138,7 +138,7 @@ describe('keeping a lease', () => {
     stop()
   })
 
-  test('C-072 a turn that never ends keeps its lease for 98 s at most', async () => {
+  test('a turn that never ends keeps its lease for 98 s at most [C-072]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)
@@ -148,7 +148,7 @@ describe('keeping a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('C-072 a turn that is over is not kept, also when it could not be given back', async () => {
+  test('a turn that is over is not kept, also when it could not be given back [C-072]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     const storage = leasedStorage({
@@ -165,7 +165,7 @@ describe('keeping a lease', () => {
     expect(table.asked).toEqual(['acquire'])
   })
 
-  test('F-45 stopping while a renewal is on its way starts no further one', async () => {
+  test('stopping while a renewal is on its way starts no further one [D-45]', async () => {
     const time = virtualTime()
     const table = leaseTable(time)
     await takeLease(table, lease, undefined)

@@ -13,17 +13,17 @@ export function storageSuite(
   options: StorageSuiteOptions = {},
 ): void {
   describe(`${name} as a storage`, () => {
-    for (const { name: promise, run } of suite(open, options)) test(`C-056 ${promise}`, run)
+    for (const { name: promise, run } of suite(open, options)) test(`${promise} [C-056]`, run)
 
     const texts = ['', 'null', '"\\\u0000\n', 'Grüße 🔑 \u2028', '{"v":1,"pad":"x"}'.repeat(4_096)]
-    test.each(texts.map((text) => [text.slice(0, 20), text]))('C-056 gives back %j exactly', async (_, text) => {
+    test.each(texts.map((text) => [text.slice(0, 20), text]))('gives back %j exactly [C-056]', async (_, text) => {
       await using(open, async (subject) => {
         await (await subject.handle()).setItem(key, text)
         expect(await (await subject.handle()).getItem(key)).toBe(text)
       })
     })
 
-    test('C-056 keys may look like paths, members or each other', async () => {
+    test('keys may look like paths, members or each other [C-056]', async () => {
       await using(open, async (subject) => {
         const storage = await subject.handle()
         const keys = [

@@ -54,23 +54,23 @@ function asyncStorageShaped(): TokenStorage {
 
 describe('storages that keep the contract', () => {
   const shapes: Record<string, () => TokenStorage> = { localStorageShaped, asyncStorageShaped }
-  test.each(Object.entries(shapes))('C-056 %s, used by one page or process', async (_, open) => {
+  test.each(Object.entries(shapes))('%s, used by one page or process [C-056]', async (_, open) => {
     expect(await failures(open, { lock: 'none' })).toEqual([])
   })
 
-  test('C-056 unstorage as it is, which parses what it reads and reads more into a key', async () => {
+  test('unstorage as it is, which parses what it reads and reads more into a key [C-056]', async () => {
     // Its `a/b` and `a:b` are one key; no two keys of the library differ in that alone.
     const open = (): TokenStorage => createStorage({ driver: memoryDriver() })
     expect(await failures(open, { lock: 'none' })).toEqual([])
   })
 
-  test('C-056 memory, and sealed memory, with a lock', async () => {
+  test('memory, and sealed memory, with a lock [C-056]', async () => {
     expect(await failures(memoryStorage)).toEqual([])
     const keys = [{ id: 'a', key: new Uint8Array(32) }]
     expect(await failures(() => encryptedStorage(memoryStorage(), { keys }))).toEqual([])
   })
 
-  test('C-056 what a case opened it closes, whether it passes or fails', async () => {
+  test('what a case opened it closes, whether it passes or fails [C-056]', async () => {
     let open = 0
     const opened = (storage: TokenStorage): StorageUnderTest => {
       open += 1
@@ -269,11 +269,11 @@ describe('a broken storage', () => {
     ],
   }
 
-  test.each(Object.entries(broken))('C-056 that %s is caught, by name', async (_, [caught, open]) => {
+  test.each(Object.entries(broken))('that %s is caught, by name [C-056]', async (_, [caught, open]) => {
     expect(await failures(open, { limitMs: 700 })).toContain(caught)
   })
 
-  test('C-056 every case of the contract catches one of them', () => {
+  test('every case of the contract catches one of them [C-056]', () => {
     const catching = new Set(Object.values(broken).map(([caught]) => caught))
     const names = storageSuite(memoryStorage).map(({ name }) => name)
     expect([...catching].filter((name) => !names.includes(name))).toEqual([])
@@ -281,12 +281,12 @@ describe('a broken storage', () => {
     expect(recordsAndLock.filter((name) => !catching.has(name))).toEqual([])
   })
 
-  test('C-056 a failing case says what was expected and what was seen', async () => {
+  test('a failing case says what was expected and what was seen [C-056]', async () => {
     const [first] = storageSuite(variant(() => ({ setItem: () => {} })))
     await expect(first?.run()).rejects.toThrow('the text of a record: expected "{\\"v\\":1}", saw "null".')
   })
 
-  test('C-070 C-074 sessions on a storage whose handles see different records fail by name', async () => {
+  test('sessions on a storage whose handles see different records fail by name [C-070 C-074]', async () => {
     const open = (): StorageUnderTest => ({ handle: () => memoryStorage() })
     expect(await failures(open, { limitMs: 700 })).toEqual(
       expect.arrayContaining([

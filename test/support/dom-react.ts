@@ -115,7 +115,7 @@ export function reactInDom(): void {
     await shows(element, 'signed-out')
   })
 
-  it('C-109 starts one login for a signed-out user, and finishes it at the callback', async () => {
+  it('starts one login for a signed-out user, and finishes it at the callback [C-109]', async () => {
     history.replaceState(null, '', '/agents?page=2')
     await shows(await render(authWith()), 'loading')
     await expect.poll(() => pendingStates()).toHaveLength(1)
@@ -132,7 +132,7 @@ export function reactInDom(): void {
     await shows(await render(authWith()), 'failed login_denied')
   })
 
-  it('C-108 keeps two instances over localStorage in step', async () => {
+  it('keeps two instances over localStorage in step [C-108]', async () => {
     const storage = webStorage(() => localStorage)
     const [here, there] = [authWith({ storage }), authWith({ storage })]
     await here.session.signIn(tokens('of-ada'))
@@ -141,7 +141,7 @@ export function reactInDom(): void {
     await expect.poll(() => here.session.state.status).toBe('signed-out')
   })
 
-  it('F070 without IndexedDB the login lives in memory', async () => {
+  it('without IndexedDB the login lives in memory [F070]', async () => {
     const events: AuthEvent[] = []
     const auth = authWith({ storage: indexedDbStorage(), onEvent: (event) => events.push(event) })
     expect((await auth.ready()).status).toBe('signed-out')

@@ -2,7 +2,7 @@ import { refreshTokens } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { setUp, tokens } from '../support/one-session.ts'
 
-test('C-037 C-049 chunks without a byte do not hold the process', async () => {
+test('chunks without a byte do not hold the process [C-037 C-049]', async () => {
   const body = (): ReadableStream<Uint8Array> =>
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(0)) })
   const answer = (): Response => new Response(body(), { headers: { 'content-type': 'application/json' } })

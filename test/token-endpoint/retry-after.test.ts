@@ -31,7 +31,7 @@ function written(date: Date, style: 'imf-fixdate' | 'rfc850'): string {
 }
 
 test(
-  'P-12 C-081 a delay or a date written by the grammar is the wait it says, of five minutes at most',
+  'a delay or a date written by the grammar is the wait it says, of five minutes at most [P-12 C-081]',
   options,
   async () => {
     const seconds = fc.oneof(fc.nat({ max: 400 }), fc.bigInt({ min: 0n, max: 10n ** 40n }), fc.nat())
@@ -51,7 +51,7 @@ test(
   },
 )
 
-test('P-12 C-081 anything else counts as none, and nothing is thrown', options, async () => {
+test('anything else counts as none, and nothing is thrown [P-12 C-081]', options, async () => {
   const seconds = /^\d+$/
   // Also what only has the shape of a date, as long as it can be read as one.
   const date = /^\w+, [\w -]+ [\d:]+ GMT$/
@@ -79,8 +79,11 @@ test('P-12 C-081 anything else counts as none, and nothing is thrown', options, 
   )
 })
 
-test.each(['9', ' ', ' GMT', 'Thu, ', '(', '0 ', ':', '-'])('P-12 100 KB of %j take less than 50 ms', async (unit) => {
-  const long = unit.repeat(Math.ceil(100_000 / unit.length))
-  for (const value of [long, `Thu, 01 Jan 2026 ${long} GMT`])
-    expect(await leastMs(() => waitOf(value))).toBeLessThan(50)
-})
+test.each(['9', ' ', ' GMT', 'Thu, ', '(', '0 ', ':', '-'])(
+  '100 KB of %j take less than 50 ms [P-12]',
+  async (unit) => {
+    const long = unit.repeat(Math.ceil(100_000 / unit.length))
+    for (const value of [long, `Thu, 01 Jan 2026 ${long} GMT`])
+      expect(await leastMs(() => waitOf(value))).toBeLessThan(50)
+  },
+)
