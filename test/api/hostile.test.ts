@@ -239,7 +239,7 @@ describe('what an error shows', () => {
     ])
   })
 
-  it('C-063 in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP', async () => {
+  it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP [C-063]', async () => {
     vi.stubGlobal('location', { href: 'https://app.example.com/' })
     onTestFinished(() => void vi.unstubAllGlobals())
     const hidden = secret('value in a platform error')
