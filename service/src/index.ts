@@ -1,7 +1,7 @@
 export type { AccessChange, EndpointId } from './access-change.ts'
-export type { ServiceOptions } from './config.ts'
 export { createService } from './server/assemble.ts'
 export { startService } from './server/start-service.ts'
 export type { Client, DevControls, Person, Service } from './service.ts'
+export type { ServiceOptions } from './service-options.ts'
 export type { FaultEffect, FaultMatch, FaultRule } from './state/faults.ts'
 export type { EventEntry, JournalEntry, RequestEntry, SecurityEvent } from './state/journal.ts'

@@ -177,7 +177,7 @@ test('with --dev the text says where its controls and the description are, and b
 test.each([
   ['--help', ['--help'], {}, 0, 'agent-service [options]'],
   ['--help names the way from a clone', ['--help'], {}, 0, 'From a clone: npm run service -- [options]'],
-  ['--help says what is lost without --data', ['--help'], {}, 0, 'client ids and\n'],
+  ['--help says what is lost without --data', ['--help'], {}, 0, 'are new at each start'],
   ['--help has --env', ['--help'], {}, 0, '--env FRAMEWORK'],
   ['an unknown option', ['--bogus'], {}, 2, '--bogus'],
   ['a misspelt option', ['--dat', 'x'], {}, 2, 'agent-service: there is no option --dat; did you mean --data?\n'],
@@ -201,10 +201,10 @@ test.each([
   ['the same by npm', ['--bogus'], byNpm, 2, 'Try npm run service -- --help'],
   ['the same of clients', ['clients', '--bogus'], byNpm, 2, 'Try npm run service -- clients --help'],
   ['a bad port', ['--auth-port', '70000'], {}, 2, '--auth-port'],
-  ['no number of proxies [S-090]', ['--trusted-proxies', 'x'], {}, 2, '--trusted-proxies takes how many proxies'],
+  ['no number of proxies [S-090]', ['--trusted-proxies', 'x'], {}, 2, '--trusted-proxies takes a whole number'],
   ['too many proxies [S-090]', ['--trusted-proxies', '11'], {}, 2, 'from 0 to 10'],
-  ['--help says how proxies are trusted [S-090]', ['--help'], {}, 0, 'X-Forwarded-For, which is not read without'],
-  ['an empty path', ['--data', ''], {}, 2, '--data takes the path of a file\n'],
+  ['--help says how proxies are trusted [S-090]', ['--help'], {}, 0, 'X-Forwarded-For'],
+  ['an empty path', ['--data', ''], {}, 2, '--data takes a value: FILE\n'],
   [
     'no origin',
     [...freePorts, '--auth-url', 'foo'],

@@ -49,5 +49,7 @@ test('the limits of failures are those that ASSUMPTIONS.md and --help name [S-02
 
 test('trusted proxies are those that ASSUMPTIONS.md and --help name [S-090]', async () => {
   expect(await assumption('A-72')).toContain('`--trusted-proxies n`, 0 to 10')
-  expect(helpText).toContain('--trusted-proxies N    how many reverse proxies are in front of the service (default: 0)')
+  expect(helpText).toContain(
+    '--trusted-proxies N    how many reverse proxies are in front of the service; each must append',
+  )
 })

@@ -13,6 +13,7 @@ async function importedPackages(): Promise<Set<string>> {
     ...[...source.matchAll(/^import (?!type )[^'\n]*'([^'.][^']*)'|^} from '([^'.][^']*)'/gm)].map(
       ([, one, other]) => one ?? other ?? '',
     ),
+    ...[...source.matchAll(/\bimport\('([^'.][^']*)'\)/g)].map(([, name = '']) => name),
   ])
   const packages = named.map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? '')
   return new Set(packages.filter((name) => !name.startsWith('node:') && !builtinModules.includes(name)))

@@ -27,5 +27,6 @@ function meantFlags(name: string, flags: readonly string[]): string[] {
     .toLowerCase()
     .split('-')
   const sharing = flags.filter((flag) => flag.split('-').some((word) => words.includes(word)))
-  return (near === undefined ? sharing : [near]).map((flag) => `--${flag}`)
+  const isNear = near !== undefined && (sharing.length === 0 || sharing.includes(near))
+  return (isNear ? [near] : sharing).map((flag) => `--${flag}`)
 }

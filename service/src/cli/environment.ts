@@ -1,10 +1,7 @@
 import { commandName } from '../command-name.ts'
 import { randomSecret } from '../credentials/secrets.ts'
+import type { Framework } from '../options.ts'
 import type { Client, Service } from '../service.ts'
-
-/** The frameworks of `--env`. Each passes variables with another prefix to pages. */
-export const frameworks = ['vite', 'next', 'node'] as const
-export type Framework = (typeof frameworks)[number]
 
 /**
  * Returns what an application needs, ready to paste. Pages get the public client alone, under the prefix that their

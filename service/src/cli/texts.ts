@@ -1,9 +1,10 @@
 import { inMebibytes } from '../byte-count.ts'
-import type { ServiceOptions } from '../config.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttles.ts'
-import { credentialLimits, defaultPorts, limits } from '../limits.ts'
+import { credentialLimits, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
+import type { ServiceOptions } from '../service-options.ts'
+import { optionsHelp } from './options-help.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
 
@@ -12,26 +13,11 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          manage API clients; clients --help lists the actions
   From a clone: npm run service -- [options]
 
-  --dev                  serve the /_dev/* controls (clock, expiry, journal, reset); refuses --auth-url and --base-url
-                         that other machines can reach, and requests that a proxy forwarded
-  --json                 print one JSON line instead of text
-  --env FRAMEWORK        names for the printed .env: vite (VITE_… for pages, a second file for a backend),
-                         next (NEXT_PUBLIC_… for pages, no prefix for the server) or node (a backend alone)
-                         (default: all names, without prefixes)
-  --auth-port PORT       port of the authorization host (default: ${defaultPorts.auth}); 0 picks a free one
-  --base-port PORT       port of the API host (default: ${defaultPorts.base}); 0 picks a free one
-  --data FILE            keep the data in a file (default: DATABASE_URL, or in memory: then passwords, client ids and
-                         secrets are new at each start, and open pages and backends need the new ones)
-  --auth-url, --base-url ORIGIN
-                         what clients call the two hosts, when that is not 127.0.0.1 with these ports
-  --redirect-uri URI     register one more redirect URI for every demo client, with the first start on these data;
-                         https, or http on 127.0.0.1 or [::1] (not localhost); repeatable
-  --trusted-proxies N    how many reverse proxies are in front of the service (default: 0); each must append its peer's
-                         address to X-Forwarded-For, which is not read without this option
-  -h, --help             print this text
+${optionsHelp()}  -h, --help             print this text
 
-DATABASE_URL=postgresql://…  keep the data in PostgreSQL, which several processes may share
-Listens on 127.0.0.1 only. Stops on SIGINT and SIGTERM, within ten seconds.
+Each option is also a variable: --auth-port is AGENT_SERVICE_AUTH_PORT. A flag wins over its variable. There, a switch is on or off,
+and a list has spaces between its items. --no-dev turns a switch off. If no option says where the data is, DATABASE_URL does.
+Stops on SIGINT and SIGTERM, within ten seconds.
 Exit codes: 0 stopped or help, 1 could not start or did not stop in time, 2 wrong arguments.
 
 Limits of failed attempts; beyond them the response is 429 with Retry-After

@@ -1,6 +1,25 @@
-/** `--data` wins over DATABASE_URL (A-43). Without both, the data stays in memory. */
-export function whereData(dataFile: string | undefined): { dataFile?: string; databaseUrl?: string } {
-  if (dataFile !== undefined) return { dataFile }
-  const databaseUrl = process.env.DATABASE_URL
+import { serviceOptions } from '../options.ts'
+import type { Environment, FlagValues } from './read-options.ts'
+import { readOption } from './read-options.ts'
+
+/**
+ * Returns where the data is kept. A flag wins over a variable, and `AGENT_SERVICE_DATA` over `DATABASE_URL`, which other programs read
+ * as well (A-43). Without all of them, the data stays in memory.
+ */
+export function whereData(flags: FlagValues, environment: Environment): { dataFile?: string; databaseUrl?: string } {
+  for (const [someFlags, someVariables] of [
+    [flags, {}],
+    [{}, environment],
+  ] as const) {
+    const dataFile = readOption(serviceOptions.dataFile, someFlags, someVariables)
+    const databaseUrl = readOption(serviceOptions.databaseUrl, someFlags, someVariables)
+    if (dataFile !== undefined || databaseUrl !== undefined) {
+      return {
+        ...(dataFile === undefined ? {} : { dataFile: String(dataFile) }),
+        ...(databaseUrl === undefined ? {} : { databaseUrl: String(databaseUrl) }),
+      }
+    }
+  }
+  const { DATABASE_URL: databaseUrl } = environment
   return databaseUrl ? { databaseUrl } : {}
 }

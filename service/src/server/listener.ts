@@ -4,13 +4,11 @@ import { createAdaptorServer } from '@hono/node-server'
 import type { HttpEnvironment, NodeBindings } from '../http/environment.ts'
 import { alreadySent, loseOnSocket } from '../http/lost-response.ts'
 import { limits, serverLimits } from '../limits.ts'
+import { urlHostOf } from '../loopback.ts'
 import type { ConnectionLimits } from './connections.ts'
 import { watchConnections } from './connections.ts'
 import type { ServedApp } from './served-app.ts'
 import { startingResponse } from './starting.ts'
-
-/** Loopback only: the demo accounts of this service are for this machine (S-082). */
-const hostname = '127.0.0.1'
 
 export interface ListenerLimits extends ConnectionLimits {
   headersTimeoutMs: number
@@ -48,6 +46,8 @@ export interface Listener {
 export type ProcessUse = 'alone' | 'shared'
 
 export interface ListenOptions {
+  /** The IP address to listen on. Default: 127.0.0.1, because the demo accounts of this service are for this machine (S-082). */
+  host?: string | undefined
   limits?: ListenerLimits
   process?: ProcessUse
   /** Which host it is. Default: the API. */
@@ -57,7 +57,7 @@ export interface ListenOptions {
 /** Takes the port first, because the port is part of the origin that the service is built with. */
 export function listen(
   port: number,
-  { limits: own = usualLimits, process = 'shared', origin = 'base' }: ListenOptions = {},
+  { host = '127.0.0.1', limits: own = usualLimits, process = 'shared', origin = 'base' }: ListenOptions = {},
 ): Promise<Listener> {
   let app: ServedApp | undefined
   const server = createAdaptorServer({
@@ -79,9 +79,9 @@ export function listen(
   }
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, hostname, () => {
+    server.listen(port, host, () => {
       server.off('error', reject)
-      const url = `http://${hostname}:${(server.address() as AddressInfo).port}`
+      const url = `http://${urlHostOf(host)}:${(server.address() as AddressInfo).port}`
       resolve({
         server,
         url,

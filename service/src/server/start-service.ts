@@ -1,13 +1,13 @@
-import type { ServiceOptions } from '../config.ts'
-import { checkIsObject } from '../config.ts'
+import { checkIsObject, listeningHost } from '../config.ts'
 import type { Service } from '../service.ts'
+import type { ServiceOptions } from '../service-options.ts'
 import type { Assembly } from './assemble.ts'
 import { assemble } from './assemble.ts'
 import type { Listener, ListenerLimits, ListenOptions, ProcessUse } from './listener.ts'
 import { listen, stop, usualLimits } from './listener.ts'
 import { portFailureText } from './port-failure.ts'
 
-/** Starts the service on two loopback ports. */
+/** Starts the service on two ports, on loopback unless `host` is set. */
 export function startService(options: ServiceOptions = {}): Promise<Service> {
   return start(options, 'shared')
 }
@@ -22,9 +22,9 @@ async function start(options: ServiceOptions, process: ProcessUse): Promise<Serv
   const { authPort = 0, basePort = 0 } = options
   if (authPort !== 0 && authPort === basePort)
     throw new RangeError(`authPort and basePort are both ${authPort}; they must differ`)
-  const limits = limitsBehind(options.trustedProxies ?? 0)
-  const auth = await listenOn(options.authPort, { origin: 'auth', process, limits })
-  const base = await listenOn(options.basePort, { origin: 'base', process, limits }).catch(async (error: unknown) => {
+  const shared = { host: listeningHost(options), process, limits: limitsBehind(options.trustedProxies ?? 0) }
+  const auth = await listenOn(options.authPort, { origin: 'auth', ...shared })
+  const base = await listenOn(options.basePort, { origin: 'base', ...shared }).catch(async (error: unknown) => {
     await stop(auth.server)
     throw error
   })
@@ -58,7 +58,7 @@ function limitsBehind(trustedProxies: number): ListenerLimits {
 /** Rejects with an error that has code and port of the cause and says what to do. */
 function listenOn(port: number | undefined, options: ListenOptions): Promise<Listener> {
   return listen(port ?? 0, options).catch((error: unknown) => {
-    const text = portFailureText(error, 'authPort and basePort')
+    const text = portFailureText(error, { ports: 'authPort and basePort', host: 'host' })
     if (text === undefined) throw error
     const { code } = error as { code?: unknown }
     throw Object.assign(new Error(text, { cause: error }), { code, port })

@@ -22,6 +22,7 @@ const flags = {
   help: { type: 'boolean', short: 'h', default: false },
   json: { type: 'boolean', default: false },
   data: { type: 'string' },
+  'database-url': { type: 'string' },
   tenant: { type: 'string' },
   client: { type: 'string' },
   secret: { type: 'string' },
@@ -50,8 +51,7 @@ export function readClientsCommand(
     const action = actions.find((known) => known === positionals[0])
     if (values.help) return { kind: 'help', text: clientsHelp(action) }
     if (action === undefined || positionals.length > 1) return usage(actionProblem(positionals))
-    if (values.data === '') return usage('--data takes the path of a file')
-    const location = whereData(values.data)
+    const location = whereData({ data: values.data, 'database-url': values['database-url'] }, process.env)
     if (Object.keys(location).length === 0) return usage('clients needs --data FILE or DATABASE_URL')
     const missing = needed[action].find((name) => values[name] === undefined)
     if (missing !== undefined) return usage(`clients ${action} needs --${missing}`)

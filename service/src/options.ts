@@ -1,0 +1,180 @@
+import { defaultPorts, optionRanges } from './limits.ts'
+import type { OptionEntry } from './option-entry.ts'
+import type { ServiceOptions } from './service-options.ts'
+
+const port = { kind: 'number', value: 'PORT', range: { least: 0, most: 65_535 } } as const
+
+/** The frameworks of `--env`. Each passes variables with another prefix to pages. */
+export const frameworks = ['vite', 'next', 'node'] as const
+export type Framework = (typeof frameworks)[number]
+
+/**
+ * The options of `createService` and `startService`. The parser of the command, its help text and the table of the README come from
+ * these two lists, so an option that is added here works as a flag, as a variable and in code.
+ */
+export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
+  dev: {
+    flag: 'dev',
+    kind: 'switch',
+    standard: 'off',
+    meaning:
+      'serves the `/_dev/*` controls (clock, expiry, journal, reset); refuses public URLs or a host that other machines can reach, and requests that a proxy forwarded',
+  },
+  authPort: {
+    flag: 'auth-port',
+    ...port,
+    standard: `${defaultPorts.auth}, in code a free one`,
+    meaning: 'port of the authorization host; 0 picks a free one',
+  },
+  basePort: {
+    flag: 'base-port',
+    ...port,
+    standard: `${defaultPorts.base}, in code a free one`,
+    meaning: 'port of the API host; 0 picks a free one',
+  },
+  host: {
+    flag: 'host',
+    kind: 'text',
+    value: 'ADDRESS',
+    standard: '127.0.0.1',
+    meaning:
+      'IP address to listen on; one beyond loopback, such as 0.0.0.0, needs https in both public URLs, trusted proxies or `plainHttp`',
+  },
+  plainHttp: {
+    flag: 'plain-http',
+    kind: 'choice',
+    choices: ['refused', 'allowed'],
+    value: 'POLICY',
+    standard: 'refused',
+    meaning: '`allowed` lets a host beyond loopback do without TLS, on a private network such as that of containers',
+  },
+  authUrl: {
+    flag: 'auth-url',
+    kind: 'text',
+    value: 'ORIGIN',
+    standard: 'the host with its port',
+    meaning: 'origin by which clients call the authorization host, without a path',
+  },
+  baseUrl: {
+    flag: 'base-url',
+    kind: 'text',
+    value: 'ORIGIN',
+    standard: 'the host with its port',
+    meaning: 'origin by which clients call the API host; it differs from the other one',
+  },
+  trustedProxies: {
+    flag: 'trusted-proxies',
+    kind: 'number',
+    value: 'N',
+    range: optionRanges.trustedProxies,
+    standard: String(optionRanges.trustedProxies.standard),
+    meaning:
+      "how many reverse proxies are in front of the service; each must append its peer's address to `X-Forwarded-For`, which is not read without this option",
+  },
+  dataFile: {
+    flag: 'data',
+    kind: 'text',
+    value: 'FILE',
+    standard: 'in memory: passwords, client ids and secrets are new at each start',
+    meaning: 'keeps the data in a file, created with mode 0600',
+  },
+  databaseUrl: {
+    flag: 'database-url',
+    kind: 'text',
+    value: 'URL',
+    standard: 'in memory',
+    meaning:
+      '`postgresql://…`: keeps the data in PostgreSQL, which several processes may share; other users can read flags, so set the variable or `DATABASE_URL`',
+  },
+  redirectUris: {
+    flag: 'redirect-uri',
+    kind: 'list',
+    value: 'URI',
+    standard: 'none',
+    meaning:
+      'one more redirect URI for every demo client, with the first start on these data; https, or http on 127.0.0.1 or [::1] (not localhost)',
+  },
+  allowedOrigins: {
+    flag: 'allowed-origin',
+    kind: 'list',
+    value: 'ORIGIN',
+    standard: 'none',
+    meaning: 'origin whose pages may read responses, in addition to those of redirect URIs',
+  },
+  access: {
+    flag: 'access',
+    kind: 'json',
+    value: 'JSON',
+    standard: 'as in the data',
+    meaning: 'which requests of the API get 403, as `/_dev/access` takes it, at each start and after a reset',
+  },
+  passwordScheme: {
+    flag: 'password-scheme',
+    kind: 'choice',
+    choices: ['scrypt', 'keyed'],
+    value: 'SCHEME',
+    standard: 'scrypt, in memory keyed',
+    meaning: '`keyed` hashes generated passwords quickly, for tests on a database of their own',
+  },
+  rotation: {
+    flag: 'rotation',
+    kind: 'choice',
+    choices: ['rotate', 'none'],
+    value: 'POLICY',
+    standard: 'rotate',
+    meaning: '`none` keeps one refresh token for the whole grant',
+  },
+  graceMs: {
+    flag: 'grace-ms',
+    kind: 'number',
+    value: 'MS',
+    range: optionRanges.graceMs,
+    standard: String(optionRanges.graceMs.standard),
+    meaning: 'how long a replaced refresh token gives the same successor; 0 turns it off',
+  },
+  accessTokenLifeMs: {
+    flag: 'access-token-life-ms',
+    kind: 'number',
+    value: 'MS',
+    range: optionRanges.accessTokenLifeMs,
+    standard: String(optionRanges.accessTokenLifeMs.standard),
+    meaning: 'lifetime of an access token',
+  },
+  codeLifeMs: {
+    flag: 'code-life-ms',
+    kind: 'number',
+    value: 'MS',
+    range: optionRanges.codeLifeMs,
+    standard: String(optionRanges.codeLifeMs.standard),
+    meaning: 'lifetime of an authorization code',
+  },
+  tokenResponse: {
+    flag: 'token-response',
+    kind: 'choice',
+    choices: ['full', 'minimal'],
+    value: 'MEMBERS',
+    standard: 'full',
+    meaning: '`minimal` sends `access_token` and `refresh_token` only',
+  },
+}
+
+/** The options of the command alone: they say what it prints and opens. */
+export const commandOptions: Record<'json' | 'env' | 'quiet' | 'open', OptionEntry> = {
+  json: { flag: 'json', kind: 'switch', standard: 'off', meaning: 'prints one JSON line instead of text' },
+  env: {
+    flag: 'env',
+    kind: 'choice',
+    choices: frameworks,
+    value: 'FRAMEWORK',
+    standard: 'all names, without prefixes',
+    meaning:
+      'names for the printed .env: vite (`VITE_…` for pages, a second file for a backend), next (`NEXT_PUBLIC_…` for pages, no prefix for the server) or node (a backend alone)',
+  },
+  quiet: { flag: 'quiet', kind: 'switch', standard: 'off', meaning: 'prints nothing but warnings and errors' },
+  open: {
+    flag: 'open',
+    kind: 'switch',
+    standard: 'off',
+    meaning: 'opens the dev page in the browser, or without dev controls the description of the API',
+  },
+}

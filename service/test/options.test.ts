@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { readCommand } from '../src/cli/read-command.ts'
+import { helpText } from '../src/cli/texts.ts'
+import { createServiceConfig } from '../src/config.ts'
+import type { OptionEntry } from '../src/option-entry.ts'
+import { variableOf } from '../src/option-entry.ts'
+import { commandOptions, serviceOptions } from '../src/options.ts'
+import type { ServiceOptions } from '../src/service-options.ts'
+
+const readme = await readFile(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8')
+
+/** One value of each option that is not its default, as text and as `createService` takes it. */
+const samples: { [Name in keyof Required<ServiceOptions>]: [text: string, value: ServiceOptions[Name]] } = {
+  dev: ['on', 'on'],
+  authPort: ['4011', 4_011],
+  basePort: ['4012', 4_012],
+  host: ['127.0.0.2', '127.0.0.2'],
+  plainHttp: ['allowed', 'allowed'],
+  authUrl: ['https://auth.example', 'https://auth.example'],
+  baseUrl: ['https://api.example', 'https://api.example'],
+  trustedProxies: ['2', 2],
+  dataFile: ['kept.db', 'kept.db'],
+  databaseUrl: ['postgresql://db.example/data', 'postgresql://db.example/data'],
+  redirectUris: ['https://late.example/cb', ['https://late.example/cb']],
+  allowedOrigins: ['https://page.example', ['https://page.example']],
+  access: ['{"billing":{"demo":"inactive"}}', { billing: { demo: 'inactive' } }],
+  passwordScheme: ['scrypt', 'scrypt'],
+  rotation: ['none', 'none'],
+  graceMs: ['5', 5],
+  accessTokenLifeMs: ['2000', 2_000],
+  codeLifeMs: ['3000', 3_000],
+  tokenResponse: ['minimal', 'minimal'],
+}
+const rows = Object.entries(samples).map(
+  ([name, [text, value]]) => [name, serviceOptions[name as keyof ServiceOptions], text, value] as const,
+)
+
+function optionsOf(args: string[], environment: Record<string, string> = {}): ServiceOptions {
+  const command = readCommand(args, environment)
+  if (typeof command === 'string') throw new Error(command)
+  return command.options
+}
+
+function flagsFor({ flag, kind }: OptionEntry, text: string): string[] {
+  return kind === 'switch' ? [`--${flag}`] : [`--${flag}`, text]
+}
+
+test.each(rows)('%s is the same as a flag, as a variable and in code', (name, entry, text, value) => {
+  expect(optionsOf(flagsFor(entry, text))).toHaveProperty(name, value)
+  expect(optionsOf([], { [variableOf(entry)]: text })).toHaveProperty(name, value)
+  if (name === 'authPort' || name === 'basePort') return
+  const config = createServiceConfig({ [name]: value })
+  expect(config).toHaveProperty(name, value)
+  expect(createServiceConfig({})).not.toHaveProperty(name, value)
+})
+
+test.each(rows)('%s: a flag wins over its variable, and an empty variable is none', (name, entry, text, value) => {
+  const other =
+    entry.kind === 'number'
+      ? '1000'
+      : entry.kind === 'switch'
+        ? 'off'
+        : (entry.choices?.find((one) => one !== text) ?? 'x.example')
+  expect(optionsOf(flagsFor(entry, text), { [variableOf(entry)]: other })).toHaveProperty(name, value)
+  expect(optionsOf([], { [variableOf(entry)]: '' })).toEqual(optionsOf([]))
+})
+
+test('the options of the command alone are flags and variables', () => {
+  const set = { framework: 'next', output: 'json', opens: 'pages' }
+  expect(readCommand(['--env', 'next', '--json', '--open'], {})).toMatchObject(set)
+  const variables = { AGENT_SERVICE_ENV: 'next', AGENT_SERVICE_JSON: 'true', AGENT_SERVICE_OPEN: '1' }
+  expect(readCommand([], variables)).toMatchObject(set)
+  for (const quiet of [readCommand(['--quiet'], {}), readCommand([], { AGENT_SERVICE_QUIET: 'on' })])
+    expect(quiet).toMatchObject({ output: 'nothing' })
+  expect(Object.keys(commandOptions).sort()).toEqual(['env', 'json', 'open', 'quiet'])
+})
+
+test('a list is separated by spaces in its variable, and --no-dev wins over AGENT_SERVICE_DEV=on', () => {
+  const uris = ['https://a.example/cb', 'https://b.example/cb']
+  expect(optionsOf([], { AGENT_SERVICE_REDIRECT_URI: ` ${uris.join('\n ')}` }).redirectUris).toEqual(uris)
+  expect(optionsOf(['--no-dev'], { AGENT_SERVICE_DEV: 'on' }).dev).toBe('off')
+})
+
+test.each([
+  [{ AGENT_SERVICE_DEV: 'maybe' }, 'AGENT_SERVICE_DEV takes on or off'],
+  [{ AGENT_SERVICE_GRACE_MS: '600001' }, 'AGENT_SERVICE_GRACE_MS takes a whole number from 0 to 600000'],
+  [{ AGENT_SERVICE_ROTATION: 'never' }, 'AGENT_SERVICE_ROTATION takes rotate or none'],
+  [{ AGENT_SERVICE_ACCESS: '{' }, 'AGENT_SERVICE_ACCESS takes an object as JSON'],
+  [{ AGENT_SERVICE_ENV: 'rails' }, 'AGENT_SERVICE_ENV takes vite, next or node'],
+])('%o is refused with the name of the variable, and without its value', (environment, text) => {
+  expect(readCommand([], environment)).toBe(text)
+})
+
+test('a variable that is no option is named, with the one that was probably meant, and the service starts', () => {
+  const environment = { AGENT_SERVICE_AUHT_PORT: '1', AGENT_SERVICE_PORT_80_TCP_PROTO: 'tcp', OTHER: 'x' }
+  expect(readCommand([], environment)).toMatchObject({
+    kind: 'start',
+    warnings: [
+      'the variable AGENT_SERVICE_AUHT_PORT is no option; did you mean AGENT_SERVICE_AUTH_PORT?',
+      'the variable AGENT_SERVICE_PORT_80_TCP_PROTO is no option',
+    ],
+  })
+})
+
+const databaseUrl = 'postgresql://db.example/data'
+
+test.each([
+  [['--data', 'a.db'], { AGENT_SERVICE_DATABASE_URL: databaseUrl, DATABASE_URL: databaseUrl }, { dataFile: 'a.db' }],
+  [['--database-url', databaseUrl], { AGENT_SERVICE_DATA: 'a.db' }, { databaseUrl }],
+  [[], { AGENT_SERVICE_DATA: 'a.db', DATABASE_URL: databaseUrl }, { dataFile: 'a.db' }],
+  [[], { DATABASE_URL: databaseUrl }, { databaseUrl }],
+  [[], { DATABASE_URL: '' }, {}],
+])('with %j and %o the data is in %o', (args, environment, place) => {
+  const { dataFile, databaseUrl: url } = optionsOf(args, environment)
+  expect({ ...(dataFile && { dataFile }), ...(url && { databaseUrl: url }) }).toEqual(place)
+})
+
+/** The table of the README, from the list. */
+function tableOf(): string {
+  const rows = [
+    ...Object.entries(serviceOptions).map(([name, entry]) => rowOf(entry, `\`${name}\``)),
+    ...Object.values(commandOptions).map((entry) => rowOf(entry, '')),
+  ]
+  const head = '| Flag | Variable | In code | Default | Meaning |\n|---|---|---|---|---|\n'
+  return head + rows.join('')
+}
+
+function rowOf(entry: OptionEntry, name: string): string {
+  const flag = `\`--${entry.flag}${entry.value === undefined ? '' : ` ${entry.value}`}\``
+  const standard = entry.standard.replace(/^\d+$/, (digits) => Number(digits).toLocaleString('en-US'))
+  return `| ${flag} | \`${variableOf(entry)}\` | ${name} | ${standard} | ${entry.meaning} |\n`
+}
+
+test('the table of the README is the list of options', () => {
+  const start = readme.indexOf('| Flag | Variable |')
+  expect(readme.slice(start, readme.indexOf('\n\n', start) + 1)).toBe(tableOf())
+})
+
+test('--help has each option with its default', () => {
+  for (const { flag, value } of [...Object.values(serviceOptions), ...Object.values(commandOptions)])
+    expect(helpText).toContain(`\n  --${flag}${value === undefined ? '' : ` ${value}`}`)
+  expect(helpText.match(/\(default:\s/g)?.length).toBeGreaterThanOrEqual(Object.keys(serviceOptions).length + 4)
+})
+
+test.each([
+  [
+    { host: '0.0.0.0' },
+    "host is beyond loopback: set https in authUrl and baseUrl, trustedProxies, or plainHttp 'allowed'",
+  ],
+  [{ host: '::' }, 'host is beyond loopback'],
+  [{ host: '0.0.0.0', authUrl: 'https://auth.example' }, 'host is beyond loopback'],
+  [{ host: 'localhost' }, 'host must be an IP address such as 127.0.0.1, 0.0.0.0 or ::1'],
+  [{ host: '0.0.0.0', plainHttp: 'allowed', dev: 'on' }, 'the dev controls need a loopback host'],
+] as [ServiceOptions, string][])('%o is refused [S-082]', (options, text) => {
+  expect(() => createServiceConfig(options)).toThrow(text)
+})
+
+test.each([
+  { host: '::1', dev: 'on' },
+  { host: '0.0.0.0', plainHttp: 'allowed' },
+  { host: '0.0.0.0', trustedProxies: 1 },
+  { host: '0.0.0.0', authUrl: 'https://auth.example', baseUrl: 'https://api.example' },
+] as ServiceOptions[])('%o is taken [S-082]', (options) => {
+  expect(createServiceConfig(options).host).toBe(options.host)
+})
