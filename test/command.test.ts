@@ -416,6 +416,9 @@ test.each<[args: string[], code: number, said?: string]>([
   [['fetch', 'GET', '/api/x', '{}'], 2],
   [['fetch', 'TRACE', '/api/x'], 2],
   [['login', '--ports', 'x', '--auth-url', 'https://a.test', '--base-url', 'https://b.test', '--client-id', 'c'], 2],
+  [['login', '--timeout', '700', '--json'], 2, '--timeout takes seconds from 1 to 600\n'],
+  [['login', '--timeout', '0'], 2, '--timeout takes seconds from 1 to 600\n'],
+  [['login', '--ports', '8080,70000'], 2, '--ports takes numbers up to 65535 separated by commas\n'],
   [
     ['login', '--client-id', 'c'],
     2,
@@ -430,6 +433,32 @@ test.each<[args: string[], code: number, said?: string]>([
     const { out, err, ...run } = await machine().run(...args)
     expect(run.code).toBe(code)
     expect(code === 0 ? out : err).toContain(said)
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'a folder that cannot be created ends login and does not hang it [C-137]',
+  async () => {
+    const { code, err } = await machine().runWith({ AGENT_AUTH_HOME: '/proc/x/y' }, 'login', ...settings())
+    expect(code).toBe(4)
+    expect(err).toContain('cannot be used (ENOENT)')
+    expect(err).toContain('The storage is /proc/x/y/sessions.json. AGENT_AUTH_HOME sets another folder.')
+  },
+  20_000,
+)
+
+test.runIf(process.geteuid?.() === 0)(
+  'a user id without an entry and without HOME is told what to set [C-137]',
+  async () => {
+    const script = `process.setgid(54321); process.setuid(54321); await import(${JSON.stringify(join(folder, 'dist', 'command.mjs'))})`
+    chmodSync(folder, 0o755)
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', 'node', 'status'], { env: {} })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const { code, err } = await ended(child)
+    expect([code, err]).toEqual([
+      2,
+      'agent-auth: Configuration: this user has no home folder. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
+    ])
   },
 )
 
@@ -474,6 +503,7 @@ describe('doctor', () => {
     ['redirect URI', { 'redirect-uri': 'https://app.example.com/nowhere' }, 'Register'],
     ['client', { 'client-id': 'unknown' }, '--client-secret-file'],
     ['CORS', { origin: 'https://other.example' }, 'origin'],
+    ['scope', { scope: 'no.such.scope' }, '--scope'],
     ['settings', { 'auth-url': 'ftp://x' }, '--auth-url'],
     ['settings', { 'base-url': 'https://api.example.com/api' }, '--base-url'],
   ])('finds what is wrong with the %s [C-137]', async (check, change, fix) => {
@@ -521,6 +551,25 @@ describe('doctor', () => {
     const { bad, skipped } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
     expect(bad.map(({ check }) => check)).toEqual(['dialect', 'PKCE', 'clock'])
     expect(skipped).toEqual(['client: the token endpoint refuses the request'])
+  })
+
+  test.each([
+    ['unauthorized_client', 'Developer: check clientId.'],
+    ['an error of its own', 'registration'],
+  ])('a login that is refused with %s is no problem of PKCE [C-137]', async (error, fix) => {
+    const server = createServer((request, response) => {
+      if (request.method === 'POST')
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
+      else response.writeHead(302, { location: `http://127.0.0.1/callback?${new URLSearchParams({ error })}` }).end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const { bad, skipped } = await checksOf(machine(), ...settings({ 'auth-url': `http://127.0.0.1:${port}` }))
+    expect(bad).toEqual([{ ok: false, check: 'login', cause: expect.any(String), fix: expect.stringContaining(fix) }])
+    expect(bad[0]?.cause?.includes(error)).toBe(!error.includes(' '))
+    expect(skipped).toEqual(['PKCE: the authorization server refuses the request'])
   })
 
   test('finds a service whose Location header is no URL [C-137]', async () => {

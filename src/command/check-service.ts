@@ -1,6 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
+import { remedyFor } from '../refusals.ts'
 import type { Probes, Reply } from './probe.ts'
 
 /** One check: what is wrong and what to do, or why it was not made, or neither. */
@@ -54,6 +55,8 @@ function checkClient({ authUrl, redirectUri }: AuthConfig, authorize: Reply, tok
   const isKnown = token.details?.error !== 'invalid_client' && token.status !== 401
   const takesCodes = token.code === 'grant_rejected'
   const isRefused = authorize.status >= 400
+  const refusal = locationOf(authorize, authUrl).searchParams.get('error') ?? undefined
+  const isOther = refusal !== undefined && refusal !== 'invalid_request'
   const noClient = isKnown ? undefined : 'no client'
   return [
     finding(
@@ -93,14 +96,35 @@ function checkClient({ authUrl, redirectUri }: AuthConfig, authorize: Reply, tok
       'PKCE',
       [
         [
-          locationOf(authorize, authUrl).searchParams.get('error'),
+          refusal === 'invalid_request',
           'The authorization server refuses a request with an S256 challenge.',
           'Turn PKCE with S256 on for the client.',
         ],
       ],
-      isRefused ? (noClient ?? 'no redirect URI') : undefined,
+      isRefused
+        ? (noClient ?? 'no redirect URI')
+        : isOther
+          ? 'the authorization server refuses the request'
+          : undefined,
     ),
+    ...(isOther ? [refusedLogin(refusal)] : []),
   ]
+}
+
+/** Returns the check for an error with which the authorization server redirects back. Text of another kind is not quoted. */
+function refusedLogin(error: string): Check {
+  if (error === 'invalid_scope')
+    return {
+      check: 'scope',
+      cause: 'The authorization server refuses the scope.',
+      fix: 'Pass a --scope that the client is registered for.',
+    }
+  const remedy = remedyFor(error)
+  return {
+    check: 'login',
+    cause: `The authorization server refuses a login${remedy ? ` with ${error}` : ''}.`,
+    fix: remedy ?? 'Check the registration of the client.',
+  }
 }
 
 /** Returns where a response redirects to, or the authorization server. Throws for a Location that is no URL. */

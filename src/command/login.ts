@@ -1,3 +1,4 @@
+import { maxLoginMs } from '../internal/limits.ts'
 import { signInWithLoopback } from '../node/loopback/sign-in.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { openBrowser } from './open-browser.ts'
@@ -6,6 +7,8 @@ import type { Result } from './session.ts'
 
 /** Signs the user in and keeps the session. Ctrl-C ends the login. */
 export async function login({ profile, flags }: CommandLine): Promise<Result> {
+  const ports = portsIn(flags.ports)
+  const timeoutMs = timeoutIn(flags.timeout)
   const storage = openStorage(process.env)
   const settings = await chooseSettings(storage, profile, flags)
   const { config, session } = profileOf(storage, profile, settings)
@@ -15,8 +18,8 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
   const tokens = await signInWithLoopback(config, {
     openBrowser: flags['no-browser'] ? undefined : openBrowser,
-    ports: portsIn(flags.ports),
-    timeoutMs: timeoutIn(flags.timeout),
+    ports,
+    timeoutMs,
     signal: stop.signal,
   })
   const replaced = await replacedProfile(storage, profile, config)
@@ -30,12 +33,15 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
 
 function portsIn(text: string | undefined): number[] | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,5}(,\d{1,5})*$/.test(text)) throw new UsageError('--ports takes numbers separated by commas')
-  return text.split(',').map(Number)
+  const ports = text.split(',').map(Number)
+  if (!/^\d{1,5}(,\d{1,5})*$/.test(text) || ports.some((port) => port > 65_535))
+    throw new UsageError('--ports takes numbers up to 65535 separated by commas')
+  return ports
 }
 
 function timeoutIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError('--timeout takes seconds from 1 to 600')
+  if (!/^[1-9]\d{0,2}$/.test(text) || Number(text) * 1_000 > maxLoginMs)
+    throw new UsageError('--timeout takes seconds from 1 to 600')
   return Number(text) * 1_000
 }

@@ -51,8 +51,13 @@ function storagePath(env: NodeJS.ProcessEnv): string {
   const { AGENT_AUTH_HOME, XDG_CONFIG_HOME, APPDATA } = env
   const folder =
     AGENT_AUTH_HOME ||
-    join(XDG_CONFIG_HOME || (process.platform === 'win32' && APPDATA) || join(homedir(), '.config'), 'agent-auth')
+    join(XDG_CONFIG_HOME || (process.platform === 'win32' && APPDATA) || join(homeFolder(), '.config'), 'agent-auth')
   return join(folder, 'sessions.json')
+}
+
+/** A container may run as a user id that the system has no entry for. */
+function homeFolder(): string {
+  return attempt(homedir) ?? invalid('this user has no home folder. Set HOME or AGENT_AUTH_HOME')
 }
 
 /**

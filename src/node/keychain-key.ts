@@ -1,10 +1,10 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { randomText } from '../internal/base64url.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
-import { fileFailure } from './private-file.ts'
+import { createFolder, fileFailure } from './private-file.ts'
 
 /** The package `@napi-rs/keyring`, as far as it is used. */
 export interface Keyring {
@@ -97,7 +97,7 @@ export function keychainKey({ load, name, path, file }: KeychainOptions): Keycha
 function accountOf(path: string): string {
   try {
     const folder = dirname(path)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    createFolder(folder)
     return `agent-auth session key of ${join(realpathSync.native(folder), basename(path))}`
   } catch (error) {
     throw fileFailure(path, error)

