@@ -15,6 +15,7 @@ import { type Endings, sessionEndings } from './sessions/endings.ts'
 import { lastUses } from './sessions/last-use.ts'
 import { type LiveSessions, liveSessions } from './sessions/live-sessions.ts'
 import { endedRemoval } from './sessions/remove-ended.ts'
+import { type SessionUses, sessionUses } from './sessions/session-uses.ts'
 import { validSessions } from './sessions/valid-sessions.ts'
 import { type LockedStorage, watchedStorage } from './sessions/watched-storage.ts'
 import { type SetupProblems, setupProblems } from './setup-problems.ts'
@@ -29,6 +30,8 @@ export interface BackendContext {
   readonly sessions: LockedStorage
   readonly endings: Endings
   readonly live: LiveSessions
+  /** The last uses of the sessions. Undefined: sessions may be idle. */
+  readonly uses: SessionUses | undefined
   /** The keys of the latest session ids. */
   readonly sessionKeys: Map<string, string>
   readonly pendingLoginKeys: () => Promise<EncryptionKeys>
@@ -92,12 +95,16 @@ function endableSessions(
   config: AuthConfig,
   watched: LockedStorage,
   options: Pick<BackendOptions, 'idleMs' | 'revocationEndpoint'> & Pick<BackendContext, 'emit'>,
-): Pick<BackendContext, 'sessions' | 'endings'> {
+): Pick<BackendContext, 'sessions' | 'endings' | 'uses'> {
   const { idleMs, revocationEndpoint, emit } = options
   const endings = sessionEndings(config, watched)
   const uses = idleMs === undefined ? undefined : lastUses(watched, { clock: config.clock, idleMs })
   const removeEnded = endedRemoval({ config, revocationEndpoint, sessions: watched, uses, emit })
-  return { sessions: validSessions(watched, { endings, uses, removeEnded }), endings }
+  return {
+    sessions: validSessions(watched, { endings, uses, removeEnded }),
+    endings,
+    uses: uses && sessionUses(config, uses),
+  }
 }
 
 interface CheckedValues {

@@ -103,6 +103,19 @@ describe('the end of a session', () => {
     expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'expired' })
   })
 
+  it('has moved if the session was used elsewhere: the page reads again at the time it knew', async () => {
+    const time = virtualTime(startMs)
+    const rig = backendClientRig({ ...signedIn, endsAtMs: startMs + 1_800_000 })
+    await rig.client.ready()
+    const moved = { ...signedIn, endsAtMs: startMs + 2_400_000 }
+    rig.session = moved
+    await time.pass(1_800_501)
+    expect(rig.client.state).toEqual(moved)
+    rig.session = signedOut
+    await time.pass(600_000)
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'expired' })
+  })
+
   it('is not asked for in a loop by a clock that is an hour ahead', async () => {
     const time = virtualTime(startMs + dayMs - 1_000)
     const rig = backendClientRig()

@@ -82,7 +82,10 @@ test.each<[SessionState, boolean]>([
     looks++
     return state
   }
-  const hasEnded = sessionCheck({ ready } as Session, clock)
+  const hasEnded = sessionCheck(
+    { key: 'k', session: { ready } as Session },
+    { config: { ...config, clock }, uses: undefined },
+  )
   expect(await hasEnded()).toBe(false)
   clock.advance(1_000)
   expect(await hasEnded()).toBe(ends)

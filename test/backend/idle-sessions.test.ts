@@ -1,9 +1,14 @@
 // Idle sessions: src/backend/sessions/last-use.ts, by the option idleMs.
+import type { Backend } from 'agent-auth/backend'
 import { expect, test } from 'vitest'
+import type { AppBrowser } from '../support/backend-rig.ts'
 import { statuses, twoProcesses } from '../support/two-processes.ts'
 
 const idleMs = 600_000
 const options = { idleMs }
+/** Uses the session as server code does. Returns whether it has not ended. */
+const used = async (backend: Backend, browser: AppBrowser): Promise<boolean> =>
+  (await backend.getSession(browser.request('/'))).status !== 'signed-out'
 const ofSessions = (names: Iterable<string>): string[] => [...names].filter((name) => name.includes('web-'))
 
 test('a session without requests for idleMs ends in every process, is removed and revoked, and does not come back', async () => {
@@ -24,11 +29,11 @@ test('a session without requests for idleMs ends in every process, is removed an
 })
 
 test('requests to one process keep the session in the other, with at most ten notes in idleMs', async () => {
-  const { clock, written, signIn } = await twoProcesses({ options })
+  const { rig, clock, written, signIn } = await twoProcesses({ options })
   const { here, there } = await signIn()
   for (let round = 0; round < 600; round++) {
     clock.advance(idleMs / 100)
-    expect(await statuses(here)).toEqual(['signed-in'])
+    expect(await used(rig.backend, here)).toBe(true)
   }
   expect(await statuses(there)).toEqual(['signed-in'])
   const notes = written.filter((name) => name.endsWith(':last-use'))
@@ -41,7 +46,7 @@ test('a session ends at most idleMs after its last request, and at 90 % of that 
   const one = await signIn()
   const two = await signIn()
   clock.advance(idleMs / 10 - 1)
-  expect(await statuses(one.here, two.here)).toEqual(['signed-in', 'signed-in'])
+  for (const { here } of [one, two]) expect((await here.call()).status).toBe(204)
   clock.advance(idleMs * 0.9 - 1)
   expect(await statuses(one.there)).toEqual(['signed-in'])
   clock.advance(idleMs / 10 + 2)
@@ -53,7 +58,7 @@ test.each([60_000, -60_000])('a clock that differs by %i ms ends no session that
   const { here, there } = await signIn()
   for (let round = 0; round < 20; round++) {
     clock.advance(20_000)
-    expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+    for (const browser of [here, there]) expect((await browser.call()).status).toBe(204)
   }
 })
 
@@ -62,26 +67,27 @@ test('a use that cannot be noted ends no session', async () => {
   const { here } = await signIn()
   clock.advance(idleMs / 2)
   fault.writes = 'fail'
-  expect(await statuses(here)).toEqual(['signed-in'])
-  expect(rig.events.at(-1)).toMatchObject({ type: 'storage_error', operation: 'setItem' })
+  for (let calls = 0; calls < 3; calls++) expect((await here.call()).status).toBe(204)
+  // Once a second, because a storage that hangs would delay every request.
+  expect(rig.events.filter(({ type }) => type === 'storage_error')).toMatchObject([{ operation: 'setItem' }])
   fault.writes = 'work'
   clock.advance(2_000)
-  expect(await statuses(here)).toEqual(['signed-in'])
+  expect((await here.call()).status).toBe(204)
   clock.advance(idleMs - 1)
   expect(await statuses(here)).toEqual(['signed-in'])
 })
 
 test('a session in use outlasts a storage that takes no writes for longer than idleMs', async () => {
-  const { clock, fault, written, signIn } = await twoProcesses({ options })
+  const { rig, clock, fault, written, other, signIn } = await twoProcesses({ options })
   const { here, there } = await signIn()
   fault.writes = 'fail'
   for (let round = 0; round < 6; round++) {
     clock.advance(idleMs / 2)
-    expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+    expect([await used(rig.backend, here), await used(other, there)]).toEqual([true, true])
   }
   fault.writes = 'work'
   clock.advance(2_000)
-  expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+  expect([await used(rig.backend, here), await used(other, there)]).toEqual([true, true])
   expect(written.at(-1)).toMatch(/:last-use$/)
   fault.writes = 'fail'
   clock.advance(idleMs)
@@ -92,10 +98,45 @@ test('a logout leaves no note of the session', async () => {
   const { clock, records, signIn } = await twoProcesses({ options })
   const { here } = await signIn()
   clock.advance(idleMs / 2)
-  expect(await statuses(here)).toEqual(['signed-in'])
+  expect((await here.call()).status).toBe(204)
   expect(ofSessions(records.keys())).toHaveLength(2)
   expect((await here.logOut()).status).toBe(200)
   expect(ofSessions(records.keys())).toEqual([])
+})
+
+test('pages learn when an idle session ends, and keep it by no question, however many tabs ask', async () => {
+  const { clock, written, signIn } = await twoProcesses({ options })
+  const { here, there } = await signIn()
+  const endsInMs = async (browser: AppBrowser): Promise<number> =>
+    (await (await browser.send('/auth/session')).json()).endsAtMs - clock.wallMs()
+  expect(await endsInMs(here)).toBe(idleMs)
+  clock.advance(idleMs / 2)
+  expect((await here.call()).status).toBe(204)
+  expect(await endsInMs(here)).toBe(idleMs)
+  const before = written.length
+  for (const left of [0.8, 0.6, 0.4, 0.2]) {
+    clock.advance(idleMs * 0.2)
+    expect([await endsInMs(here), await endsInMs(there)]).toEqual([idleMs * left, idleMs * left])
+  }
+  clock.advance(idleMs * 0.2)
+  expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])
+  expect(written).toHaveLength(before)
+})
+
+test('a session in use ends with sessionLifeMs, and pages learn that time', async () => {
+  const { clock, signIn } = await twoProcesses({ options: { idleMs: 120_000, sessionLifeMs: 60_000 } })
+  const { here } = await signIn()
+  const { endsAtMs } = await (await here.send('/auth/session')).json()
+  expect(endsAtMs - clock.wallMs()).toBeLessThanOrEqual(60_000)
+})
+
+test('requests at the same time note a use once', async () => {
+  const { clock, written, signIn } = await twoProcesses({ options })
+  const { here } = await signIn()
+  clock.advance(idleMs / 2)
+  const before = written.length
+  await Promise.all(Array.from({ length: 16 }, () => here.call()))
+  expect(written.slice(before)).toEqual([expect.stringMatching(/:last-use$/)])
 })
 
 test('without idleMs a session may be idle, and its use is not noted', async () => {

@@ -5,6 +5,7 @@ import type { ProxyRefusal } from '../events.ts'
 import { errorResponse, errorResponseOf, withPrivateHeaders } from '../responses.ts'
 import { apiFetch } from '../sessions/get-session.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
+import { usedSource } from '../sessions/session-uses.ts'
 import { type HeaderList, isDecoded, responseHeaders } from './headers.ts'
 import { type BodyProblem, drainBody, requestBody, UnusableBodyError } from './request-body.ts'
 import { type OnResponseEnd, relayBody } from './response-body.ts'
@@ -90,7 +91,7 @@ function send(
   body: Awaited<ReturnType<typeof requestBody>>,
   signal: AbortSignal,
 ): Promise<Response> {
-  live.fetch ??= apiFetch(context, live.session)
+  live.fetch ??= apiFetch(context, usedSource(live.session, context.uses, live.key))
   // Node copies the body of a request unless it can neither follow a redirect nor be shown in a window.
   const init = { method: request.method, headers, signal, redirect: 'error', window: null } as const
   // The types of fetch do not have this member yet, which a streamed body needs.
@@ -118,7 +119,7 @@ function passOn(
   }
   const headers = responseHeaders(response.headers, context.passedHeaders)
   if (!body) onEnd('complete')
-  const hasSessionEnded = sessionCheck(call.live.session, context.config.clock)
+  const hasSessionEnded = sessionCheck(call.live, context)
   const options = { maxApiSilenceMs: call.route.timeoutMs, hasSessionEnded, onEnd }
   return { response: withPrivateHeaders(new Response(body && relayBody(body, options), { status, headers })) }
 }

@@ -1,15 +1,15 @@
 import type { TokenClaims } from '../../claims.ts'
 import { present } from '../../internal/present.ts'
-import type { Session } from '../../session.ts'
 import type { BackendContext } from '../context.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { errorResponse, jsonResponse } from '../responses.ts'
+import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /** The body of the response to `GET {basePath}/session`. */
 export type SessionAnswer =
   | {
       readonly status: 'signed-in'
-      /** The time by which the user must sign in again, in epoch milliseconds. */
+      /** The time by which the user must sign in again, in epoch milliseconds. With `idleMs`, later if the session is used again. */
       readonly endsAtMs: number
       /** Identifies this sign-in: another sign-in changes it. Random, and not a secret. */
       readonly sessionRef?: string
@@ -29,13 +29,19 @@ export async function session(context: BackendContext, request: Request): Promis
       message: "Cross-site request rejected. Only pages of this app's origin may read the session.",
     })
   const { key, removal, endsAtMs } = await readSessionCookie(context, request)
-  const body = key === undefined ? undefined : await context.live.use(key, (live) => signedIn(live.session, endsAtMs))
+  const body = key === undefined ? undefined : await context.live.use(key, (live) => signedIn(context, live, endsAtMs))
   return jsonResponse(body ?? { status: 'signed-out' }, { cookies: removal })
 }
 
-async function signedIn(session: Session, endsAtMs: number): Promise<SessionAnswer | undefined> {
+/** Notes no use, because a page that waits for the end of the session, or is open in two tabs, would keep the session. */
+async function signedIn(
+  { uses }: BackendContext,
+  { key, session }: LiveSession,
+  latestEndMs: number,
+): Promise<SessionAnswer | undefined> {
   const { status, sessionRef, expiresAtMs } = await session.ready()
   if (status !== 'signed-in') return undefined
+  const endsAtMs = Math.min(latestEndMs, uses?.endsAtMs(key) ?? latestEndMs)
   const { claims } = session
   return present<Extract<SessionAnswer, { status: 'signed-in' }>>({ status, endsAtMs, sessionRef, expiresAtMs, claims })
 }

@@ -5,6 +5,8 @@ import type { AccessTokenSource, GetAccessTokenOptions, Session } from '../../se
 import type { BackendContext } from '../context.ts'
 import type { CookieHeader } from '../cookies/cookies.ts'
 import { checkSessionKey, readSessionCookie } from '../cookies/session-cookie.ts'
+import type { LiveSession } from './live-sessions.ts'
+import { usedSource } from './session-uses.ts'
 
 /** A request, or the key of a session that your own code keeps. */
 export type SessionSource =
@@ -39,7 +41,7 @@ export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
   if (hasKey(source)) checkSessionKey(context, source.key)
   const key = hasKey(source) ? source.key : (await readSessionCookie(context, { headers: headersOf(source) })).key
-  const read = key === undefined ? undefined : await context.live.use(key, ({ session }) => readSession(session))
+  const read = key === undefined ? undefined : await context.live.use(key, (live) => readSession(context, live))
   if (key === undefined || read?.state.status !== 'signed-in') return { status: 'signed-out' }
   const { expiresAtMs = Number.POSITIVE_INFINITY } = read.state
   const tokenSource = tokenSourceOf(context, key)
@@ -58,8 +60,12 @@ export async function getSession(context: BackendContext, source: SessionSource)
   }
 }
 
-async function readSession(session: Session): Promise<Pick<Session, 'state' | 'claims'>> {
+async function readSession(
+  { uses }: BackendContext,
+  { key, session }: LiveSession,
+): Promise<Pick<Session, 'state' | 'claims'>> {
   const state = await session.ready()
+  if (state.status === 'signed-in') await uses?.note(key)
   return { state, claims: session.claims }
 }
 
@@ -93,8 +99,11 @@ function membersOf(value: unknown): { readonly [name: string]: unknown } {
 }
 
 /** Returns a source of tokens that has the session in memory only during a call. */
-function tokenSourceOf({ live }: BackendContext, key: string): AccessTokenSource {
-  return { getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)) }
+function tokenSourceOf({ live, uses }: BackendContext, key: string): AccessTokenSource {
+  const source: AccessTokenSource = {
+    getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)),
+  }
+  return usedSource(source, uses, key)
 }
 
 /** Returns a `fetch` that calls the API and no other origin. */

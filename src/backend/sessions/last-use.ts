@@ -1,5 +1,5 @@
 import type { Clock } from '../../internal/clock.ts'
-import { idleLimits, maxUnsavedSessions } from '../../internal/limits.ts'
+import { idleLimits, maxUnsavedSessions, revalidateAfterMs } from '../../internal/limits.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import type { SessionRecord } from '../../session/record.ts'
 import { bounded } from '../../storage/bounded.ts'
@@ -9,11 +9,12 @@ import { after } from './after.ts'
 
 /** When each session was used last, for all processes. */
 export interface LastUses {
-  /**
-   * Returns whether the session was not used for `idleMs`. If it was, notes this use, but not within a tenth of that time after
-   * the last one. Rejects if the storage cannot be read.
-   */
+  /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */
   isIdle(name: string, record: SessionRecord): MaybePromise<boolean>
+  /** Notes a use of a session that is not idle, but not within a tenth of `idleMs` after the last note. Never rejects. */
+  note(name: string): MaybePromise<void>
+  /** Returns when the session ends if it is not used again, in epoch milliseconds. Undefined before the first `isIdle`. */
+  endsAtMs(name: string): number | undefined
   /** Removes the note of a session that was removed. Never rejects. */
   forget(name: string): Promise<unknown>
 }
@@ -23,28 +24,50 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
   const nameOf = (name: string): string => `${name}:last-use`
   /** The uses in this process that the storage did not take, because a storage without writes must not end a session in use. */
   const unnoted = new Map<string, number>()
+  /** The notes that this process read or wrote last. */
+  const notes = new Map<string, number>()
+  const lastUseMs = (name: string, notedMs: number): number => Math.max(notedMs, unnoted.get(name) ?? 0)
 
-  async function note(name: string, nowMs: number): Promise<void> {
-    const isNoted = await succeeds(bounded(async () => sessions.setItem(nameOf(name), String(nowMs))))
-    unnoted.delete(name)
-    if (isNoted) return
-    unnoted.set(name, nowMs)
-    removeOldest(unnoted, maxUnsavedSessions)
+  function remember(uses: Map<string, number>, name: string, atMs: number): void {
+    uses.delete(name)
+    uses.set(name, atMs)
+    removeOldest(uses, maxUnsavedSessions)
+  }
+
+  async function write(name: string, beforeMs: number, nowMs: number): Promise<void> {
+    // At once, so that uses during the write do not repeat it.
+    remember(notes, name, nowMs)
+    if (await succeeds(bounded(async () => sessions.setItem(nameOf(name), String(nowMs))))) {
+      unnoted.delete(name)
+      return
+    }
+    remember(notes, name, beforeMs)
+    remember(unnoted, name, nowMs)
   }
 
   return {
     isIdle: (name, { tokens }) =>
-      after(sessions.getItem(nameOf(name)), (noted): MaybePromise<boolean> => {
-        const nowMs = clock.wallMs()
+      after(sessions.getItem(nameOf(name)), (noted) => {
         // Only a session that is used gets tokens, so that their time counts if there is no note yet, or none any more.
         const notedMs = Math.max(tokens.obtainedAtMs, timeOf(noted))
-        if (nowMs - Math.max(notedMs, unnoted.get(name) ?? 0) >= idleMs) return true
-        if (nowMs - notedMs < idleMs / idleLimits.steps) return false
-        // The next request tries again if this fails.
-        return note(name, nowMs).then(() => false)
+        remember(notes, name, notedMs)
+        return clock.wallMs() - lastUseMs(name, notedMs) >= idleMs
       }),
+    note(name) {
+      const nowMs = clock.wallMs()
+      const beforeMs = notes.get(name) ?? 0
+      if (nowMs - beforeMs < idleMs / idleLimits.steps) return
+      // A storage that hangs must not delay every request.
+      if (nowMs - (unnoted.get(name) ?? 0) < revalidateAfterMs) return
+      return write(name, beforeMs, nowMs)
+    },
+    endsAtMs(name) {
+      const notedMs = notes.get(name)
+      return notedMs === undefined ? undefined : lastUseMs(name, notedMs) + idleMs
+    },
     forget(name) {
       unnoted.delete(name)
+      notes.delete(name)
       return succeeds(bounded(async () => sessions.removeItem(nameOf(name))))
     },
   }

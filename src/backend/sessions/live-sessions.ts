@@ -10,6 +10,7 @@ import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
 export interface LiveSession extends Pick<HookedSession, 'session' | 'current' | 'signInAs'> {
+  readonly key: string
   /** The storage of this session, with its last writes and reads. */
   readonly observed: ObservedStorage
   /** Calls the API with the session's token. Made at the first proxied request. */
@@ -127,5 +128,5 @@ function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
     { storage: observed.storage, key },
     { onSignOut() {} },
   )
-  return { session, current, signInAs, observed, queue: requestQueue(), users: 0 }
+  return { key, session, current, signInAs, observed, queue: requestQueue(), users: 0 }
 }
