@@ -16,14 +16,18 @@ export async function answerMistakenCall(context: BackendContext, problem: strin
   const message = `Configuration: ${problem}.`
   context.setupProblems.reportCall(message)
   const response = errorResponse(500, { code: 'config_invalid', message })
-  if (isNodeResponse(second) && !second.headersSent) {
-    second.writeHead(response.status, Object.fromEntries(response.headers))
-    second.end(await response.clone().text())
-  }
+  if (isNodeResponse(second)) await endNodeResponse(second, response.clone())
   return response
 }
 
-function isNodeResponse(value: unknown): value is NodeResponse {
+/** Ends a response of Node that has not begun. */
+export async function endNodeResponse(target: NodeResponse, response: Response): Promise<void> {
+  if (target.headersSent) return
+  target.writeHead(response.status, Object.fromEntries(response.headers))
+  target.end(await response.text())
+}
+
+export function isNodeResponse(value: unknown): value is NodeResponse {
   const { writeHead, end } = Object(value) as Partial<NodeResponse>
   return typeof writeHead === 'function' && typeof end === 'function'
 }

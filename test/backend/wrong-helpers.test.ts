@@ -79,6 +79,15 @@ test('toFastifyPlugin as a hook of Fastify: config_invalid names app.register [C
   expect(await errorOf(app)).toMatchObject(useNodeHandler)
 })
 
+test('toFastifyPlugin as the listener of createServer: the response names toNodeHandler, and the process goes on [C-127]', async () => {
+  const server = createServer(untyped(toFastifyPlugin((await rigOf()).backend))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`
+  for (const answered of [await fetch(url), await fetch(url)])
+    expect([answered.status, await answered.json()]).toMatchObject([500, useNodeHandler])
+})
+
 test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler [C-127]', async () => {
   const { backend } = await rigOf()
   const seen: unknown[] = []

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../../config/invalid.ts'
 import type { Backend } from '../backend.ts'
+import { endNodeResponse, isNodeResponse } from '../mistaken-call.ts'
+import { errorResponse } from '../responses.ts'
 import { nodeListener } from './listener.ts'
 
 /** The members of a Fastify instance that the plugin uses. */
@@ -27,11 +29,8 @@ export type FastifyHook = (
 export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Promise<void> {
   const listener = nodeListener('toFastifyPlugin', backend)
   const { basePath } = backend
-  const plugin = async (scope: FastifyScope): Promise<void> => {
-    if (typeof scope?.addHook !== 'function')
-      invalid(
-        'toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle',
-      )
+  const plugin = async (scope: FastifyScope, ...others: unknown[]): Promise<void> => {
+    if (typeof scope?.addHook !== 'function') return refuse(others)
     const name = `agent-auth ${basePath}`
     if (scope.hasDecorator(name))
       invalid(`a backend with basePath ${basePath} is mounted twice in this Fastify app. Register its plugin once`)
@@ -44,4 +43,16 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
   }
   // Fastify then adds the hook to the app on which the plugin is registered. Otherwise the plugin would get a scope without routes.
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
+}
+
+/**
+ * Throws `config_invalid`, which a framework reports. `createServer` reports nothing and would end the process, so its response
+ * says what to use.
+ */
+async function refuse([response, next]: readonly unknown[]): Promise<void> {
+  const problem =
+    'toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle'
+  if (!isNodeResponse(response) || next) invalid(problem)
+  const message = `Configuration: ${problem}.`
+  await endNodeResponse(response, errorResponse(500, { code: 'config_invalid', message }))
 }

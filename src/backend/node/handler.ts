@@ -1,13 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { AgentAuthError } from '../../errors.ts'
 import type { Backend } from '../backend.ts'
 import { nodeListener } from './listener.ts'
 
-/** A listener of `node:http`, which is a middleware of Express and Connect as well. */
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
+/** A listener of `node:http` and `node:http2`, which is a middleware of Express and Connect as well. */
+export type NodeHandler = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+  next?: (error?: unknown) => void,
+) => void
 
 /**
- * Returns a handler for `createServer` of `node:http` and `app.use` of Express and Connect. For requests that the backend does
+ * Returns a handler for `createServer` of `node:http` and `node:http2` and `app.use` of Express and Connect. For requests that the backend does
  * not serve, it calls `next`. Without `next` they get 404. It reads the path as the browser sent it, so a mount path changes
  * nothing. Throws `config_invalid`, and gives it to the framework if the arguments of a call are not those of Node.
  */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { getRequestListener } from '@hono/node-server'
 import { invalid } from '../../config/invalid.ts'
 import { attempt } from '../../internal/attempt.ts'
@@ -6,16 +7,19 @@ import type { Backend } from '../backend.ts'
 import { errorResponse } from '../responses.ts'
 
 /** A request of Node, with what Express adds. */
-export type MountedRequest = IncomingMessage & { readonly originalUrl?: unknown; readonly baseUrl?: unknown }
+export type MountedRequest = (IncomingMessage | Http2ServerRequest) & {
+  readonly originalUrl?: unknown
+  readonly baseUrl?: unknown
+}
 
 /** The requests and responses of Node for one backend. */
 export interface NodeListener {
   /** Returns whether the backend serves the method and path of a request. */
-  serves(request: IncomingMessage): boolean
+  serves(request: MountedRequest): boolean
   /** Reports a mount path of Express that hides routes of the backend. */
   checkMount(request: MountedRequest): void
   /** Sends the response of the backend, or 404 if it does not serve the request. */
-  respond(request: IncomingMessage, response: ServerResponse): void
+  respond(request: MountedRequest, response: ServerResponse | Http2ServerResponse): void
 }
 
 /** Connects a backend to the requests of Node. `caller` is named in the `config_invalid` that it throws for another value. */
