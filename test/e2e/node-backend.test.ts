@@ -100,6 +100,21 @@ describe('npm run example:backend', () => {
     expect(problems).toEqual([])
   })
 
+  test('shows a failure that the API sends with status 200, and then the agents again', async () => {
+    const page = await context.newPage()
+    await page.goto(example.origin)
+    await page.getByText('13 agents').waitFor()
+    const failure = { success: false, data: null, error_type: 'search_failed', error_message: 'The index is rebuilt.' }
+    await page.route('**/api/parent_agents/search', (route) => route.fulfill({ json: failure }), { times: 1 })
+    await page.getByLabel('Search').fill('invoice')
+    await page.getByText('The request failed', { exact: true }).waitFor()
+    await page.getByText('The index is rebuilt.').waitFor()
+    await page.getByLabel('Search').fill('')
+    await page.getByText('13 agents').waitFor()
+    expect(await page.getByText('The request failed', { exact: true }).isVisible()).toBe(false)
+    await page.close()
+  })
+
   test.each([
     ['another site', 'localhost'],
     ['another port of this host, where the cookie goes along', '127.0.0.1'],

@@ -1,31 +1,21 @@
 // The page of the example. It holds no token: the browser sends the cookie, and the backend adds the token.
 
+import { createAgentApi, isAgentApiError } from 'agent-auth/api'
 import { createBackendClient } from 'agent-auth/backend/client'
 
 const auth = createBackendClient()
+// The backend passes requests below /api on to the API.
+const api = createAgentApi({ baseUrl: location.origin, fetch: auth.fetch, onResponse: showProcess })
 const byId = (id) => document.getElementById(id)
 const processes = new Set()
 let tryAgain = () => {}
 /** The sign-in whose agents are shown. */
 let shownRef
 
-/** An error response of the backend or the API. */
-class Refusal extends Error {
-  constructor(status, { message, error_message, detail }) {
-    const first = Array.isArray(detail) ? detail[0]?.msg : undefined
-    super(message ?? error_message ?? first ?? `The service responded with status ${status}.`)
-    this.status = status
-  }
-}
-
-async function post(path, body) {
-  const headers = { 'content-type': 'application/json' }
-  const response = await auth.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
-  processes.add(response.headers.get('x-process'))
+/** Shows how many processes of the backend have responded. */
+function showProcess({ headers }) {
+  processes.add(headers.get('x-process'))
   byId('processes').textContent = processes.size === 1 ? '1 process' : `${processes.size} processes`
-  const answer = await response.json().catch(() => ({}))
-  if (!response.ok || answer.success !== true) throw new Refusal(response.status, answer)
-  return answer.data
 }
 
 /** Runs what the user started, and shows the error if it fails. */
@@ -41,11 +31,16 @@ async function attempt(work) {
 
 function showProblem(error) {
   const titles = { 401: 'Please sign in again', 403: 'You may not do this', 422: 'Something in the form is not right' }
-  const refused = error instanceof Refusal
+  const refused = isAgentApiError(error) && error.status !== undefined
   byId('problem-title').textContent = refused ? (titles[error.status] ?? 'The request failed') : 'No connection'
-  byId('problem-text').textContent = refused ? error.message : 'The app could not be reached. You are still signed in.'
+  byId('problem-text').textContent = refused ? textOf(error) : 'The app could not be reached. You are still signed in.'
   byId('problem-again').hidden = refused && error.status < 429
   byId('problem').hidden = false
+}
+
+/** Returns what the API says of the failure, or what the library does. */
+function textOf({ message, errorMessage, faults }) {
+  return errorMessage ?? faults[0]?.msg ?? message
 }
 
 /** Shows who is signed in, or that the session has ended, here or in another tab. */
@@ -82,7 +77,7 @@ async function showAgents() {
   const search = ++searches
   const sort = { column: 'agent_name', desc: false }
   const wanted = { limit: 50, offset: 0, search_value: byId('search-value').value, sort }
-  const { items, count } = await post('/api/parent_agents/search', wanted)
+  const { items, count } = await api.parentAgents.search(wanted)
   // The user has typed more, or signed out, before this response came.
   if (search !== searches || auth.state.status !== 'signed-in') return
   const lines = items.map((agent) =>
@@ -93,7 +88,7 @@ async function showAgents() {
 }
 
 async function create(form) {
-  await post('/api/parent_agents', { ...Object.fromEntries(new FormData(form)), active: true })
+  await api.parentAgents.create({ ...Object.fromEntries(new FormData(form)), active: true })
   form.reset()
   await showAgents()
 }
