@@ -133,8 +133,9 @@ function locationOf({ headers }: Reply, authUrl: string): URL {
 }
 
 function checkClock(aheadMs: number): Check {
-  const cause = `The clock of the service is ${Math.round(aheadMs / 1_000)} s ahead.`
-  return finding('clock', [[Math.abs(aheadMs) > maxClockOffsetMs, cause, 'Set the clock of this machine.']])
+  const offsetMs = Math.abs(aheadMs)
+  const cause = `The clock of the service is ${Math.round(offsetMs / 1_000)} s ${aheadMs > 0 ? 'ahead' : 'behind'}.`
+  return finding('clock', [[offsetMs > maxClockOffsetMs, cause, 'Set the clock of this machine.']])
 }
 
 function checkApi(api: Reply | undefined): Check {

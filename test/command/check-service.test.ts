@@ -1,0 +1,139 @@
+import { createAuthConfig } from 'agent-auth'
+import { expect, test } from 'vitest'
+import { type Check, checkService } from '../../src/command/check-service.ts'
+import { probe } from '../../src/command/probe.ts'
+
+const [authUrl, baseUrl] = ['https://auth.example.com', 'https://api.example.com']
+
+type Answer = () => Response | Promise<Response>
+
+/** What a service that is right responds with. */
+const right = {
+  authorize: () => new Response(null, { status: 302, headers: { location: 'https://auth.example.com/login' } }),
+  token: () => Response.json({ error: 'invalid_grant' }, { status: 400 }),
+  search: () => Response.json({ success: false, data: null }, { status: 401 }),
+  preflight: (): Response => new Response(null, { status: 204, headers: { 'access-control-allow-origin': '*' } }),
+} satisfies Record<string, Answer>
+
+interface Checks {
+  /** Causes by check. */
+  readonly bad: Record<string, string | undefined>
+  readonly skipped: Record<string, string | undefined>
+}
+
+/** Returns what the checks say of a service that is right but for these answers. */
+async function checksOf(answers: Partial<Record<keyof typeof right, Answer>>, origin?: string): Promise<Checks> {
+  const of = { ...right, ...answers }
+  const config = createAuthConfig({
+    authUrl,
+    baseUrl,
+    clientId: 'app',
+    redirectUri: 'http://127.0.0.1/callback',
+    async fetch(input, init) {
+      const isApi = String(input).startsWith(baseUrl)
+      if (isApi) return init?.method === 'OPTIONS' ? of.preflight() : of.search()
+      return init?.method === 'POST' ? of.token() : of.authorize()
+    },
+  })
+  const checks = checkService(config, await probe(config, origin), origin)
+  const by = (member: 'cause' | 'skipped') =>
+    Object.fromEntries(checks.filter((one: Check) => one[member]).map((one) => [one.check, one[member]]))
+  return { bad: by('cause'), skipped: by('skipped') }
+}
+
+const dated =
+  (aheadMs: number): Answer =>
+  () =>
+    new Response(null, {
+      status: 302,
+      headers: { location: '/login', date: new Date(Date.now() + aheadMs).toUTCString() },
+    })
+
+test('C-137 doctor finds nothing wrong with a service that allows each origin', async () => {
+  expect(await checksOf({ authorize: dated(0) }, 'https://app.example.com')).toEqual({ bad: {}, skipped: {} })
+})
+
+test.each<[what: string, answers: Parameters<typeof checksOf>[0], cause: string]>([
+  ['an authorize endpoint that fails', { authorize: () => new Response('', { status: 500 }) }, 'server fails'],
+  [
+    'a token endpoint that fails',
+    { token: () => new Response('', { status: 503 }) },
+    'token endpoint does not respond',
+  ],
+  [
+    'a token endpoint that is away',
+    { token: () => Promise.reject(new TypeError('fetch failed')) },
+    'token endpoint does not respond',
+  ],
+])('C-137 doctor finds %s, and makes no check of the client then', async (_, answers, cause) => {
+  const { bad, skipped } = await checksOf(answers)
+  expect(bad).toEqual({ 'authorization server': expect.stringContaining(cause) })
+  expect(Object.keys(skipped)).toEqual(['client', 'redirect URI', 'dialect', 'PKCE', 'clock'])
+})
+
+test('C-137 doctor finds a token endpoint that took a code which does not exist', async () => {
+  const { bad } = await checksOf({ token: () => Response.json({ access_token: 'a', refresh_token: 'b' }) })
+  expect(bad).toEqual({ 'authorization server': expect.stringContaining('token endpoint') })
+})
+
+test.each([
+  ['invalid_client with status 400', Response.json({ error: 'invalid_client' }, { status: 400 })],
+  ['another error with status 401', Response.json({ error: 'unauthorized' }, { status: 401 })],
+])('C-137 doctor reads %s as an unknown client, without which it cannot check the rest', async (_, response) => {
+  const authorize = (): Response => new Response('', { status: 400 })
+  const { bad, skipped } = await checksOf({ token: () => response, authorize })
+  expect(bad).toEqual({ client: expect.stringContaining('unknown') })
+  expect(skipped).toMatchObject({ 'redirect URI': 'no client', dialect: 'no client', PKCE: 'no client' })
+})
+
+test('C-137 doctor does not check PKCE if the redirect URI is refused', async () => {
+  const { bad, skipped } = await checksOf({ authorize: () => new Response('', { status: 400 }) })
+  expect(Object.keys(bad)).toEqual(['redirect URI'])
+  expect(skipped).toMatchObject({ PKCE: 'no redirect URI' })
+})
+
+test.each([
+  [3_600_000, /3[56]\d\d s ahead/],
+  [-3_600_000, /3[56]\d\d s behind/],
+])('C-137 doctor finds a clock that differs by %i ms', async (aheadMs, cause) => {
+  const { bad } = await checksOf({ authorize: dated(aheadMs) })
+  expect(bad).toEqual({ clock: expect.stringMatching(cause) })
+  expect((await checksOf({ authorize: dated(Math.sign(aheadMs) * 40_000) })).bad).toEqual({})
+})
+
+test('C-137 doctor skips the clock for a Date header that is no date', async () => {
+  const headers = { location: '/login', date: 'now' }
+  const { bad, skipped } = await checksOf({ authorize: () => new Response(null, { status: 302, headers }) })
+  expect([bad, skipped]).toEqual([{}, { clock: 'no response has a Date header' }])
+})
+
+test.each<[what: string, search: Answer]>([
+  ['a page', () => new Response('<html></html>')],
+  ['null', () => Response.json(null)],
+  ['text', () => Response.json('success')],
+  ['another object', () => Response.json({ ok: true })],
+  ['an envelope with status 404', () => Response.json({ success: false }, { status: 404 })],
+])('C-137 doctor does not take %s for the API, and then skips CORS', async (_, search) => {
+  const { bad, skipped } = await checksOf({ search }, 'https://app.example.com')
+  expect(bad).toEqual({ API: expect.stringContaining('is not the API') })
+  expect(skipped).toMatchObject({ CORS: 'no API' })
+})
+
+test('C-137 doctor gives each of its requests a time limit, and follows no redirect', async () => {
+  const sent: unknown[] = []
+  const config = createAuthConfig({
+    authUrl,
+    baseUrl,
+    clientId: 'app',
+    redirectUri: 'http://127.0.0.1/callback',
+    async fetch(_, init) {
+      sent.push({ signal: init?.signal, redirect: init?.redirect })
+      return Response.json({})
+    },
+  })
+  await probe(config, 'https://app.example.com')
+  expect(
+    sent.filter((one) => expect.objectContaining({ signal: expect.any(AbortSignal) }).asymmetricMatch(one)),
+  ).toHaveLength(4)
+  expect(sent).not.toContainEqual(expect.objectContaining({ redirect: undefined }))
+})

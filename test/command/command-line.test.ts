@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { readCommandLine, UsageError } from '../../src/command/command-line.ts'
+
+function refusal(args: readonly string[]): string {
+  try {
+    readCommandLine(args)
+  } catch (error) {
+    if (error instanceof UsageError) return error.message
+    throw error
+  }
+  return 'no refusal'
+}
+
+test.each([
+  [['status', '--profile'], "Option '--profile <value>' argument missing"],
+  [['status', '--json=yes'], "Option '--json' does not take an argument"],
+  [['login', '--authURL', 'x'], 'there is no option --authURL; did you mean --auth-url?'],
+  [['login', '--base_url', 'x'], 'there is no option --base_url; did you mean --base-url?'],
+  [['login', '--id', 'x'], 'there is no option --id; did you mean --client-id?'],
+  [['status', '-p'], 'there is no option -p'],
+])('C-137 %j is refused with what to write', (args, message) => {
+  expect(refusal(args)).toBe(message)
+})
+
+test.each([[['--json']], [['constructor']], [['a-secret-that-is-too-long-for-a-name']], [['a secret']]])(
+  'C-137 %j names no command, and is not quoted if it may be a secret',
+  (args) => {
+    const message = refusal(args)
+    expect(message).toMatch(/the commands are login, logout, status, token, fetch, doctor$/)
+    expect(message.startsWith('there is no command constructor; ')).toBe(args[0] === 'constructor')
+    expect(message).not.toContain('secret')
+  },
+)
+
+test.each([
+  [['fetch', 'GET'], 'fetch takes METHOD PATH [BODY]'],
+  [['fetch', 'GET', '/a', '{}', 'more'], 'fetch takes METHOD PATH [BODY]'],
+  [['logout', 'all'], 'logout takes no arguments'],
+  [['status', '--ports', '1'], 'status does not take --ports'],
+  [['login', '--origin', 'x'], 'login does not take --origin'],
+  [['status', '--profile', ''], '--profile takes letters, digits, dots and dashes'],
+  [['status', '--profile', 'a/b'], '--profile takes letters, digits, dots and dashes'],
+  [['status', '--profile', 'a'.repeat(65)], '--profile takes letters, digits, dots and dashes'],
+])('C-137 %j is refused', (args, message) => {
+  expect(refusal(args)).toBe(message)
+})
+
+test('C-137 the name of a command and its options are read in any order, and --help wins', () => {
+  expect(readCommandLine(['--json', 'login', '--ports', '1,2', '--profile', 'a.b-c'])).toEqual({
+    name: 'login',
+    profile: 'a.b-c',
+    output: 'json',
+    flags: { ports: '1,2' },
+    rest: [],
+  })
+  expect(readCommandLine(['login', '--help', '--version'])).toBe('help')
+  expect(readCommandLine(['login', '--version'])).toBe('version')
+})

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { UsageError } from '../../src/command/command-line.ts'
+import { fetchPath } from '../../src/command/fetch.ts'
+import { openStorage, profileOf, saveSettings } from '../../src/command/profile.ts'
+import { failure, tokensWith } from '../support/token-flow.ts'
+
+const body = 'text \u001b[31m and \u009b more\n\twith a line\n'
+const server = createServer((request, response) => {
+  request.resume()
+  response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
+})
+let baseUrl = ''
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => void server.close())
+afterEach(() => vi.unstubAllEnvs())
+
+/** A machine on which a user has signed in, or not. */
+async function machine(user: 'signed in' | 'signed out' = 'signed in'): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-auth-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  vi.stubEnv('AGENT_AUTH_HOME', join(folder, 'home'))
+  const storage = openStorage(process.env)
+  const redirectUri = 'http://127.0.0.1/callback'
+  const settings = { authUrl: baseUrl, baseUrl, clientId: 'app', redirectUri, scope: 'api.access' }
+  await saveSettings(storage, 'default', settings)
+  if (user === 'signed in') await profileOf(storage, 'default', settings).session.signIn(tokensWith())
+}
+
+const fetched = (...rest: string[]) => fetchPath({ name: 'fetch', profile: 'default', output: 'text', flags: {}, rest })
+
+describe('the body of a response', () => {
+  test('C-137 is printed as it is, and in a terminal without the characters that the terminal obeys', async () => {
+    await machine()
+    const { isTTY } = process.stdout
+    onTestFinished(() => {
+      process.stdout.isTTY = isTTY
+    })
+    process.stdout.isTTY = false
+    expect((await fetched('get', '/api/x')).text).toBe(body)
+    process.stdout.isTTY = true
+    expect((await fetched('GET', '/api/x')).text).toBe('text [31m and  more\n\twith a line\n')
+  })
+
+  test('C-137 is text in JSON if it is no JSON', async () => {
+    await machine()
+    expect(await fetched('GET', '/api/x')).toMatchObject({ exitCode: 0, json: { status: 200, body } })
+  })
+})
+
+test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('C-137 the method %j is refused', async (method) => {
+  await machine()
+  expect(await fetched(method, '/api/x').catch((error) => error)).toBeInstanceOf(UsageError)
+})
+
+test.each(['api/x', '', 'https://evil.example/', '//evil.example/', '\\\\evil.example'])(
+  'C-137 the path %j is refused',
+  async (path) => {
+    await machine()
+    expect(await fetched('GET', path).catch((error) => error)).toBeInstanceOf(UsageError)
+  },
+)
+
+test('C-137 a request of a user who is signed out is not sent', async () => {
+  await machine('signed out')
+  expect(await failure(fetched('GET', '/api/x'))).toMatchObject({ code: 'login_required' })
+})
