@@ -3,24 +3,16 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { fileKills } from '../support/file-kills.ts'
+import { crashAtEachStep } from '../support/crash-points.ts'
 import { freshFile } from '../support/fresh-file.ts'
 import { storm } from '../support/storm.ts'
 
-// 500 rounds are `npm run soak -- storms-file`.
-test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure [P-03 D-24]', async () => {
+// 500 rounds with every request sent are `npm run soak -- storms-file`.
+test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure, 20 times [P-03 D-24]', async () => {
   const path = freshFile(onTestFinished)
   let isOver = false
-  const storming = storm(onTestFinished, {
-    kind: 'file',
-    url: path,
-    processes: 8,
-    sessions: 1,
-    requests: 50,
-    rounds: 1,
-    // The service refuses more of one tenant.
-    callsAtOnce: 1,
-  }).finally(() => {
+  const size = { processes: 8, sessions: 1, requests: 50, rounds: 20, sent: 'first' } as const
+  const storming = storm(onTestFinished, { kind: 'file', url: path, ...size }).finally(() => {
     isOver = true
   })
   let reads = 0
@@ -33,15 +25,23 @@ test('8 processes with 50 requests each on one file at expiry: one refresh, no t
     reads += 1
     if (!texts.has(text)) expect(Object.keys(JSON.parse(texts.add(text) && text).records)).toHaveLength(1)
   }
-  for (const { tookMs: _, ...seen } of await storming)
+  const rounds = await storming
+  expect(rounds).toHaveLength(size.rounds)
+  for (const { tookMs: _, ...seen } of rounds)
     expect(seen).toEqual({ ok: 400, failures: {}, ended: 0, refreshes: 1, reused: 0 })
   expect(reads).toBeGreaterThan(texts.size)
 })
 
-// 5,000 kills are `npm run soak -- kills-file`, and at a service without a grace period `npm run soak -- kills-no-grace`.
-test('6 SIGKILLs of a process that refreshes without a pause: no lost session, no damaged file [P-07 C-080]', async () => {
-  const report = await fileKills(onTestFinished, { lanes: 3, kills: 6 })
-  expect(report).toMatchObject({ kills: 6, lost: 0, torn: 0 })
+// 5,000 kills at random times are `npm run soak -- kills-file`, and without a grace period `npm run soak -- kills-no-grace`.
+test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-07 C-059 C-080]', async () => {
+  const { steps, outcomes, torn } = await crashAtEachStep(onTestFinished)
+  const [create, write] = ['openSync', ['writeFileSync', 'half of writeFileSync']]
+  const acquire = [create, ...write, 'renameSync']
+  const save = [create, ...write, 'fsyncSync', 'renameSync', 'fsyncSync']
+  const release = [create, 'rmSync', 'unlinkSync']
+  expect(steps).toEqual([...acquire, 'request', 'response', ...save, ...release])
+  expect(new Set(outcomes)).toEqual(new Set(['refreshed']))
+  expect(torn).toBe(0)
 })
 
 function read(path: string): string | undefined {

@@ -69,7 +69,8 @@ async function firstOutcome(child: ReturnType<typeof fork>, { failures }: KillRe
   }
 }
 
-function isWhole(path: string): boolean {
+/** Returns whether the file is a whole file of records. */
+export function isWhole(path: string): boolean {
   try {
     const { v, records } = JSON.parse(readFileSync(path, 'utf8'))
     return v === 1 && typeof records === 'object'
