@@ -49,7 +49,7 @@ const dated =
       headers: { location: '/login', date: new Date(Date.now() + aheadMs).toUTCString() },
     })
 
-test('C-137 doctor finds nothing wrong with a service that allows each origin', async () => {
+test('doctor finds nothing wrong with a service that allows each origin [C-137]', async () => {
   expect(await checksOf({ authorize: dated(0) }, 'https://app.example.com')).toEqual({ bad: {}, skipped: {} })
 })
 
@@ -65,13 +65,13 @@ test.each<[what: string, answers: Parameters<typeof checksOf>[0], cause: string]
     { token: () => Promise.reject(new TypeError('fetch failed')) },
     'token endpoint does not respond',
   ],
-])('C-137 doctor finds %s, and makes no check of the client then', async (_, answers, cause) => {
+])('doctor finds %s, and makes no check of the client then [C-137]', async (_, answers, cause) => {
   const { bad, skipped } = await checksOf(answers)
   expect(bad).toEqual({ 'authorization server': expect.stringContaining(cause) })
   expect(Object.keys(skipped)).toEqual(['client', 'redirect URI', 'dialect', 'PKCE', 'clock'])
 })
 
-test('C-137 doctor finds a token endpoint that took a code which does not exist', async () => {
+test('doctor finds a token endpoint that took a code which does not exist [C-137]', async () => {
   const { bad } = await checksOf({ token: () => Response.json({ access_token: 'a', refresh_token: 'b' }) })
   expect(bad).toEqual({ 'authorization server': expect.stringContaining('token endpoint') })
 })
@@ -79,14 +79,14 @@ test('C-137 doctor finds a token endpoint that took a code which does not exist'
 test.each([
   ['invalid_client with status 400', Response.json({ error: 'invalid_client' }, { status: 400 })],
   ['another error with status 401', Response.json({ error: 'unauthorized' }, { status: 401 })],
-])('C-137 doctor reads %s as an unknown client, without which it cannot check the rest', async (_, response) => {
+])('doctor reads %s as an unknown client, without which it cannot check the rest [C-137]', async (_, response) => {
   const authorize = (): Response => new Response('', { status: 400 })
   const { bad, skipped } = await checksOf({ token: () => response, authorize })
   expect(bad).toEqual({ client: expect.stringContaining('unknown') })
   expect(skipped).toMatchObject({ 'redirect URI': 'no client', dialect: 'no client', PKCE: 'no client' })
 })
 
-test('C-137 doctor does not check PKCE if the redirect URI is refused', async () => {
+test('doctor does not check PKCE if the redirect URI is refused [C-137]', async () => {
   const { bad, skipped } = await checksOf({ authorize: () => new Response('', { status: 400 }) })
   expect(Object.keys(bad)).toEqual(['redirect URI'])
   expect(skipped).toMatchObject({ PKCE: 'no redirect URI' })
@@ -95,13 +95,13 @@ test('C-137 doctor does not check PKCE if the redirect URI is refused', async ()
 test.each([
   [3_600_000, /3[56]\d\d s ahead/],
   [-3_600_000, /3[56]\d\d s behind/],
-])('C-137 doctor finds a clock that differs by %i ms', async (aheadMs, cause) => {
+])('doctor finds a clock that differs by %i ms [C-137]', async (aheadMs, cause) => {
   const { bad } = await checksOf({ authorize: dated(aheadMs) })
   expect(bad).toEqual({ clock: expect.stringMatching(cause) })
   expect((await checksOf({ authorize: dated(Math.sign(aheadMs) * 40_000) })).bad).toEqual({})
 })
 
-test('C-137 doctor skips the clock for a Date header that is no date', async () => {
+test('doctor skips the clock for a Date header that is no date [C-137]', async () => {
   const headers = { location: '/login', date: 'now' }
   const { bad, skipped } = await checksOf({ authorize: () => new Response(null, { status: 302, headers }) })
   expect([bad, skipped]).toEqual([{}, { clock: 'no response has a Date header' }])
@@ -113,13 +113,13 @@ test.each<[what: string, search: Answer]>([
   ['text', () => Response.json('success')],
   ['another object', () => Response.json({ ok: true })],
   ['an envelope with status 404', () => Response.json({ success: false }, { status: 404 })],
-])('C-137 doctor does not take %s for the API, and then skips CORS', async (_, search) => {
+])('doctor does not take %s for the API, and then skips CORS [C-137]', async (_, search) => {
   const { bad, skipped } = await checksOf({ search }, 'https://app.example.com')
   expect(bad).toEqual({ API: expect.stringContaining('is not the API') })
   expect(skipped).toMatchObject({ CORS: 'no API' })
 })
 
-test('C-137 doctor gives each of its requests a time limit, and follows no redirect', async () => {
+test('doctor gives each of its requests a time limit, and follows no redirect [C-137]', async () => {
   const sent: unknown[] = []
   const config = createAuthConfig({
     authUrl,

@@ -18,12 +18,12 @@ test.each([
   [['login', '--base_url', 'x'], 'there is no option --base_url; did you mean --base-url?'],
   [['login', '--id', 'x'], 'there is no option --id; did you mean --client-id?'],
   [['status', '-p'], 'there is no option -p'],
-])('C-137 %j is refused with what to write', (args, message) => {
+])('%j is refused with what to write [C-137]', (args, message) => {
   expect(refusal(args)).toBe(message)
 })
 
 test.each([[['--json']], [['constructor']], [['a-secret-that-is-too-long-for-a-name']], [['a secret']]])(
-  'C-137 %j names no command, and is not quoted if it may be a secret',
+  '%j names no command, and is not quoted if it may be a secret [C-137]',
   (args) => {
     const message = refusal(args)
     expect(message).toMatch(/the commands are login, logout, status, token, fetch, doctor$/)
@@ -41,11 +41,11 @@ test.each([
   [['status', '--profile', ''], '--profile takes letters, digits, dots and dashes'],
   [['status', '--profile', 'a/b'], '--profile takes letters, digits, dots and dashes'],
   [['status', '--profile', 'a'.repeat(65)], '--profile takes letters, digits, dots and dashes'],
-])('C-137 %j is refused', (args, message) => {
+])('%j is refused [C-137]', (args, message) => {
   expect(refusal(args)).toBe(message)
 })
 
-test('C-137 the name of a command and its options are read in any order, and --help wins', () => {
+test('the name of a command and its options are read in any order, and --help wins [C-137]', () => {
   expect(readCommandLine(['--json', 'login', '--ports', '1,2', '--profile', 'a.b-c'])).toEqual({
     name: 'login',
     profile: 'a.b-c',

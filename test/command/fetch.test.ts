@@ -37,7 +37,7 @@ async function machine(user: 'signed in' | 'signed out' = 'signed in'): Promise<
 const fetched = (...rest: string[]) => fetchPath({ name: 'fetch', profile: 'default', output: 'text', flags: {}, rest })
 
 describe('the body of a response', () => {
-  test('C-137 is printed as it is, and in a terminal without the characters that the terminal obeys', async () => {
+  test('is printed as it is, and in a terminal without the characters that the terminal obeys [C-137]', async () => {
     await machine()
     const { isTTY } = process.stdout
     onTestFinished(() => {
@@ -49,26 +49,26 @@ describe('the body of a response', () => {
     expect((await fetched('GET', '/api/x')).text).toBe('text [31m and  more\n\twith a line\n')
   })
 
-  test('C-137 is text in JSON if it is no JSON', async () => {
+  test('is text in JSON if it is no JSON [C-137]', async () => {
     await machine()
     expect(await fetched('GET', '/api/x')).toMatchObject({ exitCode: 0, json: { status: 200, body } })
   })
 })
 
-test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('C-137 the method %j is refused', async (method) => {
+test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused [C-137]', async (method) => {
   await machine()
   expect(await fetched(method, '/api/x').catch((error) => error)).toBeInstanceOf(UsageError)
 })
 
 test.each(['api/x', '', 'https://evil.example/', '//evil.example/', '\\\\evil.example'])(
-  'C-137 the path %j is refused',
+  'the path %j is refused [C-137]',
   async (path) => {
     await machine()
     expect(await fetched('GET', path).catch((error) => error)).toBeInstanceOf(UsageError)
   },
 )
 
-test('C-137 a request of a user who is signed out is not sent', async () => {
+test('a request of a user who is signed out is not sent [C-137]', async () => {
   await machine('signed out')
   expect(await failure(fetched('GET', '/api/x'))).toMatchObject({ code: 'login_required' })
 })

@@ -40,7 +40,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs())
 
 describe('the settings of a login', () => {
-  test('C-137 are flags before the environment before those of the last login', async () => {
+  test('are flags before the environment before those of the last login [C-137]', async () => {
     const storage = memoryStorage()
     const [second, third] = ['https://second.example.com', 'https://third.example.com']
     expect(await chooseSettings(storage, 'x', flags)).toEqual(settings)
@@ -57,7 +57,7 @@ describe('the settings of a login', () => {
     expect(await chooseSettings(storage, 'x', given)).toEqual({ ...expected, clientSecretFile: undefined })
   })
 
-  test('C-137 keep the secret file of the same client at the same service alone, by its whole path', async () => {
+  test('keep the secret file of the same client at the same service alone, by its whole path [C-137]', async () => {
     const storage = memoryStorage()
     const file = join(freshFolder(), 'secret')
     const { clientSecretFile } = await chooseSettings(storage, 'x', {
@@ -73,7 +73,7 @@ describe('the settings of a login', () => {
     expect(await secretFor({ 'auth-url': 'https://other.example.com' })).toBe(undefined)
   })
 
-  test('C-137 name a secret file that is not there, or is empty, and read one with any line end', async () => {
+  test('name a secret file that is not there, or is empty, and read one with any line end [C-137]', async () => {
     const storage = memoryStorage()
     const file = join(freshFolder(), 'secret')
     const chosen = await chooseSettings(storage, 'x', { ...flags, 'client-secret-file': file })
@@ -101,7 +101,7 @@ describe('the settings of a login', () => {
     JSON.stringify({ ...settings, scope: undefined }),
     JSON.stringify({ ...settings, baseUrl: 7 }),
     JSON.stringify({ ...settings, clientSecretFile: 7 }),
-  ])('C-137 are not read from %j', async (text) => {
+  ])('are not read from %j [C-137]', async (text) => {
     const storage = memoryStorage()
     await storage.setItem('agent-auth:profile:x', text)
     expect(await failure(openProfile(storage, 'x'))).toMatchObject({ code: 'login_required' })
@@ -112,14 +112,14 @@ describe('the settings of a login', () => {
 describe('the session of an earlier login', () => {
   const config = createAuthConfig(settings)
 
-  test('C-137 stays if the next login is of the same client at the same service', async () => {
+  test('stays if the next login is of the same client at the same service [C-137]', async () => {
     const storage = memoryStorage()
     expect(await replacedProfile(storage, 'x', config)).toBe(undefined)
     await saveSettings(storage, 'x', settings)
     expect(await replacedProfile(storage, 'x', config)).toBe(undefined)
   })
 
-  test('C-137 is found if the next login is elsewhere, also without its secret file', async () => {
+  test('is found if the next login is elsewhere, also without its secret file [C-137]', async () => {
     const storage = memoryStorage()
     const earlier = { ...settings, clientId: 'earlier' }
     await profileOf(storage, 'x', earlier).session.signIn(tokensWith())
@@ -128,7 +128,7 @@ describe('the session of an earlier login', () => {
     expect((await replaced?.session.ready())?.status).toBe('signed-in')
   })
 
-  test('C-137 does not keep the user from a login if this version refuses its settings', async () => {
+  test('does not keep the user from a login if this version refuses its settings [C-137]', async () => {
     const storage = memoryStorage()
     await saveSettings(storage, 'x', { ...settings, authUrl: 'ftp://x' })
     expect(await replacedProfile(storage, 'x', config)).toBe(undefined)
@@ -140,12 +140,12 @@ describe('the storage', () => {
     [{ AGENT_AUTH_HOME: '/a', XDG_CONFIG_HOME: '/x', HOME: '/h' }, '/a/sessions.json'],
     [{ AGENT_AUTH_HOME: '', XDG_CONFIG_HOME: '/x', HOME: '/h' }, '/x/agent-auth/sessions.json'],
     [{ XDG_CONFIG_HOME: '', HOME: '/h' }, '/h/.config/agent-auth/sessions.json'],
-  ])('C-137 of %j is at %s', (env, path) => {
+  ])('of %j is at %s [C-137]', (env, path) => {
     vi.stubEnv('HOME', env.HOME)
     expect(whereStorage(env)).toBe(`The storage is ${path}. AGENT_AUTH_HOME sets another folder.`)
   })
 
-  test('F-29 half written has no profile, and is not removed by a look at it', async () => {
+  test('half written has no profile, and is not removed by a look at it [D-29]', async () => {
     const folder = process.env.AGENT_AUTH_HOME ?? ''
     mkdirSync(folder, { mode: 0o700 })
     const text = '{"v":1,"records":{"agent-auth:profile:x":"{'
@@ -155,7 +155,7 @@ describe('the storage', () => {
     expect(readFileSync(join(folder, 'sessions.json'), 'utf8')).toBe(text)
   })
 
-  test('C-056 of a newer version is named by doctor with its path, and no check of the service is made', async () => {
+  test('of a newer version is named by doctor with its path, and no check of the service is made [C-056]', async () => {
     const folder = process.env.AGENT_AUTH_HOME ?? ''
     mkdirSync(folder, { mode: 0o700 })
     writeFileSync(join(folder, 'sessions.json'), '{"v":2}', { mode: 0o600 })
@@ -167,7 +167,7 @@ describe('the storage', () => {
     expect(result.text.split('\n')).toHaveLength(2)
   })
 
-  test('C-137 that is right lets doctor say in text what is missing, and what it skipped', async () => {
+  test('that is right lets doctor say in text what is missing, and what it skipped [C-137]', async () => {
     const line = { name: 'doctor', profile: 'default', output: 'text', rest: [] } as const
     const { text } = await doctor({ ...line, flags: {} })
     expect(text).toMatch(
