@@ -145,7 +145,7 @@ describe('the storage', () => {
     expect(whereStorage(env)).toBe(`The storage is ${path}. AGENT_AUTH_HOME sets another folder.`)
   })
 
-  test('half written has no profile, and is not removed by a look at it [D-29]', async () => {
+  test('half written has no profile, and is not removed by a look at it [D-22]', async () => {
     const folder = process.env.AGENT_AUTH_HOME ?? ''
     mkdirSync(folder, { mode: 0o700 })
     const text = '{"v":1,"records":{"agent-auth:profile:x":"{'
