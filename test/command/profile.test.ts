@@ -155,7 +155,7 @@ describe('the storage', () => {
     expect(readFileSync(join(folder, 'sessions.json'), 'utf8')).toBe(text)
   })
 
-  test('of a newer version is named by doctor with its path, and no check of the service is made [C-056]', async () => {
+  test('of a newer version is named by doctor with its path, and no check of the service is made [C-057]', async () => {
     const folder = process.env.AGENT_AUTH_HOME ?? ''
     mkdirSync(folder, { mode: 0o700 })
     writeFileSync(join(folder, 'sessions.json'), '{"v":2}', { mode: 0o600 })
