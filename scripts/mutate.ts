@@ -23,7 +23,7 @@ A change after which no program can behave differently stands in scripts/mutate/
   --seed S           draws the same ones again (default: a new seed, which is printed)
   --room NAME        core, service (its token and consent rooms), or a folder or file of src/ or service/src/; more than once
   --at FILE:LINE     every change of this line instead of random ones
-  --silence-limit S  seconds without a result after which a test run counts as hanging (default: 300)
+  --silence-limit S  seconds without a result after which a test run counts as hanging (default: 600)
   -h, --help         this text
 
 Exit codes: 0 at least 97 % were noticed, 1 fewer were, 2 the arguments are wrong.

@@ -69,7 +69,7 @@ describe('the draw of npm run mutate', () => {
   })
 })
 
-test('the tests of a change are those that import its file, those of its name first', () => {
+test('the tests of a change are those that import or bundle its file, those of its name first', () => {
   const texts: Record<string, string> = {
     'src/session.ts': "import './tokens.ts'",
     'src/tokens.ts': '',
@@ -79,9 +79,13 @@ test('the tests of a change are those that import its file, those of its name fi
     'test/other.test.ts': '',
     'test/support/rig.ts': "import '../../src/session.ts'",
     'src/index.ts': "export * from './session.ts'",
+    'src/command/main.ts': "import './login.ts'",
+    'src/command/login.ts': '',
+    'test/command.test.ts': "build({ entryPoints: [join(root, 'src/command/main.ts')] })",
   }
-  const tests = testsFor('src/tokens.ts', Object.keys(texts), (file) => texts[file] ?? '')
-  expect(tests).toEqual(['test/tokens.test.ts', 'test/claims.test.ts', 'test/session.test.ts'])
+  const reach = (file: string): string[] => testsFor(file, Object.keys(texts), (name) => texts[name] ?? '')
+  expect(reach('src/tokens.ts')).toEqual(['test/tokens.test.ts', 'test/claims.test.ts', 'test/session.test.ts'])
+  expect(reach('src/command/login.ts')).toEqual(['test/command.test.ts'])
 })
 
 describe('the verdict of npm run mutate', () => {

@@ -10,16 +10,18 @@ export interface Verdict {
   readonly testFile?: string
 }
 
-/** How many test files run first, because most mutants fail those that are nearest. */
+/** How many test files run first and then, because most mutants fail those that are nearest. */
 const nearest = 8
+const near = 32
 
 /** Runs the tests that reach the mutant, the nearest first and the slow ones last. */
 export async function judge(mutant: Mutant, workshop: Workshop, silenceLimitS: number): Promise<Verdict> {
   const tests = testsFor(mutant.file, workshop.files, workshop.read)
   const isSlow = (test: string): boolean => workshop.read(test).includes('@module-tag slow')
   const quick = tests.filter((test) => !isSlow(test))
+  const batches = [quick.slice(0, nearest), quick.slice(nearest, near), quick.slice(near), tests.filter(isSlow)]
   return workshop.changed(mutant, async () => {
-    for (const batch of [quick.slice(0, nearest), quick.slice(nearest), tests.filter(isSlow)]) {
+    for (const batch of batches) {
       const verdict = batch.length === 0 ? undefined : verdictOf(await workshop.test(batch, silenceLimitS))
       if (verdict) return verdict
     }

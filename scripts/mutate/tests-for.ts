@@ -9,6 +9,9 @@ const bundled: readonly (readonly [source: string, tests: RegExp])[] = [
   ['src/browser/', /^test\/browser\//],
 ]
 
+/** A file that a test gives to esbuild, as commands are. */
+const entryPoint = /entryPoints: [^\n]*?((?:service\/)?src\/[\w/-]+\.tsx?)/g
+
 const browserTest = /^test\/(?:browser|e2e)\//
 
 /**
@@ -34,8 +37,9 @@ function importersOf(files: readonly string[], read: Read): Map<string, string[]
   const known = new Set(files)
   const importers = new Map<string, string[]>()
   for (const from of files) {
-    for (const { fileName } of ts.preProcessFile(read(from), true, true).importedFiles) {
-      const to = placeOf(fileName, from)
+    const content = read(from)
+    const imported = ts.preProcessFile(content, true, true).importedFiles.map(({ fileName }) => placeOf(fileName, from))
+    for (const to of [...imported, ...[...content.matchAll(entryPoint)].map(([, file]) => file)]) {
       if (to !== undefined && known.has(to)) importers.set(to, [...(importers.get(to) ?? []), from])
     }
   }
