@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { causeOf } from '../../src/backend/error-cause.ts'
 import { AgentAuthError } from '../../src/errors.ts'
-import { type BackendRig, codeOf, guard, searchPath } from '../support/backend-rig.ts'
+import { type BackendRig, guard, searchPath, statusAndCode } from '../support/backend-rig.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { freePort } from '../support/free-port.ts'
@@ -118,7 +118,7 @@ describe('errors that are not expected', () => {
     ] as const) {
       const answered = await browser.send(path, { method, headers: guard })
       assertNoLeak(Object.fromEntries(answered.headers))
-      expect(await codeOf(answered)).toEqual([500, 'request_failed'])
+      expect(await statusAndCode(answered)).toEqual({ status: 500, code: 'request_failed' })
       const event = lastOf(rig, 'unexpected_error')
       expect(event).toMatchObject({ route, cause: { name: 'RangeError', stack: expect.any(Array) } })
       assertNoLeak(event)
@@ -133,7 +133,7 @@ describe('errors that are not expected', () => {
     await browser.logIn()
     const refused = rig.browser(rig.another({ baseUrl: `http://127.0.0.1:${port}`, fetch: undefined }))
     refused.setCookie(...browser.session())
-    expect(await codeOf(await refused.call())).toEqual([502, 'request_failed'])
+    expect(await statusAndCode(await refused.call())).toEqual({ status: 502, code: 'request_failed' })
     expect(lastOf(rig, 'proxied')).toMatchObject({
       status: 502,
       cause: {
@@ -219,7 +219,7 @@ describe('errors that are not expected', () => {
     clock.advance(7_200_000)
     const answered = await gone.call()
     expect(await answered.clone().text()).not.toContain(`:${port}`)
-    expect(await codeOf(answered)).toEqual([503, 'temporarily_unavailable'])
+    expect(await statusAndCode(answered)).toEqual({ status: 503, code: 'temporarily_unavailable' })
     expect(lastOf(rig, 'proxied')).toMatchObject({
       status: 503,
       cause: { message: expect.stringMatching(`^${authUrl} .*check authUrl and tokenEndpoint`) },
@@ -351,7 +351,7 @@ describe('errors that are not expected', () => {
     if (operation === 'getItem') {
       const elsewhere = rig.browser(rig.another({ sessions }))
       for (const [name, { value }] of browser.cookies) elsewhere.setCookie(name, value)
-      expect(await codeOf(await elsewhere.call())).toEqual([503, 'storage_failed'])
+      expect(await statusAndCode(await elsewhere.call())).toEqual({ status: 503, code: 'storage_failed' })
     }
     if (operation === 'removeItem') await browser.logOut()
     const event = lastOf(rig, 'storage_error')

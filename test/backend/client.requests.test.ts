@@ -1,16 +1,8 @@
 import { type BackendClientOptions, createBackendClient } from 'agent-auth/backend/client'
 import { describe, expect, it, vi } from 'vitest'
-import {
-  backendClientRig,
-  codeOf,
-  dayMs,
-  failing,
-  signedIn,
-  signedOut,
-  startMs,
-  until,
-} from '../support/backend-client-rig.ts'
+import { backendClientRig, dayMs, failing, signedIn, signedOut, startMs, until } from '../support/backend-client-rig.ts'
 import { pageOrigin } from '../support/page-stub.ts'
+import { codeOf } from '../support/session-rig.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
 // src/backend/client: what a page does with its session. test/backend/client.test.ts has the state.

@@ -3,7 +3,6 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   backendClientRig,
   claims,
-  codeOf,
   dayMs,
   failing,
   signedIn,
@@ -11,6 +10,7 @@ import {
   startMs,
   until,
 } from '../support/backend-client-rig.ts'
+import { codeOf } from '../support/session-rig.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
 // src/backend/client: the state. test/browser/backend-client.test.ts has what needs a real page.

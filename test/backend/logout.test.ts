@@ -2,7 +2,7 @@
 import { type MaybePromise, memoryStorage, type TokenStorage } from 'agent-auth'
 import type { BackendOptions } from 'agent-auth/backend'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type AppBrowser, type BackendRig, codeOf, guard, steppedStorage } from '../support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, guard, statusAndCode, steppedStorage } from '../support/backend-rig.ts'
 import { type TestClock, testClock } from '../support/clock.ts'
 import { rigOf } from '../support/rig-of.ts'
 
@@ -140,7 +140,7 @@ describe('revocation at logout', () => {
     const browser = rig.browser()
     await browser.send('/auth/login').then(finish(browser))
     failing = true
-    expect(await codeOf(await browser.logOut())).toEqual([503, 'storage_failed'])
+    expect(await statusAndCode(await browser.logOut())).toEqual({ status: 503, code: 'storage_failed' })
     expect([...live]).toEqual([])
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })

@@ -1,6 +1,6 @@
 // Proxied requests that wait for their turn: src/backend/proxy/request-queue.ts.
 import { afterEach, expect, test, vi } from 'vitest'
-import { codeOf, guard } from '../support/backend-rig.ts'
+import { guard, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
 
 afterEach(() => {
@@ -76,7 +76,7 @@ test('while 32 requests are in progress and 480 wait, another one is a 429 [C-12
   await settled()
   const refused = await rig.get('/api/items/513')
   expect(refused.headers.get('retry-after')).toBe('1')
-  expect(await codeOf(refused)).toEqual([429, 'temporarily_unavailable'])
+  expect(await statusAndCode(refused)).toEqual({ status: 429, code: 'temporarily_unavailable' })
   expect(rig.events.at(-1)).toEqual({
     type: 'proxy_refused',
     route: 'GET /api/items/:id',
@@ -102,7 +102,7 @@ test('a request that waited for 30 s is a 503, and is not sent [C-126]', async (
   const later = rig.get('/api/items/later')
   await settled()
   await vi.advanceTimersByTimeAsync(1)
-  expect(await codeOf(await late)).toEqual([503, 'temporarily_unavailable'])
+  expect(await statusAndCode(await late)).toEqual({ status: 503, code: 'temporarily_unavailable' })
   expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 503, reason: 'busy' })
   await unread[0]?.text()
   expect((await later).status).toBe(200)
@@ -121,9 +121,9 @@ test('a browser that leaves while its request waits causes no request to the API
   const next = rig.get('/api/items/next')
   await settled()
   const leftBefore = await rig.get('/api/items/left', { signal: AbortSignal.abort() })
-  expect(await codeOf(leftBefore)).toEqual([499, 'aborted'])
+  expect(await statusAndCode(leftBefore)).toEqual({ status: 499, code: 'aborted' })
   gone.abort()
-  expect(await codeOf(await left)).toEqual([499, 'aborted'])
+  expect(await statusAndCode(await left)).toEqual({ status: 499, code: 'aborted' })
   expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 499 })
   answerNext()
   await until(() => held().length === 33)

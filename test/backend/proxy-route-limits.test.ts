@@ -1,6 +1,6 @@
 // Routes of the proxy with limits of their own: src/backend/proxy/routes.ts.
 import { afterEach, expect, test, vi } from 'vitest'
-import { codeOf, searchPath } from '../support/backend-rig.ts'
+import { searchPath, statusAndCode } from '../support/backend-rig.ts'
 import { type ProxyRig, proxyRig } from '../support/proxy-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 
@@ -53,7 +53,7 @@ test('a body over the limit without its length, for agent-service in this proces
   const browser = rig.browser()
   await browser.logIn()
   const answered = await browser.call(searchPath, { body: 'x'.repeat(101) })
-  expect(await codeOf(answered)).toEqual([413, 'request_failed'])
+  expect(await statusAndCode(answered)).toEqual({ status: 413, code: 'request_failed' })
   expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 413, reason: 'body' })
 })
 
@@ -105,7 +105,7 @@ test.each(['?admin=1', '?limit=5&admin=1', '?limit=5&%61dmin', '?Limit=5', '?=5'
   'a query %s with a name that is not listed: 400, and the API is not called [C-123]',
   async (search) => {
     const rig = await rigOfRoutes()
-    expect(await codeOf(await rig.get(`/api/items${search}`))).toEqual([400, 'origin_forbidden'])
+    expect(await statusAndCode(await rig.get(`/api/items${search}`))).toEqual({ status: 400, code: 'origin_forbidden' })
     expect(rig.events.at(-1)).toEqual({ type: 'proxy_refused', route: 'GET /api/items', status: 400, reason: 'query' })
     expect(rig.seen).toEqual([])
   },

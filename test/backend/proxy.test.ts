@@ -1,6 +1,6 @@
 // The proxy: src/backend/routes/proxy.ts and src/backend/proxy/.
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type AppBrowser, codeOf, guard } from '../support/backend-rig.ts'
+import { type AppBrowser, guard, statusAndCode } from '../support/backend-rig.ts'
 import { pathVectors } from '../support/path-vectors.ts'
 import { proxyRig } from '../support/proxy-rig.ts'
 
@@ -107,9 +107,9 @@ describe('which requests go through', () => {
 
   test('a refusal names the route, never the path [C-121]', async () => {
     const rig = await proxyRig()
-    expect(await codeOf(await rig.get('/api/items/a%2eb'))).toEqual([400, 'origin_forbidden'])
-    expect(await codeOf(await rig.get('/api/items/a%2Fb'))).toEqual([400, 'origin_forbidden'])
-    expect(await codeOf(await rig.get('/api/items/...'))).toEqual([400, 'origin_forbidden'])
+    expect(await statusAndCode(await rig.get('/api/items/a%2eb'))).toEqual({ status: 400, code: 'origin_forbidden' })
+    expect(await statusAndCode(await rig.get('/api/items/a%2Fb'))).toEqual({ status: 400, code: 'origin_forbidden' })
+    expect(await statusAndCode(await rig.get('/api/items/...'))).toEqual({ status: 400, code: 'origin_forbidden' })
     expect(rig.events.at(-1)).toEqual({
       type: 'proxy_refused',
       route: 'GET /api/items/:id',
@@ -124,7 +124,7 @@ describe('which requests go through', () => {
     expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 413 })
     const session = await rig.backend.getSession(rig.person.request('/'))
     if (session.status !== 'signed-out') await session.signOut()
-    expect(await codeOf(await rig.get('/api/items/1'))).toEqual([401, 'login_required'])
+    expect(await statusAndCode(await rig.get('/api/items/1'))).toEqual({ status: 401, code: 'login_required' })
     expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', status: 401, reason: 'signed_out' })
   })
 })
@@ -154,7 +154,7 @@ describe('redirects', () => {
       () => new Response(null, { status, headers: { location: 'https://evil.example/', 'set-cookie': 'a=1' } }),
     )
     const answered = await rig.get('/api/items/7')
-    expect(await codeOf(answered)).toEqual([502, 'request_failed'])
+    expect(await statusAndCode(answered)).toEqual({ status: 502, code: 'request_failed' })
     expect(answered.headers.get('location')).toBeNull()
     expect(rig.seen).toHaveLength(1)
   })
@@ -201,7 +201,7 @@ describe('bodies and limits', () => {
     })
     const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
     const answered = await rig.get('/api/items', init)
-    expect(await codeOf(answered)).toEqual([413, 'request_failed'])
+    expect(await statusAndCode(answered)).toEqual({ status: 413, code: 'request_failed' })
     expect(got).toBeLessThanOrEqual(1_048_576)
     if (Number(new Headers(headers).get('content-length')) > 1_048_576) expect(rig.seen).toEqual([])
     expect(rig.events.at(-1)).toMatchObject({ type: 'proxy_refused', reason: 'body' })
@@ -303,7 +303,10 @@ describe('bodies and limits', () => {
 
   test('a browser that left before causes no request to the API [C-126]', async () => {
     const rig = await proxyRig()
-    expect(await codeOf(await rig.get('/api/items/7', { signal: AbortSignal.abort() }))).toEqual([499, 'aborted'])
+    expect(await statusAndCode(await rig.get('/api/items/7', { signal: AbortSignal.abort() }))).toEqual({
+      status: 499,
+      code: 'aborted',
+    })
     expect(rig.seen).toEqual([])
     // Neither a failure of the API nor a cause: monitoring must not count browsers that left.
     expect(rig.events.at(-1)).toEqual({
@@ -328,7 +331,7 @@ describe('bodies and limits', () => {
     await vi.advanceTimersByTimeAsync(29_999)
     expect(rig.seen[0]?.signal.aborted).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
-    expect(await codeOf(await call)).toEqual([504, 'timeout'])
+    expect(await statusAndCode(await call)).toEqual({ status: 504, code: 'timeout' })
     expect(rig.events.at(-1)).toMatchObject({
       status: 504,
       cause: { code: 'timeout', message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },

@@ -8,7 +8,7 @@ import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from '../support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, backendRig, guard, statusAndCode } from '../support/backend-rig.ts'
 
 // Frameworks on real ports that read or replace a request's body before the backend gets it.
 
@@ -145,7 +145,7 @@ describe('express.json() before the backend', () => {
     // A request that fails an earlier check gets that error, without a wait for its body.
     const json = { 'content-type': 'application/json' }
     const refused = await send(path, { method: 'POST', headers: { ...json, 'x-agent-auth': '0' }, body: '{}' })
-    expect(await codeOf(refused)).toEqual([403, 'origin_forbidden'])
+    expect(await statusAndCode(refused)).toEqual({ status: 403, code: 'origin_forbidden' })
     const out = await send('/auth/logout', { method: 'POST', headers: json, body: '{}' })
     expect(await out.json()).toEqual({ status: 'signed-out' })
   })

@@ -3,7 +3,7 @@
 import { redisStorage } from 'agent-auth/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BackendRig, backendRig, codeOf } from '../support/backend-rig.ts'
+import { type BackendRig, backendRig, statusAndCode } from '../support/backend-rig.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 // Two backends with connections of their own, as two processes have.
@@ -53,7 +53,7 @@ describe('a backend on Redis', () => {
     const elsewhere = rig.browser(rig.another({ sessions: redisStorage(connection()) }))
     elsewhere.setCookie(...browser.session())
     await server.crash()
-    expect(await codeOf(await elsewhere.call())).toEqual([503, 'storage_failed'])
+    expect(await statusAndCode(await elsewhere.call())).toEqual({ status: 503, code: 'storage_failed' })
     await server.restart()
     await expect.poll(async () => (await elsewhere.call()).status).toBe(200)
     expect(await browser.status()).toBe('signed-in')

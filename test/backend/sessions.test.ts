@@ -3,7 +3,7 @@ import { createAuthConfig, createSession, memoryStorage } from 'agent-auth'
 import type { BackendSession } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
 import { clientOf, personOf } from '../../service/test/login.ts'
-import { type BackendRig, codeOf, guard, searchPath, steppedStorage } from '../support/backend-rig.ts'
+import { type BackendRig, guard, searchPath, statusAndCode, steppedStorage } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 import { failure } from '../support/token-flow.ts'
 
@@ -82,13 +82,13 @@ describe('one refresh', () => {
     await bob.logIn()
     later(rig, 3_600_000)
     const [ended, going] = await Promise.all([ada.call(), bob.call()])
-    expect(await codeOf(ended)).toEqual([401, 'session_ended'])
+    expect(await statusAndCode(ended)).toEqual({ status: 401, code: 'session_ended' })
     expect(going.status).toBe(200)
     expect(ended.headers.getSetCookie()).toEqual([])
     expect(rig.events.filter(({ type }) => type === 'session_ended')).toEqual([
       { type: 'session_ended', reason: 'refused' },
     ])
-    expect(await codeOf(await ada.call())).toEqual([401, 'login_required'])
+    expect(await statusAndCode(await ada.call())).toEqual({ status: 401, code: 'login_required' })
     expect(await bob.status()).toBe('signed-in')
   })
 
@@ -106,7 +106,7 @@ describe('one refresh', () => {
     })
     const answered = await stale.call()
     expect(answered.headers.get('retry-after')).toBe('60')
-    expect(await codeOf(answered)).toEqual([503, 'temporarily_unavailable'])
+    expect(await statusAndCode(answered)).toEqual({ status: 503, code: 'temporarily_unavailable' })
     expect((await fresh.call()).status).toBe(200)
     expect(await stale.status()).toBe('signed-in')
     rig.service.dev.clearFaults()
@@ -134,7 +134,7 @@ describe('a session without a refresh token', () => {
     expect(await browser.status()).toBe('signed-in')
     later(rig, 60_000)
     for (let calls = 0; calls < 3; calls++) {
-      expect(await codeOf(await browser.call())).toEqual([401, 'login_required'])
+      expect(await statusAndCode(await browser.call())).toEqual({ status: 401, code: 'login_required' })
       expect(await browser.status()).toBe('signed-out')
     }
     expect(rig.events.filter(({ type }) => type === 'login_required')).toHaveLength(1)
@@ -193,8 +193,8 @@ describe('a storage that fails', () => {
     expect((await here.call()).status).toBe(200)
     const answered = await elsewhere.call()
     expect(answered.headers.get('retry-after')).toBe('1')
-    expect(await codeOf(answered)).toEqual([503, 'storage_failed'])
-    expect(await codeOf(await elsewhere.send('/auth/session'))).toEqual([503, 'storage_failed'])
+    expect(await statusAndCode(answered)).toEqual({ status: 503, code: 'storage_failed' })
+    expect(await statusAndCode(await elsewhere.send('/auth/session'))).toEqual({ status: 503, code: 'storage_failed' })
     expect(await failure(rig.another().getSession(elsewhere.request('/')))).toMatchObject({
       code: 'storage_failed',
       retryable: true,
@@ -276,7 +276,7 @@ describe('a storage that fails', () => {
     await browser.logIn()
     const cookie = browser.session()
     down = true
-    expect(await codeOf(await browser.logOut())).toEqual([503, 'storage_failed'])
+    expect(await statusAndCode(await browser.logOut())).toEqual({ status: 503, code: 'storage_failed' })
     expect([...browser.cookies]).toEqual([])
     expect((await browser.logOut()).status).toBe(200)
     down = false

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { toNodeHandler } from 'agent-auth/backend/node'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type AppBrowser, type BackendRig, backendRig, codeOf, guard } from '../support/backend-rig.ts'
+import { type AppBrowser, type BackendRig, backendRig, guard, statusAndCode } from '../support/backend-rig.ts'
 
 // Browser, backend and API on sockets of their own: Node's parser, the server adapter and undici between them.
 
@@ -210,7 +210,7 @@ describe('over sockets', () => {
         response.end(Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]))
       })
       const answered = await call('/api/items/7')
-      expect(await codeOf(answered)).toEqual([502, 'request_failed'])
+      expect(await statusAndCode(answered)).toEqual({ status: 502, code: 'request_failed' })
       expect(rig.events.at(-1)).toMatchObject({ type: 'proxied', status: 502 })
     },
   )

@@ -16,6 +16,7 @@ import { memoryStorage } from '../../src/storage/memory.ts'
 import { storageSuite } from '../../src/testing/index.ts'
 import { secret } from '../support/canary.ts'
 import { configWith, failure, optionsWith, tokensWith } from '../support/token-flow.ts'
+import { invalid } from '../support/wrong-calls.ts'
 
 interface Options {
   readonly name?: string
@@ -34,7 +35,6 @@ const kinds = {
 } as const
 
 const check = (options: unknown): Promise<unknown> => failure(() => checkOptions('create', options as Options, kinds))
-const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
 
 describe('checking options', () => {
   it.each<[unknown]>([

@@ -7,7 +7,7 @@ import { type Service, startService } from 'agent-service'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../../service/test/login.ts'
-import { AppBrowser, codeOf, guard } from '../support/backend-rig.ts'
+import { AppBrowser, guard, statusAndCode } from '../support/backend-rig.ts'
 import { runFile } from '../support/example.ts'
 import { freePort } from '../support/free-port.ts'
 import { runNext } from '../support/next-app.ts'
@@ -102,10 +102,10 @@ for (const name of adapters)
       const person = browserAt(name)
       await person.logIn()
       const crossSite = { 'sec-fetch-site': 'cross-site' }
-      expect(await codeOf(await person.call(agents, { ...search(''), headers: crossSite }))).toEqual([
-        403,
-        'origin_forbidden',
-      ])
+      expect(await statusAndCode(await person.call(agents, { ...search(''), headers: crossSite }))).toEqual({
+        status: 403,
+        code: 'origin_forbidden',
+      })
       expect((await person.send('/auth/logout', { method: 'POST' })).status).toBe(403)
       expect((await person.call('/api/llm_models/search')).status).toBe(404)
       expect(await person.status()).toBe('signed-in')

@@ -7,6 +7,7 @@ import { refreshTokens } from '../../src/refresh.ts'
 import { createSession } from '../../src/session.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { configWith, failure, redirectUri, tokensWith } from '../support/token-flow.ts'
+import { invalid } from '../support/wrong-calls.ts'
 
 // Calls as plain JavaScript makes them, where no type checker asks for `await`.
 
@@ -14,7 +15,6 @@ type Login = Awaited<ReturnType<typeof startLogin>>
 
 const config: AuthConfig = configWith()
 const unawaited = (): Login => startLogin(config) as unknown as Login
-const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
 
 it.each<[string, (login: Login) => unknown]>([
   ['its url', ({ url }) => url],

@@ -9,22 +9,12 @@ import { createSession } from '../../src/session.ts'
 import { encryptedStorage } from '../../src/storage/encrypted.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { configWith, failure, optionsWith, scriptedFetch } from '../support/token-flow.ts'
+import { backendWith, invalid } from '../support/wrong-calls.ts'
 
 // Mistakes that a new user makes. Each message names what is wrong and what to do.
 
 const config = configWith()
 const untyped = (value: unknown): never => value as never
-const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
-const backendWith = (more: object): unknown =>
-  createBackend({
-    authUrl: 'https://auth.example.com',
-    baseUrl: 'https://api.example.com',
-    clientId: 'app',
-    redirectUri: 'https://app.example.com/auth/callback',
-    sessions: memoryStorage(),
-    secrets: ['a cookie secret of more than 32 letters'],
-    ...more,
-  })
 
 /** An area of the browser, whose methods belong to its class and whose keys are its records. */
 class Storage {

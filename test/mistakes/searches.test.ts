@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { type AgentApi, createAgentApi } from '../../src/api/index.ts'
 import { configWith, failure, scriptedFetch } from '../support/token-flow.ts'
+import { invalid } from '../support/wrong-calls.ts'
 
 // Members of a search that a new user misspells or guesses. Each message names the member and what to do.
 
 const { baseUrl } = configWith()
 const untyped = (value: unknown): never => value as never
-const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
 const remedy = 'Use filters or extraMembers'
 const found = (): Response =>
   Response.json({ success: true, data: { items: [], count: 0 }, error_type: null, error_message: null })

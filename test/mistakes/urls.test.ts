@@ -1,24 +1,11 @@
-import { createBackend } from 'agent-auth/backend'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
-import { memoryStorage } from '../../src/storage/memory.ts'
 import { configWith, failure, optionsWith, scriptedFetch } from '../support/token-flow.ts'
+import { backendWith, invalid } from '../support/wrong-calls.ts'
 
 // Service URLs that a new user confuses. Each message names the option and what to do.
-
-const invalid = (what: string): object => ({ code: 'config_invalid', message: `Configuration: ${what}.` })
-const backendWith = (more: object): unknown =>
-  createBackend({
-    authUrl: 'https://auth.example.com',
-    baseUrl: 'https://api.example.com',
-    clientId: 'app',
-    redirectUri: 'https://app.example.com/auth/callback',
-    sessions: memoryStorage(),
-    secrets: ['a cookie secret of more than 32 letters'],
-    ...more,
-  })
 
 it.each(['https://api.example.com/api', 'https://api.example.com/v2/api/'])(
   'baseUrl %s: the paths of the API begin with /api, so that none could be found',

@@ -1,20 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
+import { twoRealms } from '../support/two-realms.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
-
-function twoRealms() {
-  const rig = sessionRig()
-  const records = sharedRecords()
-  return {
-    ...rig,
-    records,
-    here: rig.realm({ storage: records.handle() }),
-    there: rig.realm({ storage: records.handle() }),
-  }
-}
 
 describe('sign-out in another realm', () => {
   test('reaches the others at their next call, with one event [D-31 C-074]', async () => {

@@ -1,4 +1,4 @@
-import { isAgentAuthError, type TokenClaims } from 'agent-auth'
+import type { TokenClaims } from 'agent-auth'
 import {
   type BackendClient,
   type BackendClientOptions,
@@ -63,12 +63,6 @@ export function backendClientRig(session: BackendClientRig['session'] = signedIn
   }
   return rig
 }
-
-export const codeOf = (call: Promise<unknown>): Promise<unknown> =>
-  call.then(
-    () => 'none',
-    (error: unknown) => (isAgentAuthError(error) ? error.code : error),
-  )
 
 /** Resolves when an event or a message has had its effect. */
 export const until = (look: () => unknown, wanted: unknown): Promise<void> => expect.poll(look).toEqual(wanted)

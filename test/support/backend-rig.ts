@@ -201,8 +201,9 @@ export class AppBrowser {
   }
 }
 
-export async function codeOf(response: Response): Promise<[status: number, code: string]> {
-  return [response.status, ((await response.json()) as { code: string }).code]
+/** What a refusal of the backend says. */
+export async function statusAndCode(response: Response): Promise<{ status: number; code: string }> {
+  return { status: response.status, code: ((await response.json()) as { code: string }).code }
 }
 
 /** Runs before an operation of the storage, and may throw. */
