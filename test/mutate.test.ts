@@ -90,11 +90,11 @@ test('the tests of a change are those that import or bundle its file, those of i
 
 describe('the verdict of npm run mutate', () => {
   const [mutant] = mutantsOf('src/a.ts', 'a()')
-  const verdictAfter = (run: Run): ReturnType<typeof judge> | undefined => {
+  const verdictAfter = (run: () => Run | undefined): ReturnType<typeof judge> | undefined => {
     const workshop: Workshop = {
       files: ['src/a.ts', 'test/a.test.ts'],
       read: (file) => (file === 'test/a.test.ts' ? "import '../src/a.ts'" : 'a()'),
-      test: async () => run,
+      test: async () => run() ?? { outcome: 'passed', output: '' },
       changed: (_, work) => work(),
       remove: () => {},
     }
@@ -112,11 +112,22 @@ describe('the verdict of npm run mutate', () => {
       { outcome: 'killed', by: 'test/a.test.ts > holds', testFile: 'test/a.test.ts' },
     ],
   ])('after %j', async (run, verdict) => {
-    expect(await verdictAfter(run)).toMatchObject(verdict)
+    expect(await verdictAfter(() => run)).toMatchObject(verdict)
+  })
+
+  test('is survived if a test fails once, but not again', async () => {
+    const runs: Run[] = [
+      { outcome: 'failed', output: ' FAIL  |library| test/a.test.ts > holds\n' },
+      { outcome: 'passed', output: '' },
+    ]
+    expect(await verdictAfter(() => runs.shift())).toMatchObject({ outcome: 'survived' })
+    expect(runs).toEqual([])
   })
 
   test('is none if the run fails without a test that fails', async () => {
-    await expect(verdictAfter({ outcome: 'failed', output: 'No test files found' })).rejects.toThrow('No test files')
+    await expect(verdictAfter(() => ({ outcome: 'failed', output: 'No test files found' }))).rejects.toThrow(
+      'No test files',
+    )
   })
 })
 

@@ -10,6 +10,8 @@ export interface Verdict {
   readonly testFile?: string
 }
 
+type Tester = (files: readonly string[]) => Promise<Run>
+
 /** How many test files run first and then, because most mutants fail those that are nearest. */
 const nearest = 8
 const near = 32
@@ -22,11 +24,24 @@ export async function judge(mutant: Mutant, workshop: Workshop, silenceLimitS: n
   const batches = [quick.slice(0, nearest), quick.slice(nearest, near), quick.slice(near), tests.filter(isSlow)]
   return workshop.changed(mutant, async () => {
     for (const batch of batches) {
-      const verdict = batch.length === 0 ? undefined : verdictOf(await workshop.test(batch, silenceLimitS))
+      const verdict = await batchVerdict(batch, (files) => workshop.test(files, silenceLimitS))
       if (verdict) return verdict
     }
     return { outcome: 'survived', by: `${tests.length} test files` }
   })
+}
+
+/** A test counts if it fails twice, because on a busy machine one may fail by itself. */
+async function batchVerdict(batch: readonly string[], test: Tester): Promise<Verdict | undefined> {
+  if (batch.length === 0) return undefined
+  const verdict = verdictOf(await test(batch))
+  const { testFile } = verdict ?? {}
+  if (testFile === undefined || !batch.includes(testFile)) return verdict
+  if ((await test([testFile])).outcome !== 'passed') return verdict
+  return batchVerdict(
+    batch.filter((file) => file !== testFile),
+    test,
+  )
 }
 
 function verdictOf({ outcome, output }: Run): Verdict | undefined {

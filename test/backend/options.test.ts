@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { clientOf } from '../../service/test/login.ts'
 import { rigOf } from '../support/rig-of.ts'
 import { failure } from '../support/token-flow.ts'
+import { backendWith } from '../support/wrong-calls.ts'
 
 describe('the options of a backend', () => {
   test.each([
@@ -33,6 +34,15 @@ describe('the options of a backend', () => {
   ])('%s: config_invalid at once [C-119 C-127]', async (_, changes) => {
     const rig = await rigOf()
     expect(await failure(() => rig.another(changes))).toMatchObject({ code: 'config_invalid' })
+  })
+
+  test.each([
+    ['sessionLifeMs', 60_000, 34_560_000_000],
+    ['idleMs', 120_000, 34_560_000_000],
+  ])('%s is from %i to %i', (name, least, most) => {
+    for (const value of [least, most]) expect(() => backendWith({ [name]: value })).not.toThrow()
+    for (const value of [least - 1, most + 1])
+      expect(() => backendWith({ [name]: value })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 
   test.each<[string, object, string]>([
