@@ -84,13 +84,23 @@ test.each([
 })
 
 test('a create body needs one of the two type fields, and the document says so [S-078 S-081]', async () => {
-  const { anyOf } = document.components.schemas.ParentAgentCreate ?? {}
+  const { anyOf, description } = document.components.schemas.ParentAgentCreate ?? {}
   expect(anyOf).toEqual([
     { required: ['parent_agent_type'], properties: { parent_agent_type: { type: 'string' } } },
     { required: ['parent_agent_type_key'], properties: { parent_agent_type_key: { type: 'string' } } },
   ])
-  const html = await (await assembly.service.fetch(`${assembly.service.baseUrl}/docs`)).text()
-  expect(html).toContain('Give parent_agent_type, parent_agent_type_key or both.')
+  expect(description).toContain('Give parent_agent_type, parent_agent_type_key or both.')
+})
+
+test('the service accepts the example of each request body [S-081]', async () => {
+  const examples = Object.keys(document.paths).flatMap((path) => {
+    const example = operationOf(path).requestBody?.content['application/json'].example
+    return example === undefined ? [] : [{ path, body: example }]
+  })
+  expect(examples.map(({ path }) => path)).toEqual([agentSearch, create, modelSearch])
+  for (const { path, body } of examples) {
+    expect([path, (await callApi(assembly.service, { token, path, body })).status]).toEqual([path, 200])
+  }
 })
 
 test('the check itself notices a missing, an undocumented and a mistyped member [S-081]', () => {
@@ -166,22 +176,4 @@ test.each([
   const status = async (body: unknown) => (await callApi(assembly.service, { token, path, body })).status
   for (const one of columns) expect(await status({ sort: { column: one, desc: true } })).toBe(200)
   expect(await status({ sort: { column: 'created_at' } })).toBe(422)
-})
-
-test('/docs shows every endpoint and member, without script, style or picture from anywhere', async () => {
-  const { service } = assembly
-  const answer = await service.fetch(`${service.baseUrl}/docs`)
-  const html = await answer.text()
-  expect([answer.status, answer.headers.get('content-security-policy')]).toEqual([
-    200,
-    expect.stringContaining("default-src 'none'"),
-  ])
-  for (const path of Object.keys(document.paths)) expect(html).toContain(path)
-  for (const [name, schema] of Object.entries(document.components.schemas)) {
-    expect(html).toContain(`id="${name}"`)
-    for (const member of Object.keys(schema.properties ?? {})) expect(html).toContain(`<code>${member}</code>`)
-  }
-  expect(html).not.toMatch(/<script|<img|<link|src=|https?:\/\/(?!127\.0\.0\.1)/)
-  const anchors = [...html.matchAll(/href="#(\w+)"/g)].map(([, name]) => name)
-  expect(anchors.filter((name) => !html.includes(`id="${name}"`))).toEqual([])
 })

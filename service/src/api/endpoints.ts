@@ -26,7 +26,7 @@ export interface Operation {
   tag: 'Parent agents' | 'Models'
   summary: string
   pathParameters?: z.ZodObject
-  body?: z.ZodType
+  body?: { schema: z.ZodType; example: object }
   success: z.ZodType
   /** When the response is 409. Default: never. */
   conflict?: string
@@ -57,7 +57,7 @@ export const endpoints: readonly Endpoint[] = [
       id: 'searchParentAgents',
       tag: 'Parent agents',
       summary: 'Search parent agents',
-      body: parentAgentSearchBody,
+      body: { schema: parentAgentSearchBody, example: { limit: 10, sort: { column: 'agent_name', desc: false } } },
       success: parentAgentsFound,
     },
   },
@@ -71,7 +71,14 @@ export const endpoints: readonly Endpoint[] = [
       id: 'createParentAgent',
       tag: 'Parent agents',
       summary: 'Create parent agent',
-      body: createParentAgentBody,
+      body: {
+        schema: createParentAgentBody,
+        example: {
+          agent_name: 'First Agent',
+          description: 'Answers questions.',
+          parent_agent_type: 'Conversation Agent',
+        },
+      },
       success: parentAgentCreated,
       conflict: `The tenant has the maximum of ${limits.agentsPerTenant} agents`,
     },
@@ -86,7 +93,7 @@ export const endpoints: readonly Endpoint[] = [
       id: 'searchLlmModels',
       tag: 'Models',
       summary: 'Search LLM models',
-      body: llmModelSearchBody,
+      body: { schema: llmModelSearchBody, example: { limit: 10, sort: { column: 'model_name', desc: false } } },
       success: llmModelsFound,
     },
   },

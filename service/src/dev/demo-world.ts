@@ -27,7 +27,13 @@ export interface DemoClient {
 }
 
 const defaultRedirectUris = {
-  public: ['http://127.0.0.1/callback', 'http://[::1]/callback', 'http://127.0.0.1:5173/callback'],
+  public: [
+    'http://127.0.0.1/callback',
+    'http://[::1]/callback',
+    'http://127.0.0.1:5173/callback',
+    // The page /docs of the API, on any port.
+    'http://127.0.0.1/docs/oauth2-redirect.html',
+  ],
   confidential: ['http://127.0.0.1:3000/auth/callback'],
 } as const
 

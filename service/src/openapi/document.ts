@@ -32,7 +32,7 @@ export interface OpenApiResponse {
   content: JsonContent
 }
 
-type JsonContent = { 'application/json': { schema: JsonSchema } }
+type JsonContent = { 'application/json': { schema: JsonSchema; example?: object } }
 
 /** Generates the OpenAPI document from the endpoints and the schemas that the service uses (specification 9). */
 export function openApiDocument({ authUrl, baseUrl }: { authUrl: string; baseUrl: string }): OpenApiDocument {
@@ -66,7 +66,7 @@ function operationOf({ operation, permission, billing }: Endpoint): OpenApiOpera
     description: `Needs the permissions api.access and ${permission}.${billed}`,
     tags: [tag],
     ...(pathParameters === undefined ? {} : { parameters: parametersOf(pathParameters) }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body.schema, body.example) } }),
     responses: {
       '200': { description: 'Success', content: json(success) },
       '401': { ...refused('invalid authentication credentials'), headers: challenge },
@@ -92,8 +92,8 @@ function refused(description: string): OpenApiResponse {
   return { description, content: json(refusal) }
 }
 
-function json(schema: z.ZodType): JsonContent {
-  return { 'application/json': { schema: referenceTo(schema) } }
+function json(schema: z.ZodType, example?: object): JsonContent {
+  return { 'application/json': { schema: referenceTo(schema), ...(example === undefined ? {} : { example }) } }
 }
 
 function parametersOf(path: z.ZodObject): NonNullable<OpenApiOperation['parameters']> {

@@ -1,4 +1,4 @@
-import { pageOriginsOf } from '../../redirect-uris.ts'
+import { matchesRegistered, pageOriginsOf } from '../../redirect-uris.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
@@ -173,4 +173,22 @@ const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =
 /** Finds the redirect URIs of one client. */
 export function findRedirectUrisOf(db: Db, clientId: string): Promise<RegisteredUri[]> {
   return redirectUrisOf.all(db, { clientId })
+}
+
+const publicClientsAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
+  db
+    .selectFrom('client_redirect_uris as uri')
+    .innerJoin('clients', 'clients.id', 'uri.client_id')
+    .select(['uri.redirect_uri as redirectUri', 'clients.id'])
+    .where((where) => where.or([where('page_origin', '=', origin), where('page_origin', '=', anyPort)]))
+    .where('clients.kind', '=', 'public')
+    .where('clients.active', '=', 1)
+    .orderBy('clients.position'),
+)
+
+/** Finds the id of the first active public client that has this redirect URI. */
+export async function findClientReturningTo(db: Db, redirectUri: string): Promise<string | undefined> {
+  const [first = '', anyPort = first] = pageOriginsOf(new URL(redirectUri).origin)
+  const rows = await publicClientsAt.all(db, { origin: first, anyPort })
+  return rows.find((row) => matchesRegistered(redirectUri, row.redirectUri, 'public'))?.id
 }
