@@ -1,4 +1,5 @@
 import type { Options } from 'tsup'
+import { oneCoreFile } from './scripts/one-core-file.ts'
 
 /** One line for each entry of "exports" in package.json. */
 const entry: Record<string, string> = {
@@ -20,10 +21,13 @@ const fast = process.argv.includes('--no-dts')
 
 const options: Options = {
   entry,
+  ...oneCoreFile,
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',
   external: ['oauth4webapi', 'jose', 'react', '@hono/node-server', /^node:/],
+  // Deno and Workers know the modules of Node by their prefix only.
+  removeNodeProtocol: false,
   splitting: true,
   treeshake: true,
   clean: !fast,

@@ -10,7 +10,7 @@ const target = 1.25
 /** The entry that commands and servers without a browser or a backend import. */
 const core = { name: 'index', target: 1.15 }
 /** Held against a start that loads what the entry is made for. */
-const peers: Readonly<Record<string, string>> = { react: 'react' }
+const peers: Readonly<Record<string, string>> = { react: 'react', 'backend/node': '@hono/node-server' }
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const bare = 'bare'

@@ -1,11 +1,11 @@
-const temporary = ['server_error', 'temporarily_unavailable']
+const tryLater = 'The service has a problem. Try again later.'
 
 /**
  * The registered error codes of the authorize and token endpoints, with what to do. RFC 6749 sections 4.1.2.1 and 5.2, OpenID
  * Connect Core sections 3.1.2.6 and 6, RFC 8707, 9396 and 9470.
  */
 const remedies: Readonly<Record<string, string>> = {
-  [temporary.join(' ')]: 'The service has a problem. Try again later.',
+  'server_error temporarily_unavailable': tryLater,
   access_denied: 'The user or the service denied it. Offer the sign-in again.',
   'login_required interaction_required account_selection_required consent_required':
     'The user has to answer there. Start the login without prompt=none.',
@@ -27,5 +27,5 @@ export function remedyFor(error: string | undefined): string | undefined {
 
 /** Returns whether a code says that the service may succeed later. */
 export function isTemporary(error: string): boolean {
-  return temporary.includes(error)
+  return remedyFor(error) === tryLater
 }

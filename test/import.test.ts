@@ -35,3 +35,26 @@ it.each(Object.keys(entries))('loading %s loads no dependency before it is used 
   expect(atOnce.size).toBeGreaterThan(0)
   expect(packages.filter((path) => !needed[name]?.includes(path))).toEqual([])
 })
+
+it('F077 loading an entry of the built package reads at most four files, and the core two', async () => {
+  const { metafile } = await build({
+    entryPoints: { ...entries, core: 'one-core-file' },
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    packages: 'external',
+    plugins: tsup.esbuildPlugins ?? [],
+  })
+  const loaded = (file: string, seen = new Set<string>()): number => {
+    if (seen.has(file)) return seen.size
+    seen.add(file)
+    for (const { path, kind } of metafile.outputs[file]?.imports ?? [])
+      if (kind === 'import-statement' && /^(dist|\.)\//.test(path)) loaded(path.replace(/^\.\//, 'dist/'), seen)
+    return seen.size
+  }
+  expect(loaded('dist/index.js')).toBe(2)
+  for (const name of Object.keys(entries)) expect([name, loaded(`dist/${name}.js`) <= 4]).toEqual([name, true])
+})

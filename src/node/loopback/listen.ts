@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AgentAuthError } from '../../errors.ts'
 
@@ -19,6 +19,8 @@ export async function listenOnLoopback(
   ports: readonly number[],
   respond: RequestListener,
 ): Promise<Listener> {
+  // Loaded by a login only, because it makes the start of a command longer.
+  const { createServer } = await import('node:http')
   for (const host of hosts) {
     const codes: string[] = []
     for (const port of ports) {
