@@ -1,4 +1,4 @@
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { build } from 'esbuild'
 import type { Options } from 'tsup'
