@@ -36,7 +36,7 @@ it.each(Object.keys(entries))('loading %s loads no dependency before it is used 
   expect(packages.filter((path) => !needed[name]?.includes(path))).toEqual([])
 })
 
-it('loading an entry of the built package reads at most four files, and the core two (F077)', async () => {
+it('loading an entry of the built package reads at most four files, and the core two [F077]', async () => {
   const { metafile } = await build({
     entryPoints: { ...entries, core: 'one-core-file' },
     outdir: 'dist',
