@@ -78,7 +78,7 @@ describe('the file', () => {
     }
   })
 
-  test.each(['', '~/x.json', 'a\0b', undefined])('cannot be at %j [C-056]', (path) => {
+  test.each(['', '~/x.json', 'a\0b', undefined, 7])('cannot be at %j [C-056]', (path) => {
     expect(() => fileStorage(path as string)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 
@@ -234,20 +234,24 @@ describe('content that this version did not write', () => {
     },
   )
 
-  test.each(['', '\0\0\0', '{"v":1,"records":{"key":"val', '{"v":1}', '{"v":1,"records":[]}'])(
-    '%j counts as unreadable, is reported, and is replaced by a sign-in [C-056]',
-    async (text) => {
-      const path = freshFile(onTestFinished)
-      mkdirSync(dirname(path), { mode: 0o700 })
-      writeFileSync(path, text, { mode: 0o600 })
-      const { realm, service } = sessionRig()
-      const here = realm({ storage: fileStorage(path) })
-      expect((await here.session.ready()).status).toBe('signed-out')
-      expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain('unreadable')
-      await here.session.signIn(service.issue())
-      expect((await realm({ storage: fileStorage(path) }).session.ready()).status).toBe('signed-in')
-    },
-  )
+  test.each([
+    '',
+    '\0\0\0',
+    '{"v":1,"records":{"key":"val',
+    '{"v":1}',
+    '{"v":1,"records":[]}',
+    '{"v":1,"records":null}',
+  ])('%j counts as unreadable, is reported, and is replaced by a sign-in [C-056]', async (text) => {
+    const path = freshFile(onTestFinished)
+    mkdirSync(dirname(path), { mode: 0o700 })
+    writeFileSync(path, text, { mode: 0o600 })
+    const { realm, service } = sessionRig()
+    const here = realm({ storage: fileStorage(path) })
+    expect((await here.session.ready()).status).toBe('signed-out')
+    expect(JSON.stringify(here.eventsOf('storage_degraded'))).toContain('unreadable')
+    await here.session.signIn(service.issue())
+    expect((await realm({ storage: fileStorage(path) }).session.ready()).status).toBe('signed-in')
+  })
 
   test('a sign-in over a folder that other users can change is reported with the text of the error [C-056]', async () => {
     const path = freshFile(onTestFinished)
@@ -318,7 +322,7 @@ describe('a process that was killed', () => {
     expect(await storage.withLock('key', async () => 'ran')).toBe('ran')
   })
 
-  test.each(['', '{"key":', '[]', 'null', '{"key":"text"}', '{"key":{"owner":7,"endsAtMs":9e15}}'])(
+  test.each(['', '{"key":', '[]', 'null', '{"key":"text"}', '{"key":null}', '{"key":{"owner":7,"endsAtMs":9e15}}'])(
     'leases that a power failure damaged do not hold: %j [D-25]',
     async (text) => {
       const { path, storage } = await written()

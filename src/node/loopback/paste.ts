@@ -29,10 +29,6 @@ export function readPastedCallback(
     const problem = /^https?:\/\//i.test(text) ? accept(text) : 'This is no URL. A code alone cannot be checked.'
     if (problem !== undefined) output.write(`${problem} Paste the whole URL of the last page.\n`)
   })
-  const stop = (): void => {
-    lines.close()
-    // A terminal that is still read keeps the process from its exit.
-    input.pause()
-  }
-  signal.addEventListener('abort', stop, { once: true })
+  // This pauses the input, because a terminal that is still read keeps the process from its exit.
+  signal.addEventListener('abort', () => lines.close(), { once: true })
 }

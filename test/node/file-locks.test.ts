@@ -1,0 +1,105 @@
+import { chownSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileStorage } from 'agent-auth/node'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { databaseTimeoutMs, leaseRenewalMs } from '../../src/internal/limits.ts'
+import { freshFile } from '../support/fresh-file.ts'
+import { turn } from '../support/one-session.ts'
+import { codeOf } from '../support/session-rig.ts'
+
+/** A file with a record, and what other processes do with its files. */
+async function written() {
+  const path = freshFile(onTestFinished)
+  const storage = fileStorage(path)
+  await storage.setItem('key', 'value')
+  const mode = 0o600
+  return {
+    path,
+    storage,
+    lockFile: {
+      create: () => writeFileSync(`${path}.lock`, '', { mode }),
+      remove: () => unlinkSync(`${path}.lock`),
+    },
+    leaseOf: (owner: unknown, endsAtMs: unknown = Date.now() + 7_000) =>
+      writeFileSync(`${path}.leases`, JSON.stringify({ key: { owner, endsAtMs } }), { mode }),
+    leases: () => JSON.parse(readFileSync(`${path}.leases`, 'utf8')),
+    write: (value: string) => writeFileSync(path, JSON.stringify({ v: 1, records: { key: value } }), { mode }),
+  }
+}
+
+/** Timers that only the test lets pass. The file system and the monotonic clock go on. */
+function holdTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+const nextOwner = { key: expect.objectContaining({ owner: 'the next owner' }) }
+
+test.each([
+  [7, undefined],
+  ['gone', String(Date.now() + 7_000)],
+  ['gone', [Date.now() + 7_000]],
+  ['gone', null],
+])('a lease of the owner %j that ends at %j does not hold, because it is damaged [D-25]', async (owner, endsAtMs) => {
+  const { storage, leaseOf } = await written()
+  leaseOf(owner, endsAtMs)
+  const signal = AbortSignal.timeout(5_000)
+  expect(await codeOf(storage.withLock('key', async () => 'ran', { signal }))).toEqual({ resolved: 'ran' })
+})
+
+test('a lease that another process takes while this one waits for the lock file is not taken over [C-071]', async () => {
+  const { storage, lockFile, leaseOf, leases } = await written()
+  lockFile.create()
+  const signal = AbortSignal.timeout(500)
+  const locked = codeOf(storage.withLock('key', async () => 'ran', { signal }))
+  // By then this process has seen that the lease is free, and waits for the lock file.
+  await turn()
+  leaseOf('the next owner')
+  lockFile.remove()
+  expect(await locked).toBe('aborted')
+  expect(leases()).toEqual(nextOwner)
+})
+
+test('a lease that another process took over is neither renewed nor released [D-26]', async () => {
+  const { storage, leaseOf, leases } = await written()
+  holdTimers()
+  await storage.withLock('key', async () => {
+    leaseOf('the next owner')
+    await vi.advanceTimersByTimeAsync(leaseRenewalMs)
+    expect(leases()).toEqual(nextOwner)
+  })
+  expect(leases()).toEqual(nextOwner)
+})
+
+test('a removal without a lock removes also what another process writes while it waits', async () => {
+  const { storage, lockFile, write } = await written()
+  lockFile.create()
+  const removed = storage.removeItem('key')
+  write('newer')
+  lockFile.remove()
+  await removed
+  expect(await storage.getItem('key')).toBe(null)
+})
+
+test('a removal whose caller stopped waiting removes nothing that was written later [C-056]', async () => {
+  const { storage, lockFile, write } = await written()
+  holdTimers()
+  lockFile.create()
+  const removed = codeOf(storage.removeItem('key'))
+  await vi.advanceTimersByTimeAsync(databaseTimeoutMs)
+  expect(await removed).toBe('storage_failed')
+  write('newer')
+  lockFile.remove()
+  await vi.advanceTimersByTimeAsync(1_000)
+  vi.useRealTimers()
+  expect(await storage.getItem('key')).toBe('newer')
+})
+
+test.runIf(process.getuid?.() === 0)('a folder of another user is refused [C-056]', async () => {
+  const { path, storage } = await written()
+  chownSync(dirname(path), 12_345, 12_345)
+  await expect(storage.setItem('key', 'x')).rejects.toMatchObject({
+    code: 'storage_failed',
+    message: expect.stringContaining('The folder private of the storage can be changed by other users'),
+  })
+})

@@ -1,0 +1,210 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { networkInterfaces } from 'node:os'
+import { PassThrough } from 'node:stream'
+import { type AuthConfig, createAuthConfig } from 'agent-auth'
+import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { lastPageMs } from '../../src/node/limits.ts'
+import { secret } from '../support/canary.ts'
+import { codeOf } from '../support/session-rig.ts'
+
+const registered = 'http://127.0.0.1/callback'
+const signedIn = { resolved: expect.objectContaining({ accessToken: expect.any(String) }) }
+
+function configWith(
+  redirectUri = registered,
+  fetch: typeof globalThis.fetch = async () => tokenResponse(),
+): AuthConfig {
+  const urls = { authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com' }
+  return createAuthConfig({ ...urls, clientId: 'tool', redirectUri, fetch })
+}
+
+function tokenResponse(): Response {
+  return Response.json({ access_token: secret('access'), refresh_token: secret('refresh'), expires_in: 3_600 })
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Sends one request, whose target may be any text, and follows nothing. */
+function send(url: string, target?: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { agent: false, ...(target !== undefined && { path: target }) }, (response) => {
+      response.resume().on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+/** A login that has opened its URL. `settled` never rejects. */
+async function started(config = configWith(), options: LoopbackOptions = {}) {
+  const { promise, resolve } = opened()
+  const settled = codeOf(signInWithLoopback(config, { openBrowser: resolve, ...options }))
+  const authorizeUrl = new URL(await promise)
+  const redirectUri = authorizeUrl.searchParams.get('redirect_uri') ?? ''
+  const state = authorizeUrl.searchParams.get('state') ?? ''
+  const callback = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}code=${secret('code')}&state=${state}`
+  return { settled, redirectUri, state, callback, origin: new URL(redirectUri).origin }
+}
+
+function opened(): { promise: Promise<string>; resolve(url: string): void } {
+  let resolve = (_: string): void => {}
+  const promise = new Promise<string>((onResolve) => {
+    resolve = onResolve
+  })
+  return { promise, resolve: (url) => resolve(url) }
+}
+
+/** Timers that only the test lets pass. Sockets go on. */
+function holdTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+describe('the end of a login', () => {
+  test('comes with the last page, without a wait, and the port is closed by then [C-132]', async () => {
+    holdTimers()
+    const { settled, callback, origin } = await started()
+    expect(await send(callback)).toMatchObject({ status: 303, headers: { location: '/callback/done' } })
+    expect((await send(`${origin}/callback/done`)).status).toBe(200)
+    // No timer can end it.
+    expect(await settled).toEqual(signedIn)
+    await expect(send(origin)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('does not need the last page, for which the port stays open a short while [C-132]', async () => {
+    holdTimers()
+    const { settled, callback, origin } = await started()
+    const isSettled = vi.fn()
+    void settled.then(isSettled)
+    expect((await send(callback)).status).toBe(303)
+    await vi.advanceTimersByTimeAsync(lastPageMs - 1)
+    // The port still responds, and other requests change nothing.
+    expect((await send(`${origin}/callback?code=x&state=wrong`)).status).toBe(400)
+    expect(isSettled).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(lastPageMs)
+    expect(await settled).toEqual(signedIn)
+    await expect(send(origin)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('waits for no page if the callback was pasted [C-136]', async () => {
+    holdTimers()
+    const terminal = { input: new PassThrough(), output: new PassThrough() }
+    const settled = codeOf(signInWithLoopback(configWith(), { terminal }))
+    let text = ''
+    for await (const chunk of terminal.output) {
+      text += chunk
+      if (text.includes('press Enter')) break
+    }
+    const url = new URL(/https:\/\/\S+/.exec(text)?.[0] ?? '')
+    const { redirect_uri, state } = Object.fromEntries(url.searchParams)
+    terminal.input.write(`${redirect_uri}?code=${secret('code')}&state=${state}\n`)
+    expect(await settled).toEqual(signedIn)
+    expect(terminal.input.isPaused()).toBe(true)
+  })
+
+  test('prints nothing when the browser fails afterwards [C-136]', async () => {
+    const terminal = { input: new PassThrough(), output: new PassThrough() }
+    let fail = (): void => {}
+    const browser = new Promise((_, reject) => {
+      fail = () => reject(new Error('closed'))
+    })
+    const { promise, resolve } = opened()
+    const openBrowser = (url: string): Promise<unknown> => {
+      resolve(url)
+      return browser
+    }
+    const stop = new AbortController()
+    const settled = codeOf(signInWithLoopback(configWith(), { openBrowser, terminal, signal: stop.signal }))
+    await promise
+    stop.abort()
+    expect(await settled).toBe('aborted')
+    fail()
+    await browser.catch(() => {})
+    await new Promise((done) => setImmediate(done))
+    expect(terminal.output.read()).toBe(null)
+  })
+})
+
+describe('a request', () => {
+  test('whose target is of another origin, or no URL, is answered with 400 and changes nothing [C-133]', async () => {
+    const { settled, callback, origin } = await started()
+    const { search } = new URL(callback)
+    expect((await send(origin, `http://evil.test/callback${search}`)).status).toBe(400)
+    expect((await send(origin, 'http://[')).status).toBe(400)
+    await send(callback)
+    await send(`${origin}/callback/done`)
+    expect(await settled).toEqual(signedIn)
+  })
+
+  test('gets headers that let no page of another site read or frame the page [C-134]', async () => {
+    const { settled, callback, origin } = await started()
+    for (const address of [`${origin}/other`, callback, `${origin}/callback/done`])
+      expect((await send(address)).headers).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        'cross-origin-resource-policy': 'same-origin',
+      })
+    await settled
+  })
+
+  test.each([
+    ['http://127.0.0.1/', '/done'],
+    ['http://127.0.0.1/a/', '/a/done'],
+    ['http://127.0.0.1/a?app=1', '/a/done'],
+  ])('at the redirect URI %s is redirected to %s', async (uri, lastPage) => {
+    const { settled, redirectUri, callback, origin } = await started(configWith(uri))
+    expect(redirectUri).toBe(origin + uri.slice('http://127.0.0.1'.length))
+    expect((await send(callback)).headers.location).toBe(lastPage)
+    expect((await send(origin + lastPage)).status).toBe(200)
+    expect(await settled).toEqual(signedIn)
+  })
+
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+  test.runIf(hasIpv6)('reaches a redirect URI at [::1], with the brackets of a URL [C-130]', async () => {
+    const { settled, redirectUri, callback, origin } = await started(configWith('http://[::1]/callback'))
+    expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
+    expect((await send(callback)).status).toBe(303)
+    expect((await send(`${origin}/callback/done`)).status).toBe(200)
+    expect(await settled).toEqual(signedIn)
+  })
+})
+
+test('a terminal is never switched to raw mode, in which Ctrl-C would not reach the process [D-43]', async () => {
+  const modes: boolean[] = []
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => modes.push(mode) })
+  const stop = new AbortController()
+  const login = codeOf(
+    signInWithLoopback(configWith(), { terminal: { input, output: new PassThrough() }, signal: stop.signal }),
+  )
+  await expect.poll(() => input.listenerCount('data') + input.listenerCount('readable')).toBeGreaterThan(0)
+  stop.abort()
+  expect(await login).toBe('aborted')
+  expect(modes).toEqual([])
+})
+
+test.each<[string, LoopbackOptions, string?]>([
+  ['redirectUri', {}, 'https://127.0.0.1/callback'],
+  ['ports', { ports: [-1] }],
+  ['ports', { ports: [80.5] }],
+  ['timeoutMs', { timeoutMs: Number.NaN }],
+])('a wrong %s is refused: %j %s [C-130]', async (name, options, redirectUri) => {
+  await expect(signInWithLoopback(configWith(redirectUri), options)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining(name),
+  })
+})
+
+test('options in the place of the config are refused [C-130]', async () => {
+  await expect(signInWithLoopback({ clientId: 'tool' } as never)).rejects.toMatchObject({ code: 'config_invalid' })
+})
+
+test('a signal that has fired opens nothing [D-43]', async () => {
+  const openBrowser = vi.fn()
+  const login = signInWithLoopback(configWith(), { openBrowser, signal: AbortSignal.abort() })
+  await expect(login).rejects.toMatchObject({ code: 'aborted' })
+  expect(openBrowser).not.toHaveBeenCalled()
+})
