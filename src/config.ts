@@ -38,7 +38,7 @@ export interface AuthConfigOptions {
   timeoutMs?: number | undefined
   /** The clocks of the library. Default: those of the platform. */
   clock?: Clock | undefined
-  /** Receives events without secrets. Its errors are ignored. */
+  /** Receives events without secrets. Its errors are ignored. Without it, Node prints one warning if a storage fails. */
   onEvent?: ((event: AuthEvent) => void) | undefined
 }
 
@@ -103,7 +103,23 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   const own = checkOptions('createAuthConfig', options, authOptionKinds)
+  own.onEvent ??= warnOnce()
   return configFrom(own, clientCredentials(own))
+}
+
+/** The member of `process` that writes a warning. No page has it, also if a bundler adds an imitation of `process`. */
+interface Warning {
+  readonly process?: { emitWarning?(message: string): void }
+}
+
+/** Returns the listener of a program without `onEvent`. It warns of the first failure of a storage, because no call rejects. */
+function warnOnce(): (event: AuthEvent) => void {
+  let { process } = globalThis as Warning
+  return (event) => {
+    if (!('cause' in event)) return
+    process?.emitWarning?.(`agent-auth: storage_degraded: ${event.cause?.message}`)
+    process = undefined
+  }
 }
 
 /** Throws `config_invalid` for a value that `createAuthConfig` did not return, such as its options. */
