@@ -181,6 +181,7 @@ const rooms = [
   ['context', 'service'],
   ['credentials'],
   ['store'],
+  ['telemetry'],
   ['state'],
   ['ground'],
 ]

@@ -26,6 +26,8 @@ export interface ServiceConfig {
   readonly allowedOrigins: readonly string[]
   readonly access: AccessChange
   readonly trustedProxies: number
+  readonly log: 'off' | 'json' | 'pretty'
+  readonly metrics: 'on' | 'off'
 }
 
 /** Throws a TypeError if the options are another value, as plain JavaScript can pass. */
@@ -72,6 +74,8 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     ),
     access: readAccessChange(options.access ?? {}),
     trustedProxies: inRange('trustedProxies', options.trustedProxies),
+    log: oneOf('log', options.log ?? 'off', 'off', 'json', 'pretty'),
+    metrics: oneOf('metrics', options.metrics ?? dev, 'on', 'off'),
   })
 }
 
@@ -119,9 +123,14 @@ function unknownOption(name: string): string {
   return `${name} is not an option of agent-service. ${meant === undefined ? advice : `Did you mean ${meant}?`}`
 }
 
-function oneOf<Value extends string>(name: string, value: Value, one: Value, other: Value): Value {
-  if (value === one || value === other) return value
-  throw new TypeError(`${name} must be '${one}' or '${other}'`)
+function oneOf<Value extends string>(name: string, value: Value, ...allowed: readonly Value[]): Value {
+  if (allowed.includes(value)) return value
+  throw new TypeError(
+    `${name} must be ${allowed
+      .map((one) => `'${one}'`)
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' or $1')}`,
+  )
 }
 
 function listOf(name: string, value: unknown): readonly string[] {

@@ -8,6 +8,7 @@ import type { EndpointBilling } from './state/endpoint-billing.ts'
 import type { Faults } from './state/faults.ts'
 import type { Journal } from './state/journal.ts'
 import type { Store } from './store/store.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 /**
  * What all handlers of a running service share. If several processes use one database, each has its own clock, journal,
@@ -24,4 +25,5 @@ export interface ServiceContext {
   readonly keys: ServiceKeys
   readonly passwords: Passwords
   readonly throttles: Throttles
+  readonly telemetry: Telemetry
 }

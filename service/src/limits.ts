@@ -187,6 +187,14 @@ export const toolLimits = {
   stopMs: 9_500,
 } as const
 
+/** Health, metrics and logs. */
+export const telemetryLimits = {
+  /** How long `/readyz` waits for the database (A-86). */
+  readyMs: 2_000,
+  /** Requests and events that are kept until the package of the metrics is loaded: at most about 1 MB (A-87). */
+  keptObservations: 1_000,
+} as const
+
 /** Ranges and defaults of the options of `createService`. */
 export const optionRanges = {
   graceMs: { least: 0, most: 600_000, standard: 30_000 },

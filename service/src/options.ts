@@ -156,6 +156,20 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
     standard: 'full',
     meaning: '`minimal` sends `access_token` and `refresh_token` only',
   },
+  log: {
+    flag: 'log',
+    kind: 'choice',
+    choices: ['json', 'pretty', 'off'],
+    value: 'FORMAT',
+    standard: 'off',
+    meaning: '`json` or `pretty` logs requests and security events to the standard error, without secrets',
+  },
+  metrics: {
+    flag: 'metrics',
+    kind: 'switch',
+    standard: 'off, with `dev` on',
+    meaning: 'serves metrics for Prometheus at `/metrics` of the authorization host',
+  },
 }
 
 /** The options of the command alone: they say what it prints and opens. */

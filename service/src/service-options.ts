@@ -46,4 +46,8 @@ export interface ServiceOptions {
    * X-Forwarded-For, and clients must not be able to reach the service around them. Default: 0, the header is not read.
    */
   trustedProxies?: number | undefined
+  /** Format of the log on the standard error. Default: `off`. */
+  log?: 'off' | 'json' | 'pretty' | undefined
+  /** `on` serves Prometheus metrics at `/metrics` of the authorization server. Default: as `dev`. */
+  metrics?: 'on' | 'off' | undefined
 }

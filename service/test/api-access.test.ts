@@ -254,7 +254,7 @@ test('every answer is readable from a registered origin [S-080]', async () => {
   answers.push([500, await call('POST', agentSearch, { origin, ...bearer })])
   for (const [status, { status: answered, headers }] of answers) {
     expect([answered, headers.get('access-control-allow-origin')]).toEqual([status, origin])
-    expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After')
+    expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('vary')).toContain('Origin')
   }

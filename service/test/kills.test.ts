@@ -55,7 +55,7 @@ async function readState(service: ServiceProcess): Promise<{ faults: unknown[] }
   return (await answer.json()) as { faults: unknown[] }
 }
 
-test('SIGTERM answers what is running, also beside a client that never finishes, and ends within 10 s [S-089]', async () => {
+test('SIGTERM answers what is running, refuses what is new, and ends within 10 s beside a client that never finishes [S-089]', async () => {
   const service = await startProcess(command, { data })
   const rule = { match: { path: '/auth/v1/token' }, effect: { delayMs: 2_000 }, times: 1 }
   await service.fetch(`${service.authUrl}/_dev/faults`, {
@@ -69,6 +69,11 @@ test('SIGTERM answers what is running, also beside a client that never finishes,
   const running = refresh(service, clientOf(service, 'Demo public'), 'art_unknown')
   await expect.poll(async () => (await readState(service)).faults).toEqual([])
   const stopped = service.stop()
+  const refused = async (): Promise<unknown> => {
+    const failure: unknown = await fetch(`${service.authUrl}/healthz`).catch((error: Error) => error.cause)
+    return (failure as { code?: unknown }).code
+  }
+  await expect.poll(refused).toBe('ECONNREFUSED')
   const answer = await running
   expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])
   const { code, tookMs } = await stopped

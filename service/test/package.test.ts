@@ -10,6 +10,7 @@ async function importedPackages(): Promise<Set<string>> {
   const files = (await readdir(join(service, 'src'), { recursive: true })).filter((file) => /\.tsx?$/.test(file))
   const sources = await Promise.all(files.map((file) => readFile(join(service, 'src', file), 'utf8')))
   const named = sources.flatMap((source) => [
+    ...[...source.matchAll(/\bimport\('([^'.][^']*)'\)/g)].map(([, name = '']) => name),
     ...[...source.matchAll(/^import (?!type )[^'\n]*'([^'.][^']*)'|^} from '([^'.][^']*)'/gm)].map(
       ([, one, other]) => one ?? other ?? '',
     ),
@@ -35,5 +36,14 @@ test('what the build bundles is not installed once more, and what it leaves out 
   )
   const imported = await importedPackages()
   expect([...imported].sort()).toEqual([...bundled, ...Object.keys(dependencies)].sort())
-  expect(Object.keys(dependencies)).toEqual(['libsql', 'pg'])
+  expect(Object.keys(dependencies)).toEqual(['libsql', 'pg', 'pino', 'pino-pretty', 'prom-client'])
+})
+
+test('what only some starts need is imported when it is used, because a static import would be a part of every start', async () => {
+  const files = (await readdir(join(service, 'src'), { recursive: true })).filter((file) => /\.tsx?$/.test(file))
+  const sources = await Promise.all(files.map((file) => readFile(join(service, 'src', file), 'utf8')))
+  const early = sources.flatMap((source) => [
+    ...source.matchAll(/^(?:import (?!type )[^'\n]*|\} from )'(pg|pino|pino-pretty|prom-client)'/gm),
+  ])
+  expect(early.map(([statement]) => statement)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -30,6 +30,8 @@ export interface ProcessOptions {
 /** The command as one file, as it is shipped: it starts in a fraction of the time that the sources take. */
 export async function bundleCommand(): Promise<{ file: string; remove(): Promise<void> }> {
   const cache = join(root, 'node_modules/.cache')
+  const manifest = await readFile(join(root, 'service/package.json'), 'utf8')
+  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> }
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'agent-service-'))
   await build({
@@ -41,7 +43,7 @@ export async function bundleCommand(): Promise<{ file: string; remove(): Promise
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    external: ['libsql', 'pg'],
+    external: Object.keys(dependencies),
     logLevel: 'warning',
   })
   return { file: join(folder, 'cli.mjs'), remove: () => rm(folder, { recursive: true, force: true }) }

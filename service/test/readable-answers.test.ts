@@ -42,7 +42,7 @@ function fail(status: number): void {
 function expectReadable(answer: Response, status: number, from = origin): void {
   const { headers } = answer
   expect([answer.status, headers.get('access-control-allow-origin')]).toEqual([status, from])
-  expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After')
+  expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id')
   expect(headers.get('access-control-allow-credentials')).toBeNull()
   expect(headers.get('vary')).toContain('Origin')
   expect(headers.get('cache-control')).toBe('no-store')

@@ -409,7 +409,7 @@ test('answers and errors are readable from a registered origin [S-045]', async (
     const { status, headers } = await post({ body: JSON.stringify(body), headers: { origin: registered } })
     return [status, headers.get('access-control-allow-origin'), headers.get('access-control-expose-headers')]
   }
-  const exposed = 'WWW-Authenticate, Retry-After'
+  const exposed = 'WWW-Authenticate, Retry-After, X-Request-Id'
   const own = { client_id: publicClient.clientId }
   expect(await read({ refresh_token: tokens.refresh_token, ...own })).toEqual([200, registered, exposed])
   expect(await read({ refresh_token: 'x', ...own })).toEqual([400, registered, exposed])

@@ -74,6 +74,11 @@ export function createTenantTurns(most: TurnLimits = limits, usedMs: () => numbe
     get size() {
       return loads.size
     },
+    load() {
+      const all = [...loads.values()]
+      const total = (of: (load: Load) => number): number => all.reduce((sum, load) => sum + of(load), 0)
+      return { running: total(({ running }) => running), waiting: total(({ waiting }) => waiting.size) }
+    },
   }
 }
 

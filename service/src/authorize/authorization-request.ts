@@ -13,6 +13,9 @@ export interface AuthorizationRequest {
   refusal: string | null
 }
 
+/** The parameters of a callback that reports an error (RFC 6749 §4.1.2.1). */
+export type RefusalFields = { error: string; error_description?: string }
+
 export type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
 
 const singleParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
@@ -41,7 +44,7 @@ export function readAuthorizationRequest(
 }
 
 /** Returns the error parameters of the callback: the fault of the request, or why the client may not act for this user. */
-export function refusalFields(refusal: string | null, approval: Approval): Record<string, string> | undefined {
+export function refusalFields(refusal: string | null, approval: Approval): RefusalFields | undefined {
   if (refusal !== null) return { error: refusal }
   return approval === 'approved'
     ? undefined

@@ -26,7 +26,10 @@ export async function approveAtOnce(
   const { redirectUri, state } = asked
   const approval = await findApproval(store.db, clientId, account.tenantId)
   const refusal = refusalFields(asked.refusal, approval)
-  if (refusal !== undefined) return sendBack(c, callbackUrl(redirectUri, refusal, state))
+  if (refusal !== undefined) {
+    c.set('refusal', refusal.error)
+    return sendBack(c, callbackUrl(redirectUri, refusal, state))
+  }
   const code = await issueCode(service, { db: store.db, clientId, request: asked, account })
   journal.event('consent_approved', { clientId, personId: account.id, tenant: account.tenantId })
   return sendBack(c, callbackUrl(redirectUri, { code }, state))

@@ -16,6 +16,7 @@ import {
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findApproval, findClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
+import type { RefusalFields } from './authorization-request.ts'
 import { refusalFields } from './authorization-request.ts'
 import { issueCode } from './issue-code.ts'
 import type { RequestForm } from './request-form.ts'
@@ -58,8 +59,9 @@ export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): P
 async function refuse(
   c: Context<HttpEnvironment>,
   { request, kept, from }: Asking,
-  refusal: Record<string, string>,
+  refusal: RefusalFields,
 ): Promise<Response> {
+  c.set('refusal', refusal.error)
   const { store, clock } = c.get('service')
   if (kept === 'in-database') {
     await transact(store.db, (tx) => closeRequest(tx, request.idHash, clock.nowMs()))
@@ -105,6 +107,7 @@ async function deny(c: Context<HttpEnvironment>, form: RequestForm, signedIn: Si
   if (result === 'refused') return showTooOld(c)
   const { account } = signedIn
   journal.event('consent_denied', { clientId: form.request.clientId, personId: account.id, tenant: account.tenantId })
+  c.set('refusal', 'access_denied')
   return sendBack(c, callbackUrl(form.request.redirectUri, { error: 'access_denied' }, form.request.state))
 }
 

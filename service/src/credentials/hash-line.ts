@@ -16,6 +16,8 @@ export interface HashLine {
   run<Value>(place: HashPlace, work: () => Promise<Value>): Promise<Value | 'busy'>
   /** Returns `busy` to every attempt that waits, so that the process can end. */
   refuseWaiting(): void
+  /** How many hashes run, and how many wait. */
+  load(): { running: number; waiting: number }
 }
 
 interface Turn {
@@ -77,6 +79,7 @@ export function createHashLine(): HashLine {
       isRefusing = true
       for (const turn of [...lanes.device.splice(0), ...lanes.stranger.splice(0)]) turn.refuse()
     },
+    load: () => ({ running: running.size, waiting: Object.values(lanes).flat().length }),
   }
 }
 

@@ -20,6 +20,8 @@ export interface Passwords {
   isCurrent(stored: string): boolean
   /** Returns `busy` to every attempt that waits. */
   refuseWaiting(): void
+  /** How many slow hashes run, and how many wait. */
+  load(): { running: number; waiting: number }
 }
 
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
@@ -69,6 +71,7 @@ export function createPasswords({ scheme, key, derive = deriveByScrypt }: Passwo
     },
     isCurrent: (stored) => stored.startsWith(scryptPrefix) || (scheme === 'keyed' && stored.startsWith(keyedPrefix)),
     refuseWaiting: () => line.refuseWaiting(),
+    load: () => line.load(),
   }
 }
 

@@ -11,6 +11,8 @@ export interface TenantTurns {
   holdBytes(tenant: string, bytes: number): () => void
   /** How many tenants are remembered. */
   readonly size: number
+  /** How many calls run, and how many wait for their turn. */
+  load(): { running: number; waiting: number }
 }
 
 /** The bindings and variables of Hono's context. */
@@ -21,6 +23,8 @@ export interface HttpEnvironment {
   }
   Variables: {
     service: ServiceContext
+    /** The value of `X-Request-Id`. */
+    requestId: string
     /** On the API host: the turns of its tenants. */
     turns: TenantTurns
     /** Set once the client of a request is known: only origins of that client may read the response (S-045). */
@@ -29,6 +33,8 @@ export interface HttpEnvironment {
     caller?: { personId: string; tenant: string }
     grantType?: string
     fault?: string
+    /** The error code of a refusal, for the metrics. */
+    refusal?: string
   }
 }
 

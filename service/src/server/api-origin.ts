@@ -16,24 +16,34 @@ import { hostGuard, ownOrigins } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
 import { noSniff } from '../http/middleware/no-sniff.ts'
+import { requestId } from '../http/middleware/request-id.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { limits } from '../limits.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
 import { authPathAtApi } from './mixed-up-addresses.ts'
+import { serveHealth } from './operations.ts'
 
 /** Creates the API host, {base_url}. Success is 200 (A-24). Areas whose endpoints are not shown are 404 (A-25). */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   const turns = createTenantTurns()
+  service.telemetry.metrics?.gauge({
+    name: 'agent_service_tenant_calls',
+    help: 'Calls of the API that run or wait for the turn of their tenant, since its first request.',
+    label: 'state',
+    read: () => ({ ...turns.load() }),
+  })
   app.use(async (c, next) => {
     c.set('service', service)
     c.set('turns', turns)
     return next()
   })
-  app.use(journalRequests('base'))
+  app.use(requestId(service.config.trustedProxies))
   app.use(noSniff())
   app.use(strictTransport(service.config.baseUrl))
+  serveHealth(app, service)
+  app.use(journalRequests('base'))
   app.use(cors('GET, POST'))
   app.use(hostGuard(service.config.baseUrl, refuseHost))
   app.use(injectFaults('base'))
@@ -101,17 +111,25 @@ async function refuseForeignOrigin(c: Context<HttpEnvironment>, next: Next): Pro
 
 function fail(c: Context<HttpEnvironment>, error: Error): Response {
   if (error instanceof ApiError) return refuse(c, error)
-  if (error instanceof ValidationError) return jsonResponse(c, { detail: error.detail }, 422)
+  if (error instanceof ValidationError) {
+    c.set('refusal', 'validation_error')
+    return jsonResponse(c, { detail: error.detail }, 422)
+  }
   const found = unexpected(error)
   for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
   if (found.kind === 'broken-off') return new Response(null, { status: found.status })
-  if (found.kind === 'unexpected') return jsonResponse(c, failed('server_error', `unexpected error ${found.id}`), 500)
+  c.set('refusal', found.kind === 'unavailable' ? 'service_unavailable' : 'server_error')
+  if (found.kind === 'unexpected') {
+    c.get('service').telemetry.failure({ id: found.id, requestId: c.get('requestId'), error })
+    return jsonResponse(c, failed('server_error', `unexpected error ${found.id}`), 500)
+  }
   return jsonResponse(c, failed('service_unavailable', 'the database is not available'), 503)
 }
 
 function refuse(c: Context<HttpEnvironment>, { status, type, message, headers }: ApiError): Response {
   const clientId = c.get('clientId')
   const who = { ...c.get('caller'), ...(clientId === undefined ? {} : { clientId }) }
+  c.set('refusal', type)
   if (status === 403) c.get('service').journal.event('access_forbidden', who)
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
   return jsonResponse(c, failed(type, message), status)

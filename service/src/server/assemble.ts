@@ -19,7 +19,9 @@ import { createEndpointBilling } from '../state/endpoint-billing.ts'
 import { createFaults } from '../state/faults.ts'
 import { createJournal } from '../state/journal.ts'
 import { openStore } from '../store/store.ts'
+import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createAuthApp } from './auth-origin.ts'
+import { addGauges } from './gauges.ts'
 import { createInProcessFetch } from './in-process-fetch.ts'
 import type { ServedApp } from './served-app.ts'
 import { onFirstRequest } from './served-app.ts'
@@ -108,18 +110,22 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
 
 async function createContext(config: ServiceConfig): Promise<ServiceContext> {
   const clock = createClock()
+  const telemetry = await createTelemetry(config)
   const store = await openStore(config)
   const keys = await loadKeys(store.db)
+  const passwords = createPasswords({ scheme: config.passwordScheme, key: keys.hashKey })
+  addGauges(telemetry, { passwords, store })
   return {
     config,
     clock,
     store,
     keys,
-    journal: createJournal(clock),
+    journal: createJournal(clock, telemetry.event),
     faults: createFaults(),
     autoApproval: createAutoApproval(),
     endpointBilling: createEndpointBilling(),
-    passwords: createPasswords({ scheme: config.passwordScheme, key: keys.hashKey }),
+    passwords,
     throttles: createThrottles(clock),
+    telemetry,
   }
 }

@@ -13,11 +13,13 @@ import { hostGuard } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
 import { noSniff } from '../http/middleware/no-sniff.ts'
+import { requestId } from '../http/middleware/request-id.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
 import { token } from '../token/route.ts'
 import { showError } from '../ui/error.tsx'
 import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
+import { serveHealth, serveMetrics } from './operations.ts'
 import { purgeOnRequest } from './purge-on-request.ts'
 
 const tokenPath = '/auth/v1/token'
@@ -29,9 +31,12 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
     c.set('service', service)
     return next()
   })
-  app.use(journalRequests('auth'))
+  app.use(requestId(service.config.trustedProxies))
   app.use(noSniff())
   app.use(strictTransport(service.config.authUrl))
+  serveHealth(app, service)
+  serveMetrics(app, service)
+  app.use(journalRequests('auth'))
   app.use(hostGuard(service.config.authUrl, refuseHost))
   app.use(purgeOnRequest(service))
   // Pages get no CORS headers, because no other origin may read them (S-011).
@@ -61,11 +66,13 @@ function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Res
   for (const [name, value] of Object.entries(found.headers)) c.header(name, value)
   if (found.kind === 'broken-off') return new Response(null, { status: found.status })
   const isToken = c.req.path === tokenPath
+  c.set('refusal', found.kind === 'unavailable' ? 'temporarily_unavailable' : 'server_error')
   if (found.kind === 'unavailable') {
     if (!isToken) return showError(c, 503, 'The service cannot reach its database. Try again in a moment.')
     const description = 'the database is not available; nothing was changed, try again'
     return jsonResponse(c, { error: 'temporarily_unavailable', error_description: description }, 503)
   }
+  c.get('service').telemetry.failure({ id: found.id, requestId: c.get('requestId'), error })
   if (!isToken) return showError(c, 500, `Unexpected error. Try again, or report this id: ${found.id}`)
   return jsonResponse(c, { error: 'server_error', error_description: `unexpected error ${found.id}` }, 500)
 }

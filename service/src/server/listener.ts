@@ -73,7 +73,7 @@ export function listen(
   const connections = watchConnections(server, own)
   async function respond(request: Request, env: NodeEnvironment): Promise<Response> {
     if ((await connections.turn(env.outgoing)) === 'closed') return alreadySent()
-    if (app === undefined) return startingResponse(origin)
+    if (app === undefined) return startingResponse(origin, new URL(request.url).pathname)
     const response = await app.fetch(request, env)
     return env.loss === undefined ? response : loseOnSocket(response, env.loss, env.outgoing)
   }

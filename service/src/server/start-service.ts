@@ -38,12 +38,19 @@ async function start(options: ServiceOptions, process: ProcessUse): Promise<Serv
   )
   auth.serve(authApp)
   base.serve(apiApp)
+  context.telemetry.step('started', { authUrl: service.authUrl, baseUrl: service.baseUrl, dev: context.config.dev })
   const closeStore = service.close
+  async function closeAll(): Promise<void> {
+    context.telemetry.step('stopping')
+    await Promise.all(servers.map(stop))
+    await closeStore()
+    context.telemetry.step('stopped')
+  }
   let closing: Promise<void> | undefined
   service.close = () => {
     // This comes first, because the servers wait for requests in progress.
     context.passwords.refuseWaiting()
-    closing ??= Promise.all(servers.map(stop)).then(() => closeStore())
+    closing ??= closeAll()
     return closing
   }
   return service

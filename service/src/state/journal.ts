@@ -76,7 +76,8 @@ export interface Journal {
 
 const { journalEntries: maxEntries, journalBlock: block } = serverLimits
 
-export function createJournal(clock: ServiceClock): Journal {
+/** Creates an empty journal. `onEvent` gets each security event. */
+export function createJournal(clock: ServiceClock, onEvent: (event: EventEntry) => void = () => undefined): Journal {
   let kept: JournalEntry[] = []
   function add(entry: JournalEntry): void {
     kept.push(entry)
@@ -84,7 +85,11 @@ export function createJournal(clock: ServiceClock): Journal {
   }
   return {
     request: (entry) => add({ kind: 'request', atMs: clock.nowMs(), ...entry }),
-    event: (event, who = {}) => add({ kind: 'event', id: randomUUID(), atMs: clock.nowMs(), event, ...who }),
+    event: (event, who = {}) => {
+      const entry: EventEntry = { kind: 'event', id: randomUUID(), atMs: clock.nowMs(), event, ...who }
+      add(entry)
+      onEvent(entry)
+    },
     entries: () => kept.slice(-maxEntries).map((entry) => ({ ...entry })),
     clear: () => {
       kept = []

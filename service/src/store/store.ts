@@ -3,7 +3,7 @@ import { DEFAULT_MIGRATION_TABLE, Kysely, type Migration, Migrator, sql } from '
 import { storeLimits } from '../limits.ts'
 import type { Db, RawDatabase } from './database.ts'
 import { opaqueDatabase, rawDatabase } from './database.ts'
-import type { StoreEngine } from './engine/engine.ts'
+import type { PoolFigures, StoreEngine } from './engine/engine.ts'
 import { databaseFailureOf } from './engine/failures.ts'
 import type { StoreLocation } from './engine/open-engine.ts'
 import { openEngine } from './engine/open-engine.ts'
@@ -29,15 +29,22 @@ export interface Store {
    * this one ends.
    */
   lockAuthorizations(tx: Db): Promise<void>
+  /** Returns what a request would miss: a database that answers, or the tables of this version. */
+  missing(): Promise<MissingPart[]>
+  /** Returns the connections of a pool, if the engine has one. */
+  connections(): PoolFigures | undefined
   close(): Promise<void>
 }
+
+export type MissingPart = 'database' | 'migrations'
 
 /** Opens the database and brings its tables up to date. Rejects if either fails, with the database's error as `cause`. */
 export async function openStore(location: StoreLocation): Promise<Store> {
   const engine = await openEngine(location)
   const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   const db = opaqueDatabase(raw)
-  const error = await migrate(raw, migrations(engine))
+  const known = migrations(engine)
+  const error = await migrate(raw, known)
   if (error !== undefined) {
     await raw.destroy()
     throw new Error('the database could not be brought up to date', { cause: error })
@@ -47,6 +54,8 @@ export async function openStore(location: StoreLocation): Promise<Store> {
     forTenant: (tenantId) => tenantStore(db, tenantId),
     lockParentRows: (tx) => lockParentRows(rawDatabase(tx), engine),
     lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
+    missing: () => missingParts(raw, Object.keys(known)),
+    connections: () => engine.connections(),
     close: () => raw.destroy(),
   }
 }
@@ -81,6 +90,15 @@ async function migrate(db: RawDatabase, known: Record<string, Migration>): Promi
 /** SQLite says `SQLITE_BUSY` for a lock that it waited for, and also for a file that another process opens first. */
 function isMigratedElsewhere(error: unknown): boolean {
   return databaseFailureOf(error) === 'conflict' || (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
+}
+
+async function missingParts(db: RawDatabase, names: readonly string[]): Promise<MissingPart[]> {
+  try {
+    await sql`select 1`.execute(db)
+  } catch {
+    return ['database']
+  }
+  return (await isUpToDate(db, names)) ? [] : ['migrations']
 }
 
 /** Replaces the migrator's own check, which takes several queries. If this one fails, the migrator reports the reason. */

@@ -43,6 +43,7 @@ async function checkOrigin(c: Context<HttpEnvironment>): Promise<void> {
 }
 
 function errorResponse(c: Context<HttpEnvironment>, { error, status, headers, message }: OAuthError): Response {
+  c.set('refusal', error)
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
   return jsonResponse(c, { error, error_description: message }, status)
 }

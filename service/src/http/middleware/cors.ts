@@ -18,7 +18,7 @@ export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
     const origin = c.req.header('origin')
     if (origin === undefined || !(await mayRead(c, origin))) return
     c.res.headers.set('Access-Control-Allow-Origin', origin)
-    c.res.headers.set('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After')
+    c.res.headers.set('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id')
   }
 }
 
@@ -31,7 +31,7 @@ async function preflight(c: Context<HttpEnvironment>, methods: string): Promise<
     headers.set('Access-Control-Allow-Headers', 'authorization, content-type')
     headers.set('Access-Control-Max-Age', String(serverLimits.preflightMs / 1_000))
   }
-  return new Response(null, { status: 204, headers })
+  return c.newResponse(null, { status: 204, headers })
 }
 
 function mayRead(c: Context<HttpEnvironment>, origin: string): Promise<boolean> {

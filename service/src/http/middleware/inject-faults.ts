@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
+import type { StatusCode } from 'hono/utils/http-status'
 import type { FaultEffect, FaultTarget } from '../../state/faults.ts'
 import type { HttpEnvironment } from '../environment.ts'
 
@@ -15,7 +16,7 @@ export function injectFaults(origin: FaultTarget['origin']): MiddlewareHandler<H
     c.set('fault', nameOf(effect))
     if (typeof effect === 'string') return lose(c, effect, next)
     if ('delayMs' in effect) await setTimeout(effect.delayMs)
-    return 'status' in effect ? responseOf(effect) : next()
+    return 'status' in effect ? responseOf(c, effect) : next()
   }
 }
 
@@ -30,14 +31,14 @@ async function lose(
   return undefined
 }
 
-function responseOf({ status, body, headers = {} }: StatusEffect): Response {
+function responseOf(c: Context<HttpEnvironment>, { status, body, headers = {} }: StatusEffect): Response {
   const bodiless = body === undefined || status === 204 || status === 205 || status === 304
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const type = typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'
   const own: Record<string, string> = { 'Cache-Control': 'no-store', ...(bodiless ? {} : { 'Content-Type': type }) }
   const all = new Headers(own)
   for (const [name, value] of Object.entries(headers)) all.set(name, value)
-  return new Response(bodiless ? null : text, { status, headers: all })
+  return c.newResponse(bodiless ? null : text, { status: status as StatusCode, headers: all })
 }
 
 function nameOf(effect: FaultEffect): string {

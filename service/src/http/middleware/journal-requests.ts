@@ -1,18 +1,22 @@
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
+import { matchedRoutes } from 'hono/route'
 import { serverLimits } from '../../limits.ts'
 import type { RequestEntry } from '../../state/journal.ts'
+import type { ObservedRequest } from '../../telemetry/observed.ts'
 import type { HttpEnvironment } from '../environment.ts'
 
-/** Writes one line per request, without query, body or credentials (S-086). */
+/** Writes one line per request, without query, body or credentials, to the journal, the log and the metrics (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
+    const startMs = performance.now()
     await next()
     // Calls of the dev controls would hide the requests that a test waits for.
     if (/^\/_dev(\/|$)/.test(c.req.path)) return
     const grantType = c.get('grantType')
     const clientId = c.get('clientId')
     const fault = c.get('fault')
-    c.get('service').journal.request({
+    const { journal, telemetry } = c.get('service')
+    const entry: Omit<RequestEntry, 'kind' | 'atMs'> = {
       origin,
       method: c.req.raw.method,
       path: readable(new URL(c.req.raw.url).pathname),
@@ -22,8 +26,18 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
       ...(grantType === undefined ? {} : { grantType }),
       ...(clientId === undefined ? {} : { clientId }),
       ...(fault === undefined ? {} : { fault }),
-    })
+    }
+    journal.request(entry)
+    telemetry.request?.({ ...entry, ...howItWent(c), durationMs: performance.now() - startMs })
   }
+}
+
+/** Returns what the log and the metrics say of a request in addition to the journal. */
+function howItWent(c: Context<HttpEnvironment>): Pick<ObservedRequest, 'requestId' | 'route' | 'refusal'> {
+  const refusal = c.get('refusal')
+  // Patterns with a wildcard are those of middleware.
+  const route = matchedRoutes(c).find(({ path }) => !path.includes('*'))?.path ?? 'other'
+  return { requestId: c.get('requestId'), route, ...(refusal === undefined ? {} : { refusal }) }
 }
 
 /** Returns one line of printable characters, so that a path cannot add lines to a log (log injection, S-086). */

@@ -18,6 +18,15 @@ export interface StoreEngine {
   lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>
   /** Tells a planner without statistics of its own how many rows share the first columns of each index. */
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
+  /** Returns the connections of the pool, if there is one. */
+  connections(): PoolFigures | undefined
+}
+
+/** Connections in use and idle, and the queries that wait for one. */
+export interface PoolFigures {
+  in_use: number
+  idle: number
+  waiting: number
 }
 
 /** The properties of an engine that its queries depend on. */

@@ -20,6 +20,7 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
     lockRows: async () => undefined,
     lockTable: async () => undefined,
     describeIndexes,
+    connections: () => undefined,
   }
 }
 

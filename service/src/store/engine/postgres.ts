@@ -1,5 +1,5 @@
 import { PostgresDialect, sql } from 'kysely'
-import pg from 'pg'
+import type { Pool } from 'pg'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
 import { serviceDialect } from './engine.ts'
@@ -7,8 +7,13 @@ import { serviceDialect } from './engine.ts'
 const int8 = 20
 
 export function postgresEngine(databaseUrl: string): StoreEngine {
+  let pool: Pool | undefined
+  async function open(): Promise<Pool> {
+    pool = await openPool(databaseUrl)
+    return pool
+  }
   return {
-    kyselyDialect: serviceDialect(new PostgresDialect({ pool: async () => openPool(databaseUrl) }), {
+    kyselyDialect: serviceDialect(new PostgresDialect({ pool: open }), {
       textPosition: 'strpos',
       runs: 'on-server',
     }),
@@ -23,10 +28,16 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
     },
     // Autovacuum keeps the statistics up to date.
     describeIndexes: async () => undefined,
+    connections() {
+      const { totalCount = 0, idleCount = 0, waitingCount = 0 } = pool ?? {}
+      return { in_use: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
+    },
   }
 }
 
-function openPool(databaseUrl: string): pg.Pool {
+/** Imports `pg` here, because a static import would be carried out at every start of the bundled command (decision 0045). */
+async function openPool(databaseUrl: string): Promise<Pool> {
+  const { default: pg } = await import('pg')
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: storeLimits.connections,

@@ -1,0 +1,15 @@
+/** Headers that proxies add. */
+const forwarding: readonly RegExp[] = [
+  // RFC 7239, 9110 and 8586, and what most proxies add.
+  /^(?:forwarded|via|cdn-loop|front-end-https|x-(?:forwarded|original)(?:-.+)?|x-(?:url-)?scheme)$/,
+  // The address of the client, under the names that many products give it.
+  /(?:^|-)(?:client|real|remote|user|proxyuser|connecting|client-connection)-?(?:ip(?:v6)?|addr(?:ess)?)$/,
+  // Envoy, Azure, AWS, Google, IIS, Vercel, Akamai, Cloudflare, Fastly, Tailscale, Varnish.
+  /^(?:x-(?:envoy|azure|amz-cf|appengine|arr|vercel|akamai)|cf|fastly|tailscale)-.+$/,
+  /^(?:x-amzn-trace-id|x-cloud-trace-context|x-varnish)$/,
+]
+
+/** Returns whether a proxy forwarded the request, so that it may have come from any machine. */
+export function isForwarded(headers: Headers): boolean {
+  return [...headers.keys()].some((name) => forwarding.some((pattern) => pattern.test(name)))
+}

@@ -1,0 +1,54 @@
+import type { Hono } from 'hono'
+import type { ServiceContext } from '../context.ts'
+import type { HttpEnvironment } from '../http/environment.ts'
+import { isForwarded } from '../http/forwarded.ts'
+import { jsonResponse } from '../http/json-response.ts'
+import { serverLimits, telemetryLimits } from '../limits.ts'
+import type { MissingPart } from '../store/store.ts'
+
+/**
+ * Serves `/healthz` and `/readyz` (A-86). They come before the check of `Host`, because a probe names the address of a
+ * container, and before journal and faults, because a probe is no request of a client.
+ */
+export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContext): void {
+  let checking: Promise<MissingPart[]> | undefined
+  // Probes share one check, so that many of them cost one query.
+  function missing(): Promise<MissingPart[]> {
+    checking ??= inTime(store.missing()).finally(() => {
+      checking = undefined
+    })
+    return checking
+  }
+  app.get('/healthz', (c) => jsonResponse(c, { status: 'alive' }))
+  app.get('/readyz', async (c) => {
+    const parts = await missing()
+    if (parts.length === 0) return jsonResponse(c, { status: 'ready', missing: [] })
+    c.header('Retry-After', String(serverLimits.retryAfterMs / 1_000))
+    return jsonResponse(c, { status: 'not-ready', missing: parts }, 503)
+  })
+}
+
+/** Serves `/metrics`, if it is on, to direct requests only, because a reverse proxy would publish it (A-87). */
+export function serveMetrics(app: Hono<HttpEnvironment>, { telemetry: { metrics } }: ServiceContext): void {
+  if (metrics === undefined) return
+  app.get('/metrics', async (c) => {
+    if (isForwarded(c.req.raw.headers)) {
+      return jsonResponse(c, { error: 'a proxy forwarded this request; read the metrics from the service itself' }, 403)
+    }
+    const { contentType, body } = await metrics.text()
+    return c.body(body, 200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' })
+  })
+}
+
+/** Takes a database that does not answer in time for one that is away. */
+async function inTime(checked: Promise<MissingPart[]>): Promise<MissingPart[]> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<MissingPart[]>((resolve) => {
+    timer = setTimeout(() => resolve(['database']), telemetryLimits.readyMs)
+  })
+  try {
+    return await Promise.race([checked, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,96 @@
+import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Service } from '../src/index.ts'
+import { listen, stop } from '../src/server/listener.ts'
+import { rawDatabase } from '../src/store/database.ts'
+import { assemble, createService } from './start.ts'
+import { observe } from './statements.ts'
+
+const hosts = ['authUrl', 'baseUrl'] as const
+
+async function probe(service: Service, url: string): Promise<[number, unknown]> {
+  const response = await service.fetch(url)
+  return [response.status, await response.json()]
+}
+
+test.each(hosts)(
+  'a service that runs is alive and ready at %s, also by an address that is not its own',
+  async (host) => {
+    const service = await createService()
+    onTestFinished(service.close)
+    for (const headers of [{}, { host: '10.0.0.7:4001' }]) {
+      const ask = (path: string) => service.fetch(service[host] + path, { headers })
+      const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]
+      expect([alive.status, await alive.json()]).toEqual([200, { status: 'alive' }])
+      expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', missing: [] }])
+      expect([alive.headers.get('cache-control'), ready.headers.get('cache-control')]).toEqual(['no-store', 'no-store'])
+    }
+    expect((await service.fetch(`${service[host]}/healthz`, { method: 'HEAD' })).status).toBe(200)
+  },
+)
+
+test('probes are in no journal, and no fault of a test meets them', async () => {
+  const service = await createService()
+  onTestFinished(service.close)
+  service.dev.addFault({ effect: { status: 500 } })
+  for (const path of ['/healthz', '/readyz'])
+    for (const host of hosts) expect((await service.fetch(service[host] + path)).status).toBe(200)
+  expect(service.dev.journal()).toEqual([])
+})
+
+test('readyz names the database that does not answer, healthz stays alive, and both recover', async () => {
+  const assembly = await assemble()
+  const { service } = assembly
+  onTestFinished(service.close)
+  let state: 'away' | 'back' = 'away'
+  observe(assembly, {
+    before() {
+      if (state === 'away') throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+    },
+  })
+  for (const host of hosts) {
+    const response = await service.fetch(`${service[host]}/readyz`)
+    expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
+      503,
+      '1',
+      { status: 'not-ready', missing: ['database'] },
+    ])
+    expect((await service.fetch(`${service[host]}/healthz`)).status).toBe(200)
+  }
+  state = 'back'
+  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual([200, { status: 'ready', missing: [] }])
+})
+
+test('readyz names migrations if the tables are those of another version', async () => {
+  const { service, context } = await assemble()
+  onTestFinished(service.close)
+  const db = rawDatabase(context.store.db)
+  const table = sql.table(DEFAULT_MIGRATION_TABLE)
+  await sql`insert into ${table} (name, timestamp) values ('999-later', '2030')`.execute(db)
+  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual([
+    503,
+    { status: 'not-ready', missing: ['migrations'] },
+  ])
+  await sql`delete from ${table} where name = '999-later'`.execute(db)
+})
+
+test('probes at the same time share one look at the database', async () => {
+  const assembly = await assemble()
+  onTestFinished(assembly.service.close)
+  let statements = 0
+  observe(assembly, { before: () => void statements++ })
+  const ask = () => assembly.service.fetch(`${assembly.service.authUrl}/readyz`)
+  await Promise.all(Array.from({ length: 20 }, ask))
+  expect(statements).toBe(2)
+})
+
+test.each(['auth', 'base'] as const)(
+  'a host that is starting is alive, and says that the start is missing (%s)',
+  async (origin) => {
+    const { server, url } = await listen(0, { origin })
+    onTestFinished(() => stop(server))
+    const [alive, ready] = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(url + path)))
+    expect([alive?.status, await alive?.json()]).toEqual([200, { status: 'alive' }])
+    expect([ready?.status, await ready?.json()]).toEqual([503, { status: 'not-ready', missing: ['start'] }])
+  },
+)
