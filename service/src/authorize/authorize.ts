@@ -3,9 +3,9 @@ import { hashToken, randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { parseQuery } from '../http/query.ts'
 import { lifetimes } from '../limits.ts'
+import { askSignIn } from '../sign-in/ask-sign-in.ts'
 import { ensureBrowser } from '../sign-in/cookies.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
-import { showSignIn } from '../sign-in/views/sign-in.tsx'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findRegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'
@@ -57,7 +57,7 @@ async function begin(
   const signedIn = await readSignedIn(c)
   const carried = carriedRequest(c, client.id, asked)
   if (signedIn === undefined) {
-    return showSignIn(c, { request: await encryptRequest(c.get('service'), carried), status: 200 })
+    return askSignIn(c, { request: await encryptRequest(c.get('service'), carried), status: 200 })
   }
   const request = { ...rowOf(carried), carried: 0 as const }
   return askConsent(c, { id: carried.id, request, kept: 'on-page', signedIn, client })

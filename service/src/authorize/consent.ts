@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
 import { hashToken, randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
+import { askSignIn } from '../sign-in/ask-sign-in.ts'
 import type { SignedIn } from '../sign-in/sign-in-session.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'
-import { showSignIn } from '../sign-in/views/sign-in.tsx'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import {
@@ -75,7 +75,7 @@ export async function consent(c: Context<HttpEnvironment>): Promise<Response> {
   const form = await readRequestForm(c)
   if (form instanceof Response) return form
   const signedIn = await readSignedIn(c)
-  if (signedIn === undefined) return showSignIn(c, { request: form.requestField, status: 200 })
+  if (signedIn === undefined) return askSignIn(c, { request: form.requestField, status: 200 })
   // Only the sign-in form stores what its page carries, so that each stored row costs a password.
   if (form.kept === 'on-page') return showTooOld(c)
   // Another user signed in since the page was shown: ask the one who is signed in now (S-015).

@@ -1,7 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { addressOf } from '../http/environment.ts'
-import { isForwarded } from '../http/forwarded.ts'
+import { isFromThisMachine } from '../http/forwarded.ts'
 import { ownOrigins } from '../http/middleware/host-guard.ts'
 
 /** Refuses requests of other machines, requests that a proxy forwarded, and pages of other origins. */
@@ -11,13 +10,11 @@ export function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment
     // The responses hold passwords and secrets.
     c.header('Cache-Control', 'no-store')
     c.header('Cross-Origin-Resource-Policy', 'same-origin')
-    const address = addressOf(c.env)
-    const isLoopback = /^(::ffff:)?127\.|^::1$|^in-process$/.test(address)
     const origin = c.req.header('origin')
     // The dev page sends no referrer, so its forms come from `null`. No other page can send same-origin.
     const isOwnPage = origin === 'null' && c.req.header('sec-fetch-site') === 'same-origin'
     const isForeign = origin !== undefined && !origins.has(origin) && !isOwnPage
-    if (!isLoopback || isForwarded(c.req.raw.headers) || isForeign) return c.json({ error: 'loopback only' }, 403)
+    if (!isFromThisMachine(c) || isForeign) return c.json({ error: 'loopback only' }, 403)
     return next()
   }
 }

@@ -1,3 +1,7 @@
+import type { Context } from 'hono'
+import type { HttpEnvironment } from './environment.ts'
+import { addressOf } from './environment.ts'
+
 /** Headers that proxies add. */
 const forwarding: readonly RegExp[] = [
   // RFC 7239, 9110 and 8586, and what most proxies add.
@@ -12,4 +16,9 @@ const forwarding: readonly RegExp[] = [
 /** Returns whether a proxy forwarded the request, so that it may have come from any machine. */
 export function isForwarded(headers: Headers): boolean {
   return [...headers.keys()].some((name) => forwarding.some((pattern) => pattern.test(name)))
+}
+
+/** Returns whether the request came from this machine, as far as address and headers tell. */
+export function isFromThisMachine(c: Context<HttpEnvironment>): boolean {
+  return /^(::ffff:)?127\.|^::1$|^in-process$/.test(addressOf(c.env)) && !isForwarded(c.req.raw.headers)
 }

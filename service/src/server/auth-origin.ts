@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { failed } from '../api/envelope.ts'
 import { authorize, methodNotAllowed } from '../authorize/authorize.ts'
 import { consent } from '../authorize/consent.ts'
-import { signIn, signOut } from '../authorize/sign-in.ts'
+import { signIn, signInAs, signOut } from '../authorize/sign-in.ts'
 import { clientsPath, createClientsApp } from '../clients/clients-app.ts'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
@@ -16,6 +16,7 @@ import { noSniff } from '../http/middleware/no-sniff.ts'
 import { requestId } from '../http/middleware/request-id.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
+import { askSignOut, confirmSignOut } from '../sign-in/sign-out.ts'
 import { token } from '../token/route.ts'
 import { showError } from '../ui/error.tsx'
 import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
@@ -47,7 +48,10 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.get('/auth/v1/authorize', authorize)
   app.all('/auth/v1/authorize', methodNotAllowed)
   app.post('/auth/v1/sign-in', signIn)
+  if (service.config.dev === 'on') app.post('/auth/v1/sign-in-as', signInAs)
+  app.get('/auth/v1/sign-out', askSignOut)
   app.post('/auth/v1/sign-out', signOut)
+  app.post('/auth/v1/sign-out/confirm', confirmSignOut)
   app.post('/auth/v1/consent', consent)
   app.all(tokenPath, token)
   app.route(clientsPath, createClientsApp())

@@ -33,7 +33,9 @@ export async function startSignedIn(c: Context<HttpEnvironment>, account: Accoun
   return { account, sessionHash: hashToken(id) }
 }
 
-export async function endSignedIn(c: Context<HttpEnvironment>, { sessionHash }: SignedIn): Promise<void> {
-  await deleteSignInSession(c.get('service').store.db, sessionHash)
+export async function endSignedIn(c: Context<HttpEnvironment>, { account, sessionHash }: SignedIn): Promise<void> {
+  const { store, journal } = c.get('service')
+  await deleteSignInSession(store.db, sessionHash)
+  journal.event('signed_out', { personId: account.id, tenant: account.tenantId })
   removeCookie(c, 'session')
 }

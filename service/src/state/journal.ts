@@ -51,6 +51,7 @@ export interface EventEntry {
 export type SecurityEvent =
   | 'sign_in_succeeded'
   | 'sign_in_failed'
+  | 'signed_out'
   | 'consent_approved'
   | 'consent_denied'
   | 'code_replayed'

@@ -42,7 +42,7 @@ button, a.button { display: inline-block; width: 100%; padding: .6rem 1rem; font
 button.plain { background: transparent; color: var(--accent) }
 button.link { border-color: transparent; background: transparent; color: var(--accent); text-decoration: underline;
   font-weight: 400 }
-form.choices { display: grid; gap: .75rem }
+.choices { display: grid; gap: .75rem }
 .aside { margin-top: .75rem }
 .bar { display: flex; flex-wrap: wrap; gap: .75rem; align-items: center; justify-content: space-between;
   margin: 0 0 1.5rem }

@@ -58,7 +58,8 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
       </div>
       <Accounts {...page} />
       <p>
-        <a href="/auth/v1/clients">Manage API clients</a> · <a href={`${baseUrl}/docs`}>API description</a>
+        <a href="/auth/v1/clients">Manage API clients</a> · <a href="/auth/v1/sign-out">Sign out</a> ·{' '}
+        <a href={`${baseUrl}/docs`}>API description</a>
       </p>
     </>
   )
