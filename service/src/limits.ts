@@ -181,20 +181,10 @@ export const toolLimits = {
   devBodyBytes: 16_384,
   devBodyDepth: 4,
   faultDelayMs: 60_000,
-  /** Users that the sign-in page of dev controls offers (A-89). */
-  usersToChoose: 20,
   /** The end of the year 9999: a later time has no four-digit year, and from 275760 on no date (A-65). */
   clockMs: 253_402_300_799_999,
   /** Responses in progress have eight seconds. Operators are told ten (A-66). */
   stopMs: 9_500,
-} as const
-
-/** Health, metrics and logs. */
-export const telemetryLimits = {
-  /** How long `/readyz` waits for the database (A-86). */
-  readyMs: 2_000,
-  /** Requests and events that are kept until the package of the metrics is loaded: at most about 1 MB (A-87). */
-  keptObservations: 1_000,
 } as const
 
 /** Ranges and defaults of the options of `createService`. */

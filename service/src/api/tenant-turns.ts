@@ -71,14 +71,16 @@ export function createTenantTurns(most: TurnLimits = limits, usedMs: () => numbe
         settle(tenant, load)
       }
     },
-    get size() {
-      return loads.size
-    },
-    load() {
-      const all = [...loads.values()]
-      const total = (of: (load: Load) => number): number => all.reduce((sum, load) => sum + of(load), 0)
-      return { running: total(({ running }) => running), waiting: total(({ waiting }) => waiting.size) }
-    },
+    load: () => totalOf([...loads.values()]),
+  }
+}
+
+function totalOf(loads: readonly Load[]): ReturnType<TenantTurns['load']> {
+  const total = (of: (load: Load) => number): number => loads.reduce((sum, load) => sum + of(load), 0)
+  return {
+    tenants: loads.length,
+    running: total(({ running }) => running),
+    waiting: total(({ waiting }) => waiting.size),
   }
 }
 

@@ -9,10 +9,8 @@ export interface TenantTurns {
   run<Value>(tenant: string, task: (pause: Pause) => Promise<Value>): Promise<Value>
   /** Counts the bytes of a response until the returned function is called. */
   holdBytes(tenant: string, bytes: number): () => void
-  /** How many tenants are remembered. */
-  readonly size: number
-  /** How many calls run, and how many wait for their turn. */
-  load(): { running: number; waiting: number }
+  /** How many tenants are remembered, how many calls run, and how many wait for their turn. */
+  load(): { tenants: number; running: number; waiting: number }
 }
 
 /** The bindings and variables of Hono's context. */

@@ -32,7 +32,10 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
     name: 'agent_service_tenant_calls',
     help: 'Calls of the API that run or wait for the turn of their tenant, since its first request.',
     label: 'state',
-    read: () => ({ ...turns.load() }),
+    read() {
+      const { running, waiting } = turns.load()
+      return { running, waiting }
+    },
   })
   app.use(async (c, next) => {
     c.set('service', service)

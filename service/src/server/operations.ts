@@ -3,8 +3,9 @@ import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { isForwarded } from '../http/forwarded.ts'
 import { jsonResponse } from '../http/json-response.ts'
-import { serverLimits, telemetryLimits } from '../limits.ts'
+import { serverLimits } from '../limits.ts'
 import type { MissingPart } from '../store/store.ts'
+import { telemetryLimits } from '../telemetry/limits.ts'
 
 /**
  * Serves `/healthz` and `/readyz` (A-86). They come before the check of `Host`, because a probe names the address of a

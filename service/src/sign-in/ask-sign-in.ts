@@ -1,15 +1,17 @@
 import type { Context } from 'hono'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { isFromThisMachine } from '../http/forwarded.ts'
-import { toolLimits } from '../limits.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { listAccounts } from '../store/tables/accounts.ts'
 import type { SignInPage } from './views/sign-in.tsx'
 import { showSignIn } from './views/sign-in.tsx'
 
+/** More buttons would hide the form. */
+const mostUsersToChoose = 20
+
 /** Shows the sign-in page of an authorization request. */
 export async function askSignIn(c: Context<HttpEnvironment>, page: Omit<SignInPage, 'people'>): Promise<Response> {
-  const people = mayChooseUser(c) ? (await activeAccounts(c)).slice(0, toolLimits.usersToChoose) : []
+  const people = mayChooseUser(c) ? (await activeAccounts(c)).slice(0, mostUsersToChoose) : []
   return showSignIn(c, { ...page, people })
 }
 

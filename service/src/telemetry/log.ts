@@ -8,16 +8,14 @@ export interface Log {
   step(text: string, facts?: Record<string, string>): void
 }
 
-const standardError = 2
-
 /** Writes one line for each request and event to the standard error, because the standard output has the secrets of a start. */
 export async function createLog(format: 'json' | 'pretty'): Promise<Log> {
   // Imported only when a log is on, because loading modules takes most of a start.
   const { pino, destination, stdTimeFunctions } = await import('pino')
   const stream =
     format === 'json'
-      ? destination({ dest: standardError, sync: true })
-      : (await import('pino-pretty')).default({ destination: standardError, sync: true, ignore: 'pid' })
+      ? destination({ dest: process.stderr.fd, sync: true })
+      : (await import('pino-pretty')).default({ destination: process.stderr.fd, sync: true, ignore: 'pid' })
   // Without a listener, a reader that goes away would end the process.
   stream.on('error', () => undefined)
   const labels = { level: (label: string) => ({ level: label }) }

@@ -1,5 +1,5 @@
-import { telemetryLimits } from '../limits.ts'
 import type { EventEntry } from '../state/journal.ts'
+import { telemetryLimits } from './limits.ts'
 import type { ObservedRequest } from './observed.ts'
 import type { GaugeSource, Recorder } from './recorder.ts'
 import { createRecorder } from './recorder.ts'
