@@ -32,6 +32,8 @@ const samples: { [Name in keyof Required<ServiceOptions>]: [text: string, value:
   accessTokenLifeMs: ['2000', 2_000],
   codeLifeMs: ['3000', 3_000],
   tokenResponse: ['minimal', 'minimal'],
+  log: ['json', 'json'],
+  metrics: ['on', 'on'],
 }
 const rows = Object.entries(samples).map(
   ([name, [text, value]]) => [name, serviceOptions[name as keyof ServiceOptions], text, value] as const,

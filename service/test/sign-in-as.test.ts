@@ -44,7 +44,7 @@ test('a request that a proxy forwarded gets no choice, and cannot use it', async
   expect((await browser.get(authorizeUrl(service).url, { 'x-forwarded-for': '192.0.2.1' })).html).not.toContain(path)
 })
 
-test('S-024 the form of another browser, and one from another site, start no session', async () => {
+test('the form of another browser, and one from another site, start no session [S-024]', async () => {
   const { service, browser } = await started({ dev: 'on' })
   const page = await browser.get(authorizeUrl(service).url)
   const fields = { ...page.hidden(path), email: 'ada@demo.example' }
