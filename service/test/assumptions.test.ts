@@ -53,6 +53,8 @@ const internal = [
     .concat(['preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'deletedRequests'])
     .map((name) => `limits.ts storeLimits.${name}`),
   'limits.ts toolLimits.devBodyDepth',
+  'cli/options-help.ts flagColumns',
+  'cli/options-help.ts lineColumns',
 ]
 const isUnit = (name: string): boolean => /^(second|minute|quarterHour|hour|day)Ms$|^yearS$|^mebibyte$/.test(name)
 
