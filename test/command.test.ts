@@ -2,7 +2,19 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -35,10 +47,17 @@ beforeAll(async () => {
     logLevel: 'warning',
   })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }))
-  mkdirSync(join(folder, 'bin'))
   // A browser without windows: it notes its arguments, and follows every redirect.
   const browser = `#!${process.execPath}\nrequire('node:fs').writeFileSync(process.env.OPENED, JSON.stringify(process.argv.slice(2)))\nfetch(process.argv[2]).then((page) => page.text())\n`
-  writeFileSync(join(folder, 'bin', 'xdg-open'), browser, { mode: 0o755 })
+  const openers = {
+    bin: browser,
+    'bin-without-browser': `#!${process.execPath}\nprocess.exit(3)\n`,
+    'bin-with-window': `${browser}require('node:fs').writeFileSync(process.env.OPENED + '.pid', String(process.pid))\nsetInterval(() => {}, 60_000)\n`,
+  }
+  for (const [name, text] of Object.entries(openers)) {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'xdg-open'), text, { mode: 0o755 })
+  }
   service = await startService({ dev: 'on', authPort: 0, basePort: 0 })
 })
 afterAll(async () => {
@@ -65,6 +84,7 @@ function machine(path = join(folder, 'bin')) {
   const start = (...args: string[]): ChildProcess => startWith({}, ...args)
   return {
     file: join(env.AGENT_AUTH_HOME, 'sessions.json'),
+    env,
     opened: (): string[] => JSON.parse(readFileSync(env.OPENED, 'utf8')),
     start,
     run: (...args: string[]): Promise<Run> => ended(start(...args)),
@@ -209,10 +229,27 @@ describe('a session', () => {
       err: expect.stringContaining('temporarily_unavailable'),
     })
     expect(tokensIn(user.file).refreshToken).toBe(kept)
+    service.dev.clearFaults()
+    writeFileSync(user.file, readFileSync(user.file, 'utf8').replace(kept, 'unknown'))
+    expect(await user.run('token')).toMatchObject({ code: 3, out: '', err: expect.stringContaining('(session_ended)') })
   })
 })
 
 describe('a request to the API', () => {
+  test('takes its body from stdin, and says nothing of an error that is not known to hold no secret [C-137]', async () => {
+    const user = await signedIn()
+    const child = user.start('fetch', 'post', '/api/parent_agents/search', '-')
+    child.stdin?.end('{"limit":1,"offset":0}')
+    const { code, out } = await ended(child)
+    expect([code, JSON.parse(out).data.items.length]).toEqual([0, 1])
+    // A file that is open only to be written cannot be read.
+    const file = openSync(`${user.file}.written`, 'a')
+    onTestFinished(() => closeSync(file))
+    const args = [join(folder, 'dist', 'command.mjs'), 'fetch', 'POST', '/api/llm_models/search', '-']
+    const broken = spawn(process.execPath, args, { env: user.env, stdio: [file, 'pipe', 'pipe'] })
+    expect(await ended(broken)).toEqual({ code: 1, out: '', err: 'agent-auth: an unexpected error occurred\n' })
+  })
+
   test('names --base-url and exits with 4 if the API does not respond, or ends its response early [C-137]', async () => {
     const server = createServer((request, response) => {
       request.resume().once('end', () => {
@@ -250,6 +287,7 @@ describe('a login', () => {
   test.each([
     ['--no-browser', [join('bin'), '--no-browser']],
     ['no program that opens one', ['nowhere']],
+    ['a program that finds no browser', ['bin-without-browser']],
   ])('takes a pasted callback with %s [C-136 D-43]', async (_, [path = '', ...flags]) => {
     const user = machine(join(folder, path))
     const child = user.start('login', ...settings(), ...flags)
@@ -278,6 +316,53 @@ describe('a login', () => {
       expect((await user.run('token')).code).toBe(3)
     },
   )
+
+  test('ends at Ctrl-C during the exchange of the code, and keeps nothing [D-43 C-138]', async () => {
+    const user = machine()
+    service.dev.addFault({ match: { origin: 'auth', method: 'POST' }, effect: { delayMs: 5_000 }, times: 1 })
+    onTestFinished(() => service.dev.clearFaults())
+    const child = user.start('login', ...settings())
+    const run = ended(child)
+    await expect.poll(() => service.dev.faults()).toEqual([])
+    child.kill('SIGINT')
+    expect(await run).toMatchObject({ code: 130, out: '', err: expect.stringContaining('agent-auth: Cancelled. (') })
+    expect(existsSync(user.file)).toBe(false)
+  })
+
+  test('ends although the browser goes on, which Ctrl-C in the terminal does not reach [C-138]', async () => {
+    const user = machine(join(folder, 'bin-with-window'))
+    onTestFinished(() => void process.kill(browserPid(), 'SIGKILL'))
+    expect(await user.run('login', ...settings())).toMatchObject({ code: 0, err: '' })
+    // The browser leads a group of processes of its own.
+    expect(process.kill(-browserPid(), 0)).toBe(true)
+
+    function browserPid(): number {
+      return Number(readFileSync(`${user.env.OPENED}.pid`, 'utf8'))
+    }
+  })
+
+  test('of the same profile at the same time leaves one of the two sessions [D-24]', async () => {
+    const user = machine()
+    const logins = await Promise.all([user.run('login', ...settings()), user.run('login', ...settings())])
+    expect(logins.map(({ code, err }) => [code, err])).toEqual([
+      [0, ''],
+      [0, ''],
+    ])
+    expect(await user.run('token')).toEqual({ code: 0, out: `${tokensIn(user.file).accessToken}\n`, err: '' })
+  })
+
+  test('that the user does not finish ends after its time, with the exit code of a retry [C-132]', async () => {
+    const run = await machine().run('login', ...settings(), '--no-browser', '--timeout', '1')
+    expect([run.code, run.out, run.err]).toEqual([4, '', expect.stringContaining('finished within 1000 ms')])
+  })
+
+  test('opens no browser if its session could not be kept [C-056]', async () => {
+    const user = machine()
+    mkdirSync(user.env.AGENT_AUTH_HOME)
+    chmodSync(user.env.AGENT_AUTH_HOME, 0o777)
+    expect(await user.run('login', ...settings())).toMatchObject({ code: 1, err: expect.stringContaining('chmod 700') })
+    expect(() => user.opened()).toThrow('ENOENT')
+  })
 })
 
 describe('a confidential client', () => {
@@ -399,6 +484,8 @@ describe('a confidential client', () => {
   })
 })
 
+const loginAt = (url: string): string[] => ['login', '--auth-url', url, '--base-url', url, '--client-id', 'c']
+
 test.each<[args: string[], code: number, said?: string]>([
   [['--help'], 0],
   [[], 0],
@@ -415,7 +502,7 @@ test.each<[args: string[], code: number, said?: string]>([
   [['fetch', 'GET', '//evil.test/'], 2],
   [['fetch', 'GET', '/api/x', '{}'], 2],
   [['fetch', 'TRACE', '/api/x'], 2],
-  [['login', '--ports', 'x', '--auth-url', 'https://a.test', '--base-url', 'https://b.test', '--client-id', 'c'], 2],
+  [[...loginAt('https://a.test'), '--ports', 'x'], 2, '--ports takes numbers'],
   [['login', '--timeout', '700', '--json'], 2, '--timeout takes seconds from 1 to 600\n'],
   [['login', '--timeout', '0'], 2, '--timeout takes seconds from 1 to 600\n'],
   [['login', '--ports', '8080,70000'], 2, '--ports takes numbers up to 65535 separated by commas\n'],

@@ -134,6 +134,7 @@ describe('a request', () => {
     const { settled, callback, origin } = await started()
     const { search } = new URL(callback)
     expect((await send(origin, `http://evil.test/callback${search}`)).status).toBe(400)
+    expect((await send(origin, 'http://evil.test/callback/done')).status).toBe(400)
     expect((await send(origin, 'http://[')).status).toBe(400)
     await send(callback)
     await send(`${origin}/callback/done`)
