@@ -46,7 +46,10 @@ export interface Session extends AccessTokenSource {
   signIn(tokens: Tokens): Promise<void>
   /** Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if the record may still be there. */
   signOut(): Promise<void>
-  /** Resolves with the state when the storage was read. Rejects with `storage_failed`. */
+  /**
+   * Resolves with the state when the storage was read. Write `await`: the promise itself has no `status`. Rejects with
+   * `storage_failed`.
+   */
   ready(): Promise<SessionState>
   /**
    * Reads the storage again and lets the next refresh start without the retry delay. Call it when the page or machine woke up,

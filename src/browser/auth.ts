@@ -22,8 +22,8 @@ import { createTabSession } from './tabs/tab-session.ts'
 /** Sign-in, session and requests of a single-page app. */
 export interface BrowserAuth {
   /**
-   * Finishes the login if this page is its callback, reads the storage, and resolves with the state. You can call it any number
-   * of times. Rejects with the codes of `readCallback` and `exchangeCode`, with `already_handled` or with `storage_failed`.
+   * Finishes the login if this page is its callback, reads the storage, and resolves with the state. Write `await`: the promise
+   * itself has no `status`. You can call it any number of times. Rejects with the codes of `readCallback` and `exchangeCode`, with `already_handled` or with `storage_failed`.
    */
   ready(): Promise<SessionState>
   /**

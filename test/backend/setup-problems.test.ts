@@ -1,6 +1,6 @@
 // An app that is reached or mounted in another way than its redirect URI says: src/backend/setup-problems.ts.
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { toNodeHandler } from 'agent-auth/backend/node'
@@ -130,13 +130,28 @@ test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
   },
 )
 
-test('toNodeHandler under a mount path of Express that hides routes: one event names the first of them [C-123]', async () => {
-  const rig = await rigOf({ backend: { redirectUri } })
-  const origin = await listening(express().use('/auth', toNodeHandler(rig.backend)))
-  for (const path of ['/auth/session', '/auth/other']) await (await sendPlain(new Request(origin + path))).arrayBuffer()
-  const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it without a path.`
-  expect(problemsOf(rig)).toEqual([problem('mount', message)])
-})
+/** Cuts the mount path as Connect does, which the development server of Vite is made of. */
+const connect = (mount: string, handle: RequestListener): RequestListener =>
+  function listener(request: IncomingMessage & { originalUrl?: string | undefined }, response) {
+    request.originalUrl = request.url
+    request.url = request.url?.slice(mount.length) || '/'
+    handle(request, response)
+  }
+
+test.each<[framework: string, mount: (handle: RequestListener) => RequestListener]>([
+  ['Express', (handle) => express().use('/auth', handle)],
+  ['Connect', (handle) => connect('/auth', handle)],
+])(
+  'toNodeHandler under a mount path of %s that hides routes: one event names the first of them [C-123]',
+  async (_, mount) => {
+    const rig = await rigOf({ backend: { redirectUri } })
+    const origin = await listening(mount(toNodeHandler(rig.backend)))
+    for (const path of ['/auth', '/auth/session', '/auth/other'])
+      await (await sendPlain(new Request(origin + path))).arrayBuffer()
+    const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it without a path.`
+    expect(problemsOf(rig)).toEqual([problem('mount', message)])
+  },
+)
 
 test.each<[what: string, mount: string, path: string, backend?: object]>([
   ['no path', '/', '/auth/session'],

@@ -6,17 +6,16 @@ import { attempt } from '../../internal/attempt.ts'
 import type { Backend } from '../backend.ts'
 import { errorResponse } from '../responses.ts'
 
-/** A request of Node, with what Express adds. */
+/** A request of Node, with what Express and Connect add. */
 export type MountedRequest = (IncomingMessage | Http2ServerRequest) & {
   readonly originalUrl?: unknown
-  readonly baseUrl?: unknown
 }
 
 /** The requests and responses of Node for one backend. */
 export interface NodeListener {
   /** Returns whether the backend serves the method and path of a request. */
   serves(request: MountedRequest): boolean
-  /** Reports a mount path of Express that hides routes of the backend. */
+  /** Reports a mount path of Express or Connect that hides routes of the backend. */
   checkMount(request: MountedRequest): void
   /** Sends the response of the backend, or 404 if it does not serve the request. */
   respond(request: MountedRequest, response: ServerResponse | Http2ServerResponse): void
@@ -30,9 +29,12 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
   })
   return {
     serves: (request) => backend.serves(request.method ?? 'GET', pathOf(targetOf(request))),
-    checkMount({ baseUrl, url = '' }) {
-      // Of a mount with a wildcard the base is the whole path, and nothing is hidden.
-      if (typeof baseUrl === 'string' && baseUrl && !/^\/(\?|$)/.test(url)) backend.checkMount(baseUrl)
+    checkMount(request) {
+      const target = targetOf(request)
+      const { url = '' } = request
+      // Of a mount with a wildcard the mount path is the whole path, and nothing is hidden.
+      const isCut = target.endsWith(url) && target !== url && !/^\/(\?|$)/.test(url)
+      if (isCut) backend.checkMount(target.slice(0, -url.length))
     },
     respond(request, response) {
       request.url = targetOf(request)

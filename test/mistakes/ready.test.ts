@@ -1,0 +1,26 @@
+import { createBrowserAuth } from 'agent-auth/browser'
+import { createElement, type ReactElement, use } from 'react'
+import { renderToReadableStream } from 'react-dom/server.edge'
+import { expect, it } from 'vitest'
+import type { SessionState } from '../../src/session/state.ts'
+import { createSession } from '../../src/session.ts'
+import { configWith, optionsWith } from '../support/token-flow.ts'
+
+// ready() without await. Its promise cannot say so: use() of React keeps a member `status` on it, as the state has one.
+
+const sources: [name: string, ready: () => Promise<SessionState>][] = [
+  ['session.ready', () => createSession(configWith()).ready()],
+  ['auth.ready', () => createBrowserAuth(optionsWith()).ready()],
+]
+
+it.each(sources)('%s without await: its promise has no member of the state', (_, ready) => {
+  const { status, reason, sessionRef, expiresAtMs } = ready() as unknown as SessionState
+  expect([status, reason, sessionRef, expiresAtMs]).toEqual([undefined, undefined, undefined, undefined])
+})
+
+it.each(sources)('%s: use() of React reads the state from its promise', async (_, ready) => {
+  const promise = ready()
+  const Status = (): ReactElement => createElement('b', null, use(promise).status)
+  const stream = await renderToReadableStream(createElement(Status))
+  expect(await new Response(stream).text()).toBe('<b>signed-out</b>')
+})
