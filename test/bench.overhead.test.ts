@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { requestCalls, textCalls, urlsUnder } from '../bench/overhead/calls.ts'
+import * as library from '../src/index.ts'
+
+const baseUrl = 'https://api.example.com'
+
+test.each([
+  ['a URL', textCalls],
+  ['a Request', requestCalls],
+])('the bench of the overhead sends 16 URLs in turn with %s, and the same request by hand', async (_, callsOf) => {
+  const sent: (readonly [url: string, authorization: string | null])[] = []
+  const send: typeof fetch = async (input, init) => {
+    sent.push([input instanceof Request ? input.url : String(input), new Headers(init?.headers).get('authorization')])
+    return new Response()
+  }
+  const urls = urlsUnder(baseUrl)
+  expect(new Set(urls).size).toBe(16)
+  const { hand, bearer } = await callsOf(library, baseUrl, send)
+  for (const url of urls) await hand(url)
+  const byHand = sent.splice(0)
+  for (const url of urls) await bearer(url)
+  expect(byHand.map(([url]) => url)).toEqual(urls)
+  expect(sent).toEqual(byHand)
+  expect(byHand[0]?.[1]).toMatch(/^Bearer ./)
+})
