@@ -34,6 +34,7 @@ const kept: Record<string, { width: Width; heightPx: number }> = {
   consent: { width: 'narrow', heightPx: 800 },
   clients: { width: 'wide', heightPx: 800 },
   dev: { width: 'wide', heightPx: 1_060 },
+  login: { width: 'wide', heightPx: 800 },
   spa: { width: 'wide', heightPx: 560 },
   react: { width: 'wide', heightPx: 560 },
   'node-backend': { width: 'wide', heightPx: 560 },
@@ -144,6 +145,12 @@ async function visitOthers(service: Service, page: Page, shoot: Shoot): Promise<
   await page.goto(`${service.authUrl}/_dev`)
   await page.getByRole('button', { name: 'Add the fault' }).click()
   await shoot('dev', page)
+  await page
+    .getByRole('link', { name: /^Login / })
+    .last()
+    .click()
+  await page.getByRole('heading', { level: 1, name: /^Login/ }).waitFor()
+  await shoot('login', page)
   await page.goto(`${service.authUrl}/auth/v1/authorize?client_id=nobody`)
   await shoot('error', page)
   await page.goto(`${service.baseUrl}/docs`)

@@ -7,6 +7,7 @@ import type { ServiceClock } from './state/clock.ts'
 import type { EndpointBilling } from './state/endpoint-billing.ts'
 import type { Faults } from './state/faults.ts'
 import type { Journal } from './state/journal.ts'
+import type { Logins } from './state/logins.ts'
 import type { Store } from './store/store.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
@@ -18,6 +19,7 @@ export interface ServiceContext {
   readonly config: ServiceConfig
   readonly clock: ServiceClock
   readonly journal: Journal
+  readonly logins: Logins
   readonly faults: Faults
   readonly autoApproval: AutoApproval
   readonly endpointBilling: EndpointBilling

@@ -76,6 +76,7 @@ test('--log json writes one line of JSON for each request and event, with its id
     authorization: 'bearer',
     contentType: null,
     clientId: client.clientId,
+    personId: expect.stringMatching(/^person_/),
     requestId: 'req_of_a_proxy',
     route: 'other',
     refusal: 'not_found',

@@ -328,6 +328,30 @@ test('markup in names is text, on the consent page and in the list of clients [S
   expect(await page.locator('main img, main b, main script').count()).toBe(0)
 })
 
+test('with the keyboard alone, the dev page opens a login and makes its next sign-in fail', async () => {
+  await page.goto(authorizing().url)
+  await signIn()
+  await button('Approve').waitFor()
+  await page.goto(`${service.authUrl}/_dev`)
+  await page.getByRole('link', { name: /^Login \d+/ }).press('Enter')
+  await page.getByRole('heading', { level: 1, name: /^Login \d+$/ }).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  expect(await page.getByRole('row').allTextContents()).toEqual([
+    expect.stringContaining('Request'),
+    expect.stringMatching(/^Authorize/),
+    expect.stringMatching(/^Sign in/),
+  ])
+  await page.getByRole('button', { name: 'Reset at the next /auth/v1/sign-in' }).press('Enter')
+  await page.getByRole('status').getByText('The fault was added.').waitFor()
+  const rule = { match: { path: '/auth/v1/sign-in' }, effect: 'reset', times: 1 }
+  expect(service.dev.faults()).toEqual([rule])
+  await page.getByRole('link', { name: 'All dev controls' }).press('Enter')
+  await page.getByRole('combobox', { name: 'Person' }).last().selectOption('ada@demo.example')
+  await page.getByRole('button', { name: 'Filter' }).press('Enter')
+  await page.waitForURL(/person=ada/)
+  expect(await page.locator('#requests').textContent()).toContain('sign_in_succeeded')
+})
+
 test('the dev page shows new requests by itself, keeps what is typed, and says when the service is gone', async () => {
   await page.clock.install()
   await page.goto(`${service.authUrl}/_dev`)

@@ -45,7 +45,7 @@ test('every picture and page that the README shows is there, each in light and d
     ...readme.matchAll(/srcset="([^"]+)-dark\.png"><img src="([^"]+)-light\.png"[^>]* alt="([^"]{10,})"/g),
   ]
   expect(pictures.map(([, dark, light]) => [dark, light])).toEqual(
-    ['sign-in', 'consent', 'clients', 'dev'].map((name) => Array(2).fill(`../docs/screenshots/${name}`)),
+    ['sign-in', 'consent', 'clients', 'dev', 'login'].map((name) => Array(2).fill(`../docs/screenshots/${name}`)),
   )
   for (const [, dark, light] of pictures)
     for (const file of [`${dark}-dark.png`, `${light}-light.png`]) {

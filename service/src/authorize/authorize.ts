@@ -52,12 +52,18 @@ async function begin(
   client: ClientRecord,
   asked: AuthorizationRequest,
 ): Promise<Response> {
+  const trace = c.get('trace')
+  trace?.plain.push(asked.redirectUri)
+  c.set('clientId', client.id)
   const account = await findAutomaticAccount(c)
   if (account !== undefined) return approveAtOnce(c, { clientId: client.id, asked, account })
   const signedIn = await readSignedIn(c)
   const carried = carriedRequest(c, client.id, asked)
+  trace?.links.push(carried.id)
   if (signedIn === undefined) {
-    return askSignIn(c, { request: await encryptRequest(c.get('service'), carried), status: 200 })
+    const request = await encryptRequest(c.get('service'), carried)
+    trace?.links.push(request)
+    return askSignIn(c, { request, status: 200 })
   }
   const request = { ...rowOf(carried), carried: 0 as const }
   return askConsent(c, { id: carried.id, request, kept: 'on-page', signedIn, client })

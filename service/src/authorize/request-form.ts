@@ -37,14 +37,23 @@ export async function readRequestForm(c: Context<HttpEnvironment>): Promise<Requ
   const { store, clock } = c.get('service')
   const get = await readInteractionForm(c, requestLimits.longFormBytes)
   if (get instanceof Response) return get
+  const trace = c.get('trace')
+  if (trace !== undefined) trace.fields = get
   const requestField = get('request') ?? ''
+  trace?.links.push(requestField)
   const browserHash = hashToken(readCookie(c, 'browser') ?? '')
   const nowMs = clock.nowMs()
   const stored = await findOpenRequest(store.db, { idHash: hashToken(requestField), browserHash, nowMs })
-  if (stored !== undefined) return { requestField, id: requestField, request: stored, kept: 'in-database', get }
+  if (stored !== undefined) {
+    c.set('clientId', stored.clientId)
+    return { requestField, id: requestField, request: stored, kept: 'in-database', get }
+  }
   const decrypted = await decryptRequest(c.get('service'), requestField)
   const isOpen = decrypted?.browserHash === browserHash && decrypted.expiresMs > nowMs
-  return isOpen ? { requestField, id: decrypted.id, request: rowOf(decrypted), kept: 'on-page', get } : showTooOld(c)
+  if (!isOpen) return showTooOld(c)
+  trace?.links.push(decrypted.id)
+  c.set('clientId', decrypted.clientId)
+  return { requestField, id: decrypted.id, request: rowOf(decrypted), kept: 'on-page', get }
 }
 
 /** Shows the page for a request that was decided, has expired, or began before a reset. */

@@ -19,7 +19,7 @@ export function unknownAccountText(emails: readonly string[]): string {
 }
 
 export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
-  const { clock, store, journal, throttles, faults, autoApproval, endpointBilling, config } = service
+  const { clock, store, journal, logins, throttles, faults, autoApproval, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */
   function onEveryAuthorization(change: (tx: Db) => Promise<void>): Promise<void> {
     const locked = async (tx: Db): Promise<void> => {
@@ -58,6 +58,7 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     async reset() {
       await seed(service, world(), 'replace')
       journal.clear()
+      logins.clear()
       faults.clear()
       autoApproval.set(undefined)
       endpointBilling.clear()

@@ -9,6 +9,7 @@ import { nearName } from '../near-name.ts'
 import type { DevControls } from '../service.ts'
 import { isRecord, isText, object, oneOf, optional, wholeNumber } from '../shape.ts'
 import type { FaultRule } from '../state/faults.ts'
+import type { Logins } from '../state/logins.ts'
 import { unknownAccountText } from './controls.ts'
 import { serveDevPage } from './dev-page.ts'
 import { loopbackOnly } from './loopback-only.ts'
@@ -19,6 +20,7 @@ interface DevAppOptions {
   baseUrl: string
   dev: DevControls
   roster(): Roster
+  logins: Logins
 }
 
 interface ClockChange {
@@ -28,7 +30,7 @@ interface ClockChange {
 
 const mediaType = 'application/json'
 /** The dev page and its forms, which are for a browser. */
-const pagePaths = ['/', '/do']
+const pagePaths = ['/', '/do', '/logins/:id']
 const clockHelp = 'send {"advanceMs": n} or {"state": "frozen"}, "running", or both'
 
 /** Serves /_dev/*, with which a test controls a service in another process. */

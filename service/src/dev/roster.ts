@@ -7,6 +7,8 @@ import type { DemoWorld } from './demo-world.ts'
 export interface Roster {
   people: Person[]
   clients: Client[]
+  /** Returns the email address of an account, or an empty text. */
+  emailOf(personId: string | undefined): string
 }
 
 /** Reads users and clients. Only the process that made their passwords and secrets knows them. */
@@ -14,6 +16,7 @@ export async function readRoster(db: Db, world: DemoWorld | undefined): Promise<
   const accounts = await listAccounts(db)
   const clients = await listClients(db)
   return {
+    emailOf: (personId) => accounts.find(({ id }) => id === personId)?.email ?? '',
     people: accounts.map(({ id, name, email, tenantId, permissions }) => {
       const password = world?.people.find((person) => person.id === id)?.password ?? ''
       return { name, email, password, tenant: tenantId, permissions }

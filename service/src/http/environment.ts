@@ -13,6 +13,18 @@ export interface TenantTurns {
   load(): { tenants: number; running: number; waiting: number }
 }
 
+/** What the handlers of a login tell about their request. */
+export interface LoginTrace {
+  /** The fields of the body. */
+  fields?: (name: string) => string | undefined
+  /** Sent values that were checked, so that they are no secrets. */
+  plain: string[]
+  /** Texts that name the authorization request. */
+  links: string[]
+  /** The title of the page that was shown. */
+  page?: string
+}
+
 /** The bindings and variables of Hono's context. */
 export interface HttpEnvironment {
   Bindings: Partial<NodeBindings> & {
@@ -30,6 +42,8 @@ export interface HttpEnvironment {
     /** The user and the tenant of a bearer token. */
     caller?: { personId: string; tenant: string }
     grantType?: string
+    /** With dev controls, on a request of a login: what `recordLogins` shows of it. */
+    trace?: LoginTrace
     fault?: string
     /** The error code of a refusal, for the metrics. */
     refusal?: string

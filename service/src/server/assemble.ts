@@ -18,6 +18,7 @@ import { createClock } from '../state/clock.ts'
 import { createEndpointBilling } from '../state/endpoint-billing.ts'
 import { createFaults } from '../state/faults.ts'
 import { createJournal } from '../state/journal.ts'
+import { createLogins } from '../state/logins.ts'
 import { openStore } from '../store/store.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createAuthApp } from './auth-origin.ts'
@@ -83,7 +84,8 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
   }
   const authApp = createAuthApp(context)
   const { authUrl, baseUrl } = config
-  if (config.dev === 'on') authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster }))
+  if (config.dev === 'on')
+    authApp.route('/_dev', createDevApp({ authUrl, baseUrl, dev, roster: () => roster, logins: context.logins }))
   else authApp.all('/_dev', refuseDevControls).all('/_dev/*', refuseDevControls)
   // Its schemas are a tenth of a start, and a login needs none of them.
   const apiApp = onFirstRequest(async () => (await import('./api-origin.ts')).createApiApp(context))
@@ -121,6 +123,7 @@ async function createContext(config: ServiceConfig): Promise<ServiceContext> {
     store,
     keys,
     journal: createJournal(clock, telemetry.event),
+    logins: createLogins(clock),
     faults: createFaults(),
     autoApproval: createAutoApproval(),
     endpointBilling: createEndpointBilling(),

@@ -13,6 +13,7 @@ import { hostGuard } from '../http/middleware/host-guard.ts'
 import { injectFaults } from '../http/middleware/inject-faults.ts'
 import { journalRequests } from '../http/middleware/journal-requests.ts'
 import { noSniff } from '../http/middleware/no-sniff.ts'
+import { recordLogins } from '../http/middleware/record-logins.ts'
 import { requestId } from '../http/middleware/request-id.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
 import { unexpected } from '../http/unexpected.ts'
@@ -38,6 +39,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   serveHealth(app, service)
   serveMetrics(app, service)
   app.use(journalRequests('auth'))
+  if (service.config.dev === 'on') app.use(recordLogins(service.logins))
   app.use(hostGuard(service.config.authUrl, refuseHost))
   app.use(purgeOnRequest(service))
   // Pages get no CORS headers, because no other origin may read them (S-011).

@@ -18,7 +18,9 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   if (cookie === undefined) return undefined
   const sessionHash = hashToken(cookie)
   const account = await useSignInSession(store.db, sessionHash, clock.nowMs())
-  return account?.active ? { account, sessionHash } : undefined
+  if (!account?.active) return undefined
+  c.set('caller', { personId: account.id, tenant: account.tenantId })
+  return { account, sessionHash }
 }
 
 /** Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation, S-022). */
@@ -30,6 +32,7 @@ export async function startSignedIn(c: Context<HttpEnvironment>, account: Accoun
   await createSignInSession(store.db, hashToken(id), account.id, clock.nowMs())
   writeCookie(c, 'session', id)
   rememberDevice(c, account.email.toLowerCase())
+  c.set('caller', { personId: account.id, tenant: account.tenantId })
   return { account, sessionHash: hashToken(id) }
 }
 

@@ -28,6 +28,8 @@ export interface RequestEntry {
   fault?: string
   /** The client that was identified. */
   clientId?: string
+  /** The user that was identified. */
+  personId?: string
 }
 
 /** One security event. */

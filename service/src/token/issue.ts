@@ -15,6 +15,8 @@ export interface IssuedTokens {
   /** Absent if the client keeps the refresh token that it has. */
   refreshToken?: string
   scope: string
+  /** The user. Absent in a successor that an earlier version stored. */
+  personId?: string
 }
 
 /**
@@ -52,7 +54,7 @@ export async function issueAccessToken(
   const expiresMs = Math.min(authorization.expiresMs, service.clock.nowMs() + service.config.accessTokenLifeMs)
   const accessToken = signAccessToken(service, { authorization, permissions, expiresMs })
   await saveAccessToken(tx, { hash: hashToken(accessToken), authorizationId: authorization.id, expiresMs })
-  return { accessToken, accessExpiresMs: expiresMs, scope: authorization.scope }
+  return { accessToken, accessExpiresMs: expiresMs, scope: authorization.scope, personId: authorization.personId }
 }
 
 /** Issues and stores an access token and a refresh token. */

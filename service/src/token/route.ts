@@ -27,10 +27,14 @@ async function respond(c: Context<HttpEnvironment>): Promise<Response> {
   const service = c.get('service')
   const { grantType, fields } = await readTokenRequest(c.req.raw)
   c.set('grantType', grantType)
+  const trace = c.get('trace')
+  if (trace !== undefined) trace.fields = fields
   const client = await authenticateClient(c, fields)
   c.set('clientId', client.id)
   const issueTokens = grantType === 'refresh_token' ? refresh : redeemCode
-  return jsonResponse(c, tokenResponseBody(service, await issueTokens(service, { client, fields })))
+  const issued = await issueTokens(service, { client, fields })
+  if (issued.personId !== undefined) c.set('caller', { personId: issued.personId, tenant: client.tenantId })
+  return jsonResponse(c, tokenResponseBody(service, issued))
 }
 
 /** Refuses pages of origins that no client has registered. A client that is not a page sends no Origin (S-083). */

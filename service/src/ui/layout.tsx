@@ -39,6 +39,8 @@ function policyFor({ script, formsLead }: Page): string {
 /** Sends a page with headers that allow no script of others (XSS), no frame (clickjacking), no cache and no referrer (S-012). */
 export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise<Response> {
   c.header('Content-Security-Policy', policyFor(page))
+  const trace = c.get('trace')
+  if (trace !== undefined) trace.page = page.title
   c.header('X-Frame-Options', 'DENY')
   c.header('Referrer-Policy', 'no-referrer')
   c.header('Cache-Control', 'no-store')

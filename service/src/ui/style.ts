@@ -32,7 +32,7 @@ th, td { padding: .35rem 1rem .35rem 0; border-bottom: 1px solid var(--line); te
 thead th { color: var(--soft); font-weight: 600; white-space: nowrap }
 tbody th { font-weight: 400 }
 td code, .line { display: block }
-.line { overflow-wrap: anywhere }
+table.lines td, .line { overflow-wrap: anywhere }
 label { display: block; margin: 0 0 .25rem; font-weight: 600 }
 input, textarea, select { width: 100%; margin: 0 0 1rem; padding: .6rem .75rem; font: inherit; color: inherit;
   background: var(--page); border: 1px solid var(--soft); border-radius: .4rem }
@@ -53,6 +53,8 @@ button.link { border-color: transparent; background: transparent; color: var(--a
 .controls form + form { margin-top: .5rem }
 .controls button { padding: .65rem .25rem; font-size: .9rem }
 .controls button + button { margin-top: .5rem }
+.faults { display: flex; flex-wrap: wrap; gap: .35rem }
+.faults button { width: auto; padding: .2rem .6rem }
 fieldset { border: 0; margin: 0 0 1rem; padding: 0 }
 legend { padding: 0; font-weight: 600 }
 label.choice { font-weight: 400; margin: 0; padding: .25rem 0 }

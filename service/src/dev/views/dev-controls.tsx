@@ -134,13 +134,34 @@ function Field({ id, label, ...input }: FieldProps) {
   )
 }
 
-function Choice({ id, label, name, options }: { id: string; label: string; name: string; options: readonly string[] }) {
+interface ChoiceProps {
+  id: string
+  label: string
+  name: string
+  options: readonly string[]
+  /** The option that is chosen. Default: the first. */
+  chosen?: string
+  /** Returns what the list shows for an option. Default: the option, or `off` for an empty one. */
+  textOf?: (option: string) => string
+}
+
+/** One list to choose from. */
+export function Choice({
+  id,
+  label,
+  name,
+  options,
+  chosen,
+  textOf = (option) => option || 'off',
+}: ChoiceProps): HtmlEscapedString | Promise<HtmlEscapedString> {
   return (
     <div>
       <label for={id}>{label}</label>
       <select id={id} name={name} autocomplete="off">
         {options.map((option) => (
-          <option value={option}>{option === '' ? 'off' : option}</option>
+          <option value={option} selected={option === chosen}>
+            {textOf(option)}
+          </option>
         ))}
       </select>
     </div>

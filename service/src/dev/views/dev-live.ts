@@ -10,7 +10,7 @@ status.textContent = 'Up to date within two seconds.'
 const refresh = async () => {
   if (document.hidden) return
   try {
-    const response = await fetch('/_dev')
+    const response = await fetch(location.href)
     if (!response.ok) throw new Error(response.statusText)
     const fresh = new DOMParser().parseFromString(await response.text(), 'text/html')
     for (const part of document.querySelectorAll('[data-live]')) {

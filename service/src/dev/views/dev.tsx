@@ -5,11 +5,15 @@ import type { Client, Person } from '../../service.ts'
 import type { ClockState } from '../../state/clock.ts'
 import type { FaultRule } from '../../state/faults.ts'
 import type { JournalEntry } from '../../state/journal.ts'
+import type { Login } from '../../state/logins.ts'
 import { Fact } from '../../ui/fact.tsx'
 import { showPage } from '../../ui/layout.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Controls } from './dev-controls.tsx'
+import type { JournalFilter } from './dev-journal.tsx'
+import { Journal } from './dev-journal.tsx'
 import { liveScript, liveScriptHash } from './dev-live.ts'
+import { LoginList } from './login.tsx'
 
 /** The result of a button: done, refused, or a secret that is shown once. */
 export interface Notice {
@@ -21,6 +25,10 @@ interface DevPage {
   people: Person[]
   clients: Client[]
   journal: JournalEntry[]
+  filter: JournalFilter
+  logins: readonly Login[]
+  clientName(id: string | undefined): string
+  emailOf(id: string | undefined): string
   faults: FaultRule[]
   effects: readonly string[]
   nowMs: number
@@ -31,10 +39,7 @@ interface DevPage {
   notice: Notice | undefined
 }
 
-// A-65.
-const mostShown = 50
-
-/** Shows the only page with a script. Its policy allows this script alone, and requests to its own origin. */
+/** Shows the dev page. Its policy allows one script, and requests to its own origin. */
 export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise<Response> {
   const { notice, baseUrl } = page
   const children = (
@@ -43,19 +48,15 @@ export function showDevPage(c: Context<HttpEnvironment>, page: DevPage): Promise
       <State {...page} />
       <h2>Controls</h2>
       <Controls {...page} />
-      <h2>Requests</h2>
       <p class="soft" id="live">
-        Reload the page to see new ones.
+        Reload the page to see new requests.
       </p>
-      <div id="requests" data-live="">
-        <Table
-          label="Requests and events, newest first"
-          columns={['Time', 'Request or event', 'Response', 'Client']}
-          rows={page.journal.slice(-mostShown).reverse().map(journalRow)}
-          narrow="lines"
-          empty="No requests yet."
-        />
+      <h2>Logins</h2>
+      <div id="logins" data-live="">
+        <LoginList {...page} />
       </div>
+      <h2>Requests</h2>
+      <Journal {...page} />
       <Accounts {...page} />
       <p>
         <a href="/auth/v1/clients">Manage API clients</a> · <a href="/auth/v1/sign-out">Sign out</a> ·{' '}
@@ -129,12 +130,4 @@ function Accounts({ people, clients }: DevPage) {
       />
     </>
   )
-}
-
-function journalRow(entry: JournalEntry): string[] {
-  const time = new Date(entry.atMs).toISOString().slice(11, 23)
-  if (entry.kind === 'event') return [time, entry.event, '', entry.clientId ?? '']
-  const { origin, method, path, status, grantType, fault } = entry
-  const response = fault === undefined ? String(status) : `${status}, fault: ${fault}`
-  return [time, [origin, method, path, grantType ?? ''].join(' ').trim(), response, entry.clientId ?? '']
 }

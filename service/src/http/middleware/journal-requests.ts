@@ -15,6 +15,7 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
     const grantType = c.get('grantType')
     const clientId = c.get('clientId')
     const fault = c.get('fault')
+    const personId = c.get('caller')?.personId
     const { journal, telemetry } = c.get('service')
     const entry: Omit<RequestEntry, 'kind' | 'atMs'> = {
       origin,
@@ -25,6 +26,7 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
       contentType: contentTypeOf(c.req.header('content-type')),
       ...(grantType === undefined ? {} : { grantType }),
       ...(clientId === undefined ? {} : { clientId }),
+      ...(personId === undefined ? {} : { personId }),
       ...(fault === undefined ? {} : { fault }),
     }
     journal.request(entry)

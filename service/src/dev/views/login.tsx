@@ -1,0 +1,146 @@
+/** @jsxImportSource hono/jsx */
+import type { Context } from 'hono'
+import type { Child } from 'hono/jsx'
+import type { HtmlEscapedString } from 'hono/utils/html'
+import type { HttpEnvironment } from '../../http/environment.ts'
+import type { Login, LoginStep, ShownValue } from '../../state/logins.ts'
+import { Fact } from '../../ui/fact.tsx'
+import { showPage } from '../../ui/layout.tsx'
+import { Table } from '../../ui/table.tsx'
+import { liveScript, liveScriptHash } from './dev-live.ts'
+
+interface Names {
+  clientName(id: string | undefined): string
+  emailOf(id: string | undefined): string
+}
+
+interface LoginPage extends Names {
+  login: Login
+  /** The text of a control that was done. */
+  done: string | undefined
+  token: string
+}
+
+/** The faults that a step offers, by the name that the action `add-fault` knows. */
+const faultTexts = { 'status 503': 'Status 503', reset: 'Reset', 'drop-after-commit': 'Lose the response' }
+
+/** Shows the requests of one login: what was sent where and what came back, and a button for each fault of the next such request. */
+export function showLoginPage(
+  c: Context<HttpEnvironment>,
+  { login, done, token, clientName, emailOf }: LoginPage,
+): Promise<Response> {
+  const children = (
+    <>
+      {done === undefined ? null : <p role="status">{done}</p>}
+      <dl class="facts">
+        <Fact name="Client">{clientName(login.clientId)}</Fact>
+        <Fact name="Person">{emailOf(login.personId)}</Fact>
+      </dl>
+      <p class="soft">
+        A value after # is the fingerprint of a secret. Two equal fingerprints are the same secret. A verifier belongs
+        to a challenge if its S256 has the fingerprint of the challenge.
+      </p>
+      <p class="soft" id="live">
+        Reload the page to see new requests.
+      </p>
+      <div id="steps" data-live="">
+        <Table
+          label="Requests of this login, oldest first"
+          columns={['Request', 'Sent', 'Response', 'Fail the next one']}
+          rows={login.steps.map((step) => stepRow(step, { login, token }))}
+        />
+      </div>
+      <p>
+        <a href="/_dev">All dev controls</a>
+      </p>
+    </>
+  )
+  const script = { text: liveScript, hash: liveScriptHash }
+  return showPage(c, { status: 200, title: `Login ${login.id}`, width: 'wide', script, children })
+}
+
+function stepRow(step: LoginStep, { login, token }: { login: Login; token: string }): Child[] {
+  const { method, path, status, sent, received, fault } = step
+  return [
+    <>
+      <strong>{stepName(step)}</strong>
+      <span class="line">
+        {method} {path}
+      </span>
+      <span class="line soft">{timeText(step.atMs)}</span>
+    </>,
+    <Values values={sent} />,
+    <>
+      <span class="line">{fault === undefined ? status : `${status}, fault: ${fault}`}</span>
+      <Values values={received} />
+    </>,
+    <form class="faults" method="post" action="/_dev/do">
+      <input type="hidden" name="token" value={token} />
+      <input type="hidden" name="action" value="add-fault" />
+      <input type="hidden" name="path" value={path} />
+      <input type="hidden" name="times" value="1" />
+      <input type="hidden" name="login" value={login.id} />
+      {Object.entries(faultTexts).map(([effect, text]) => (
+        <button class="plain" type="submit" name="effect" value={effect} aria-label={`${text} at the next ${path}`}>
+          {text}
+        </button>
+      ))}
+    </form>,
+  ]
+}
+
+function Values({ values }: { values: readonly ShownValue[] }) {
+  return (
+    <>
+      {values.map(([name, value]) => (
+        <span class="line">
+          <span class="soft">{name}</span> {value}
+        </span>
+      ))}
+    </>
+  )
+}
+
+interface LoginListProps extends Names {
+  logins: readonly Login[]
+}
+
+/** Lists the logins, newest first, each with a link to its requests. */
+export function LoginList({
+  logins,
+  clientName,
+  emailOf,
+}: LoginListProps): HtmlEscapedString | Promise<HtmlEscapedString> {
+  return (
+    <Table
+      label="Logins, newest first"
+      columns={['Login', 'Client', 'Person', 'Requests']}
+      rows={logins.map(({ id, clientId, personId, steps }) => [
+        <a href={`/_dev/logins/${id}`}>
+          Login {id}, {timeText(steps[0]?.atMs ?? 0)}
+        </a>,
+        clientName(clientId),
+        emailOf(personId),
+        steps.map((step) => `${stepName(step)} ${step.status}`).join(', '),
+      ])}
+      empty="No logins yet."
+    />
+  )
+}
+
+const names: Record<string, string> = {
+  authorize: 'Authorize',
+  'sign-in': 'Sign in',
+  'sign-in-as': 'Sign in as',
+  'sign-out': 'Sign out',
+}
+
+function stepName({ path, sent }: LoginStep): string {
+  const step = path.split('/').at(-1) ?? ''
+  if (step !== 'token') return names[step] ?? 'Consent'
+  return sent.some(([name, value]) => name === 'grant_type' && value === 'refresh_token') ? 'Refresh' : 'Exchange'
+}
+
+function timeText(atMs: number): string {
+  return new Date(atMs).toISOString().slice(11, 23)
+}
