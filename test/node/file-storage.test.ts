@@ -216,23 +216,29 @@ describe('content that this version did not write', () => {
     expect(readFileSync(path, 'utf8')).toBe(newer)
   })
 
-  test.each(['null', '[]', '"text"', '{"name":"an app"}', '{"v":"1"}', '-----BEGIN PRIVATE KEY-----\n', '{'])(
-    '%j of another program is neither read nor replaced [C-056]',
-    async (text) => {
-      const { path, storage } = await written()
-      writeFileSync(path, text)
-      const { realm, service } = sessionRig()
-      const { session } = realm({ storage })
-      await session.ready().catch(() => undefined)
-      await session.signIn(service.issue()).catch(() => undefined)
-      await expect(storage.getItem('key')).rejects.toMatchObject({
-        ...failed,
-        message: expect.stringContaining('no file of agent-auth'),
-      })
-      await expect(storage.setItem('key', 'x')).rejects.toMatchObject(failed)
-      expect(readFileSync(path, 'utf8')).toBe(text)
-    },
-  )
+  test.each([
+    'null',
+    '[]',
+    '"text"',
+    '{"name":"an app"}',
+    '{"v":"1"}',
+    '{"records":{}}',
+    '-----BEGIN PRIVATE KEY-----\n',
+    '{',
+  ])('%j of another program is neither read nor replaced [C-056]', async (text) => {
+    const { path, storage } = await written()
+    writeFileSync(path, text)
+    const { realm, service } = sessionRig()
+    const { session } = realm({ storage })
+    await session.ready().catch(() => undefined)
+    await session.signIn(service.issue()).catch(() => undefined)
+    await expect(storage.getItem('key')).rejects.toMatchObject({
+      ...failed,
+      message: expect.stringContaining('no file of agent-auth'),
+    })
+    await expect(storage.setItem('key', 'x')).rejects.toMatchObject(failed)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  })
 
   test.each([
     '',
