@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { fileStorage } from 'agent-auth/node'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { databaseTimeoutMs, leaseRenewalMs } from '../../src/internal/limits.ts'
+import { maxFilePauseMs, staleFileMs } from '../../src/node/limits.ts'
 import { freshFile } from '../support/fresh-file.ts'
 import { turn } from '../support/one-session.ts'
 import { codeOf } from '../support/session-rig.ts'
@@ -96,6 +97,27 @@ test('a removal whose caller stopped waiting removes nothing that was written la
   await vi.advanceTimersByTimeAsync(1_000)
   vi.useRealTimers()
   expect(await storage.getItem('key')).toBe('newer')
+})
+
+test('a lock file that follows another one counts as stale from its own beginning [D-25]', async () => {
+  const { storage, lockFile } = await written()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  lockFile.create()
+  const stored = codeOf(storage.setItem('key', 'new'))
+  await vi.advanceTimersByTimeAsync(staleFileMs / 2)
+  lockFile.remove()
+  lockFile.create()
+  await vi.advanceTimersByTimeAsync(staleFileMs + 3 * maxFilePauseMs)
+  expect(await stored).toEqual({ resolved: undefined })
+  expect(await storage.getItem('key')).toBe('new')
+})
+
+test('a lock file that cannot be created is an error at once, with the code of the system [C-056]', async () => {
+  const storage = fileStorage(`${freshFile(onTestFinished)}${'x'.repeat(300)}`)
+  await expect(storage.setItem('key', 'x')).rejects.toMatchObject({
+    message: expect.stringContaining('(ENAMETOOLONG)'),
+  })
 })
 
 test.runIf(process.getuid?.() === 0)('a folder of another user is refused [C-056]', async () => {
