@@ -14,6 +14,7 @@ const entry: Record<string, string> = {
   'backend/client': 'src/backend/client/index.ts',
   react: 'src/react/index.ts',
   node: 'src/node/index.ts',
+  opentelemetry: 'src/opentelemetry/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */
@@ -25,7 +26,7 @@ const options: Options = {
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',
-  external: ['oauth4webapi', 'jose', 'react', '@hono/node-server', /^node:/],
+  external: ['oauth4webapi', 'jose', 'react', '@hono/node-server', '@opentelemetry/api', /^node:/],
   // Deno and Workers know the modules of Node by their prefix only.
   removeNodeProtocol: false,
   splitting: true,

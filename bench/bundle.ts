@@ -24,7 +24,7 @@ export async function bundle(code: string): Promise<Bundle> {
     write: false,
     metafile: true,
     // Entries for Node bring none of it along.
-    external: ['node:*', 'react', '@hono/node-server'],
+    external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
     outfile: 'bundle.js',
     legalComments: 'none',
   })

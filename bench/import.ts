@@ -10,7 +10,11 @@ const target = 1.25
 /** The entry that commands and servers without a browser or a backend import. */
 const core = { name: 'index', target: 1.15 }
 /** Held against a start that loads what the entry is made for. */
-const peers: Readonly<Record<string, string>> = { react: 'react', 'backend/node': '@hono/node-server' }
+const peers: Readonly<Record<string, string>> = {
+  react: 'react',
+  'backend/node': '@hono/node-server',
+  opentelemetry: '@opentelemetry/api',
+}
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const bare = 'bare'

@@ -100,6 +100,7 @@ const edges: Record<string, string[]> = {
   command: ['node'],
   backend: [],
   'backend/client': ['backend'],
+  opentelemetry: ['backend'],
   redis: [],
   postgres: [],
   testing: [],
@@ -332,12 +333,12 @@ describe('architecture', () => {
         format: 'iife',
         platform: 'neutral',
         target: 'es2022',
-        external: ['node:*', 'react', '@hono/node-server'],
+        external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
         // A bundler would drop a statement that reads a global in vain; importing the file runs it.
         treeShaking: false,
         logLevel: 'silent',
       })
-      const required = name === 'react' || nodeEdges.includes(name) ? { require: createRequire(import.meta.url) } : {}
+      const required = ['react', 'opentelemetry', ...nodeEdges].includes(name) ? { require: createRequire(import.meta.url) } : {}
       const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
       const before: unknown = runInContext(allNames, context)
       runInContext(outputFiles[0]?.text ?? '', context)

@@ -9,6 +9,7 @@ const entries = tsup.entry as Record<string, string>
 const needed: Record<string, string[]> = {
   react: ['react', 'react/jsx-runtime'],
   'backend/node': ['@hono/node-server'],
+  opentelemetry: ['@opentelemetry/api'],
 }
 
 it.each(Object.keys(entries))('loading %s loads no dependency before it is used [F077]', async (name) => {

@@ -6,13 +6,16 @@ import type { ErrorCause } from './error-cause.ts'
 export type BackendEvent =
   | AuthEvent
   | { readonly type: 'login_started' }
-  /** `durationMs`: from `login_started`, in milliseconds. */
+  /** `durationMs`: the time of the callback, in milliseconds. */
   | { readonly type: 'login_finished'; readonly durationMs: number }
   | LoginFailedEvent
   | LoggedOutEvent
   | SessionsEndedEvent
   | EndedSessionRemovedEvent
   | ProxiedEvent
+  /** A request waits, because 32 requests of its session are in progress. */
+  | { readonly type: 'proxy_wait_started'; readonly route: string }
+  | ProxyWaitEndedEvent
   /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
   /** The API ended a response before its end, or sent nothing for 30 s, or the session ended. Once for each response. */
@@ -76,6 +79,17 @@ export interface ProxiedEvent {
   readonly cause?: ErrorCause
 }
 
+/** A request that had to wait waits no longer. */
+export interface ProxyWaitEndedEvent {
+  readonly type: 'proxy_wait_ended'
+  /** The route as configured in `proxy`. */
+  readonly route: string
+  /** `begun`: its turn came. `late`: it waited for 30 s, and is refused. `left`: the browser left. */
+  readonly result: 'begun' | 'late' | 'left'
+  /** How long it waited, in milliseconds. */
+  readonly durationMs: number
+}
+
 /** An app on loopback is reached or mounted in another way than `redirectUri` says. Once for each problem. */
 export interface SetupProblemEvent {
   readonly type: 'setup_problem'
@@ -95,6 +109,8 @@ export interface LoginFailedEvent {
   readonly code: AgentAuthErrorCode
   /** The `error` code of the authorization server. RFC 6749 sections 4.1.2.1 and 5.2. */
   readonly error?: string
+  /** The time of the callback, in milliseconds. */
+  readonly durationMs: number
   /** Set if the token endpoint did not respond. Its message names the origin. */
   readonly cause?: ErrorCause
 }

@@ -158,6 +158,7 @@ describe('errors that are not expected', () => {
     expect(await answered.text()).not.toContain(`:${port}`)
     expect(lastOf(rig, 'login_failed')).toEqual({
       type: 'login_failed',
+      durationMs: expect.any(Number),
       code: 'temporarily_unavailable',
       cause: {
         name: 'AgentAuthError',
@@ -203,7 +204,11 @@ describe('errors that are not expected', () => {
     await new Promise((resolve) => server.close(resolve))
     expect(answered.status).toBe(502)
     expect(await answered.text()).toContain('The token endpoint sent more than 256 KiB. Start the login again.')
-    expect(lastOf(rig, 'login_failed')).toEqual({ type: 'login_failed', code: 'response_too_large' })
+    expect(lastOf(rig, 'login_failed')).toEqual({
+      type: 'login_failed',
+      code: 'response_too_large',
+      durationMs: expect.any(Number),
+    })
   })
 
   test('an authorization server that is gone when a token has to be refreshed: the event of the call names it, the response does not [C-062]', async () => {

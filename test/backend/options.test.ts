@@ -120,7 +120,12 @@ describe('a client id of the other kind', () => {
     const page = await failed.text()
     expect(page).toMatch(/Check clientSecret, or remove it for a public client\..*client_rejected/)
     expect(page.match(/clientSecret/g)).toHaveLength(1)
-    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'client_rejected', error: 'invalid_client' })
+    expect(rig.events.at(-1)).toEqual({
+      type: 'login_failed',
+      code: 'client_rejected',
+      error: 'invalid_client',
+      durationMs: expect.any(Number),
+    })
   })
 
   test('the id of a confidential client without a secret: the page says once to set it [F020]', async () => {
@@ -152,9 +157,14 @@ describe('a client id of the other kind', () => {
     const { pathname, searchParams } = await browser.goToCallback()
     const denied = await browser.send(`${pathname}?error=access_denied&state=${searchParams.get('state')}`)
     expect(await denied.text()).not.toContain('clientSecret')
-    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'login_denied', error: 'access_denied' })
+    expect(rig.events.at(-1)).toEqual({
+      type: 'login_failed',
+      code: 'login_denied',
+      error: 'access_denied',
+      durationMs: expect.any(Number),
+    })
     const other = await browser.goToCallback()
     await browser.send(`${pathname}?error=Zq%20line%0Atwo&state=${other.searchParams.get('state')}`)
-    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'login_failed' })
+    expect(rig.events.at(-1)).toEqual({ type: 'login_failed', code: 'login_failed', durationMs: expect.any(Number) })
   })
 })

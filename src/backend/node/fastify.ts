@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../../config/invalid.ts'
+import { AgentAuthError } from '../../errors.ts'
 import type { Backend } from '../backend.ts'
 import { endNodeResponse, isNodeResponse } from '../mistaken-call.ts'
 import { errorResponse } from '../responses.ts'
@@ -50,9 +51,8 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
  * says what to use.
  */
 async function refuse([response, next]: readonly unknown[]): Promise<void> {
-  const problem =
-    'toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle'
-  if (!isNodeResponse(response) || next) invalid(problem)
-  const message = `Configuration: ${problem}.`
+  const message =
+    'Configuration: toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle.'
+  if (!isNodeResponse(response) || next) throw new AgentAuthError('config_invalid', message)
   await endNodeResponse(response, errorResponse(500, { code: 'config_invalid', message }))
 }

@@ -6,8 +6,11 @@ export type QueueRefusal = 'full' | 'late' | 'left'
 
 /** The proxied requests of one session: those in progress, and those that wait in the order in which they came. */
 export interface RequestQueue {
-  /** Waits until the request may begin. Resolves to a function that ends it, of which only the first call counts. */
-  begin(signal: AbortSignal): Promise<(() => void) | QueueRefusal>
+  /**
+   * Waits until the request may begin. Resolves to a function that ends it, of which only the first call counts. `onWait` is called
+   * if it has to wait.
+   */
+  begin(signal: AbortSignal, onWait: () => void): Promise<(() => void) | QueueRefusal>
 }
 
 /** Creates the queue of one session. Sessions do not wait for each other. */
@@ -26,11 +29,12 @@ export function requestQueue(): RequestQueue {
   }
 
   return {
-    async begin(signal) {
+    async begin(signal, onWait) {
       // A request that ends starts the next one at once, so none waits while there is room.
       if (inProgress < maxAtOnce) return start()
       if (signal.aborted) return 'left'
       if (waiting.size >= maxWaiting) return 'full'
+      onWait()
       return new Promise((resolve) => {
         const settle = (result: (() => void) | QueueRefusal): void => {
           clearTimeout(timer)

@@ -42,7 +42,7 @@ export async function callback(context: BackendContext, shared: SharedCallbacks,
     return continuePage(grant.returnTo ?? '/', { cookies })
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    return failedLogin(context, error, { state, login })
+    return failedLogin(context, error, { state, login, durationMs: clock.monotonicMs() - startedMs })
   }
 }
 
@@ -113,13 +113,13 @@ async function withoutPendingLogin(context: BackendContext, request: Request): P
 function failedLogin(
   context: BackendContext,
   error: AgentAuthError,
-  { state, login }: { state: string; login: PendingLoginCookie | undefined },
+  { state, login, durationMs }: { state: string; login: PendingLoginCookie | undefined; durationMs: number },
 ): Response {
   const { code, details } = error
   // Text that does not look like a code may be any text of the callback's URL.
   const [reason] = /^[a-z_]{1,64}$/.exec(details?.error ?? '') ?? []
   const cause = tokenEndpointCause(error)
-  context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason, cause }))
+  context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason, durationMs, cause }))
   // If the code was not sent, loading the page again may succeed, which needs the cookie.
   const cookies = state && !isCodeUnsent(error) ? [pendingLoginRemoval(context, state)] : []
   if (context.errorPath)

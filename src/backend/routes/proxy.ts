@@ -8,8 +8,10 @@ import { once } from '../once.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
 import { requestHeaders } from '../proxy/headers.ts'
 import { drainBody } from '../proxy/request-body.ts'
+import type { RequestQueue } from '../proxy/request-queue.ts'
 import { type ProxyMatch, queryOf } from '../proxy/routes.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
+import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /** Forwards one listed request to the API with the user's token, and returns the response of the API. */
 export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
@@ -58,7 +60,7 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     return { status: 401, reason: 'signed_out', error: { code: 'login_required', message }, cookies: removal }
   }
   const [live, releaseSession] = context.live.acquire(key)
-  const turn = await live.queue.begin(request.signal)
+  const turn = await turnOf(context, live, { route: route.template, signal: request.signal })
   if (turn === 'full' || turn === 'late') {
     releaseSession()
     return turn === 'full' ? fullQueue : lateTurn
@@ -69,6 +71,23 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     releaseSession()
   })
   return { route, request, headers, live, target: path + query, release }
+}
+
+/** Waits for the turn of a request, and reports the wait if there is one. */
+async function turnOf(
+  { config: { clock }, emit }: BackendContext,
+  { queue }: LiveSession,
+  { route, signal }: { route: string; signal: AbortSignal },
+): ReturnType<RequestQueue['begin']> {
+  let startedMs: number | undefined
+  const turn = await queue.begin(signal, () => {
+    startedMs = clock.monotonicMs()
+    emit({ type: 'proxy_wait_started', route })
+  })
+  if (startedMs === undefined) return turn
+  const result = turn === 'late' || turn === 'left' ? turn : 'begun'
+  emit({ type: 'proxy_wait_ended', route, result, durationMs: clock.monotonicMs() - startedMs })
+  return turn
 }
 
 const invalidPath: ErrorBody = {
