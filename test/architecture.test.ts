@@ -338,7 +338,9 @@ describe('architecture', () => {
         treeShaking: false,
         logLevel: 'silent',
       })
-      const required = ['react', 'opentelemetry', ...nodeEdges].includes(name) ? { require: createRequire(import.meta.url) } : {}
+      const required = ['react', 'opentelemetry', ...nodeEdges].includes(name)
+        ? { require: createRequire(import.meta.url) }
+        : {}
       const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
       const before: unknown = runInContext(allNames, context)
       runInContext(outputFiles[0]?.text ?? '', context)
