@@ -21,8 +21,8 @@ export interface TokenClaims {
  */
 export function readClaims({ accessToken }: { readonly accessToken: string }): TokenClaims | undefined {
   const parts = accessToken.split('.')
-  const [header, claims] = parts.map(decodeObject)
-  if (parts.length !== 3 || !header || !claims) return undefined
+  const [header, claims] = parts.length === 3 ? parts.map(decodeObject) : []
+  if (!header || !claims) return undefined
   const { sub, tenant, permissions } = claims
   return present<TokenClaims>({
     subject: textOf(sub),

@@ -126,6 +126,7 @@ const backendOrder = [
   'options',
   'cookies/cookies',
   'cookies/pending-login-keys',
+  'cookies/sha256',
   'sessions/observed-storage',
   'sessions/watched-storage',
   'sessions/revocation-request',

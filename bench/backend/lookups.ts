@@ -3,7 +3,8 @@ import { startRedis } from '../../test/support/redis-server.ts'
 import { type Person, signedIn } from './people.ts'
 import { line, quietest } from './rounds.ts'
 
-const target = 0.8
+/** How many times the rate of `GET` each lookup has at least. */
+const targets = { record: 0.8, atHand: 0.65, elsewhere: 0.25 }
 const parallel = 16
 const times = 4_000
 
@@ -12,13 +13,17 @@ export async function lookups(): Promise<boolean> {
   const redis = await startRedis()
   const client = new Redis(redis.url)
   try {
-    const { backend, sessions, people } = await signedIn(times, 'https://api.example.com', ({ redisStorage }) =>
-      redisStorage(client),
+    const { backend, another, sessions, people } = await signedIn(
+      times,
+      'https://api.example.com',
+      ({ redisStorage }) => redisStorage(client),
     )
-    // Few enough for all of them to stay in memory.
+    // Few enough for all of them to stay in memory, in a backend of their own, because the others would replace them.
     const few = people.slice(0, 500)
-    const lookUp = async ({ headers }: Person): Promise<unknown> => {
-      const session = await backend.getSession({ headers: new Headers(headers) })
+    const near = another()
+    const requests = new Map(people.map((person) => [person, { headers: new Headers(person.headers) }]))
+    const lookUp = async (from: typeof backend, person: Person): Promise<unknown> => {
+      const session = await from.getSession(requests.get(person) ?? missing())
       if (session.status === 'signed-out') throw new Error('A session was not found.')
       return session
     }
@@ -26,19 +31,25 @@ export async function lookups(): Promise<boolean> {
       {
         get: () => each(people, async ({ name }) => (await client.get(`{${name}}`)) ?? missing()),
         record: () => each(people, async ({ name }) => (await sessions.getItem(name)) ?? missing()),
-        elsewhere: () => each(people, lookUp),
-        atHand: () => each(few, lookUp),
+        elsewhere: () => each(people, (person) => lookUp(backend, person)),
+        atHand: () => each(few, (person) => lookUp(near, person)),
       },
       15,
     )
-    const show = (name: string, tookMs: number): void =>
-      line(name, `${perSecond(tookMs)}, ${(ms.get / tookMs).toFixed(2)} x`)
+    const meets = (name: string, lookup: keyof typeof targets): boolean => {
+      const ratio = ms.get / ms[lookup]
+      const isMet = ratio >= targets[lookup]
+      const wanted = `(target: at least ${targets[lookup]} x)${isMet ? '' : ' MISSED'}`
+      line(name, `${perSecond(ms[lookup])}, ${ratio.toFixed(2)} x ${wanted}`)
+      return isMet
+    }
     line('GET of Redis', perSecond(ms.get))
-    show('  record through redisStorage', ms.record)
-    line('  target', `at least ${target} x`)
-    show('  getSession, session at hand', ms.atHand)
-    show('  getSession, session elsewhere', ms.elsewhere)
-    return ms.get / ms.record >= target
+    const results = [
+      meets('  record through redisStorage', 'record'),
+      meets('  getSession, session at hand', 'atHand'),
+      meets('  getSession, session elsewhere', 'elsewhere'),
+    ]
+    return results.every(Boolean)
   } finally {
     client.disconnect()
     await redis.stop()

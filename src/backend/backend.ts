@@ -40,14 +40,16 @@ export interface Backend {
    */
   endSession(key: string): Promise<boolean>
   /**
-   * Ends the sessions of this person in all processes within two seconds. `subject`: the `sub` of the claims, not an email address.
+   * Ends the sessions of this person in all processes within two seconds. A storage cannot list sessions, so the refresh token of a
+   * session is revoked, and its record removed, when it comes back with a request; `endSession` does both at once. `subject`: the `sub` of the claims, not an email address.
    * A sign-in after this call is valid at once. Has no effect on tokens that are no JWT, or if no session has this subject. Rejects
    * with `storage_failed` if some may still be there, and with `config_invalid`.
    */
   endSessionsOf(subject: string): Promise<void>
   /**
-   * Ends all sessions of this client in all processes within two seconds. A sign-in after this call is valid at once. Rejects with
-   * `storage_failed` if they may still be there.
+   * Ends all sessions of this client in all processes within two seconds. A sign-in after this call is valid at once. The refresh
+   * token of a session is revoked, and its record removed, when it comes back with a request. To revoke those of lost devices at
+   * once, call `endSession` with the keys that your code keeps. Rejects with `storage_failed` if they may still be there.
    */
   endAll(): Promise<void>
 }

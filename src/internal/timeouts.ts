@@ -21,7 +21,13 @@ export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> 
     const late = (): void =>
       reject(new AgentAuthError('timeout', `No response within ${timeoutMs} ms.`, { retryable: true }))
     const timer = setTimeout(late, Math.min(timeoutMs, maxTimerMs))
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
+    const settled =
+      <V>(settle: (value: V) => void) =>
+      (value: V) => {
+        clearTimeout(timer)
+        settle(value)
+      }
+    work.then(settled(resolve), settled(reject))
   })
 }
 

@@ -5,6 +5,7 @@ import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { removeOldest } from '../oldest.ts'
 import { type CookieHeader, cookieLine, readCookies } from './cookies.ts'
+import { sha256 } from './sha256.ts'
 
 /**
  * The form of a session id: when the session began, in seconds to base 36, and 256 random bits. A session has three names: the id
@@ -38,8 +39,7 @@ export function newSessionId({ config }: BackendContext): string {
 export async function sessionKey({ config, sessionKeys }: BackendContext, id: string): Promise<string> {
   const known = sessionKeys.get(id)
   if (known !== undefined) return known
-  const bytes = new TextEncoder().encode(`${config.redirectUri} ${id}`)
-  const key = `web-${base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
+  const key = `web-${await sha256(`${config.redirectUri} ${id}`)}`
   // The id is copied, because a slice of a header keeps the whole header in memory.
   sessionKeys.set(new TextDecoder().decode(new TextEncoder().encode(id)), key)
   removeOldest(sessionKeys, maxRememberedSessionKeys)

@@ -1,7 +1,8 @@
 import { createBearerFetch } from '../../bearer.ts'
-import type { TokenClaims } from '../../claims.ts'
+import { readClaims, type TokenClaims } from '../../claims.ts'
 import { invalid } from '../../config/invalid.ts'
-import type { AccessTokenSource, GetAccessTokenOptions, Session } from '../../session.ts'
+import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
+import type { Tokens } from '../../tokens.ts'
 import type { BackendContext } from '../context.ts'
 import type { CookieHeader } from '../cookies/cookies.ts'
 import { checkSessionKey, readSessionCookie } from '../cookies/session-cookie.ts'
@@ -41,16 +42,20 @@ export type BackendSession = SignedInSession | { readonly status: 'signed-out' }
 export async function getSession(context: BackendContext, source: SessionSource): Promise<BackendSession> {
   if (hasKey(source)) checkSessionKey(context, source.key)
   const key = hasKey(source) ? source.key : (await readSessionCookie(context, { headers: headersOf(source) })).key
-  const read = key === undefined ? undefined : await context.live.use(key, (live) => readSession(context, live))
-  if (key === undefined || read?.state.status !== 'signed-in') return { status: 'signed-out' }
-  const { expiresAtMs = Number.POSITIVE_INFINITY } = read.state
+  const tokens = key === undefined ? undefined : await context.live.use(key, (live) => readTokens(context, live))
+  if (key === undefined || !tokens) return { status: 'signed-out' }
+  const { expiresAtMs = Number.POSITIVE_INFINITY } = tokens
   const tokenSource = tokenSourceOf(context, key)
+  let claims: { readonly read: TokenClaims | undefined } | undefined
   let send: typeof fetch | undefined
   return {
     status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
-    claims: read.claims,
-    // Created at the first call, because most callers only read the status.
+    // Read, as `fetch` is created, at the first use, because most callers only want the status.
+    get claims() {
+      claims ??= { read: readClaims(tokens) }
+      return claims.read
+    },
     fetch(input, init) {
       send ??= apiFetch(context, tokenSource)
       return send(input, init)
@@ -60,13 +65,15 @@ export async function getSession(context: BackendContext, source: SessionSource)
   }
 }
 
-async function readSession(
+/** Returns the tokens of a session that has not ended. */
+async function readTokens(
   { uses }: BackendContext,
-  { key, session }: LiveSession,
-): Promise<Pick<Session, 'state' | 'claims'>> {
-  const state = await session.ready()
-  if (state.status === 'signed-in') await uses?.note(key)
-  return { state, claims: session.claims }
+  { key, session, current }: LiveSession,
+): Promise<Tokens | undefined> {
+  const { status } = await session.ready()
+  if (status !== 'signed-in') return undefined
+  if (uses) await uses.note(key)
+  return current.record?.tokens
 }
 
 /** Returns the headers of a request of the Fetch API or of Node. Throws `config_invalid`. */

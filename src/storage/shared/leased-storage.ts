@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { databaseTimeoutMs } from '../../internal/limits.ts'
-import { withDeadline } from '../../internal/timeouts.ts'
+import { withDeadline, withTimeout } from '../../internal/timeouts.ts'
 import { inProcessLock } from '../lock.ts'
 import type { TokenStorage } from '../token-storage.ts'
 import { keepLease, type Lease, type LeaseTable, takeLease } from './lease.ts'
@@ -41,8 +41,8 @@ export interface SharedStorage extends TokenStorage {
 export function leasedStorage(database: RecordDatabase): SharedStorage {
   // Gives each write the lease of its task, also through a storage that wraps this one.
   const leases = new AsyncLocalStorage<Lease>()
-  const bounded = <T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-    withDeadline(databaseTimeoutMs, operation).catch((error) => {
+  const bounded = <T>(operation: () => Promise<T>): Promise<T> =>
+    withTimeout(databaseTimeoutMs, operation()).catch((error) => {
       throw failure(database, error)
     })
   const whileHeld = async (operation: () => Promise<boolean>): Promise<void> => {
@@ -73,7 +73,7 @@ export function leasedStorage(database: RecordDatabase): SharedStorage {
     async removeItem(key) {
       const lease = leases.getStore()
       if (lease) await whileHeld(() => database.remove(encode(key), lease))
-      else await bounded((signal) => removeShown(database, encode(key), signal))
+      else await bounded(() => withDeadline(databaseTimeoutMs, (signal) => removeShown(database, encode(key), signal)))
     },
     // One waiter of each process polls the database. The others wait for it.
     withLock: (name, task, { signal } = {}) =>
