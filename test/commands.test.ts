@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { readSettings } from '../examples/node-backend/src/settings.ts'
 import { freePort } from './support/free-port.ts'
+import { listen } from './support/listen.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
@@ -124,8 +125,7 @@ test.each([
 
 test.each(['example:spa', 'example:react', 'example:backend'])('npm run %s names a port in use', async (name) => {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const stderr = `${name}: port ${port} is in use: stop what listens there, or choose another with -- --port N\n`
   const start = name === 'example:backend' ? spawned : run
   expect(await start(scripts[name] ?? '', '--port', String(port))).toEqual({ code: 1, stdout: '', stderr })

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
+import { listen } from '../../test/support/listen.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
 import { exchangeBytes, open, statusOf } from './raw-socket.ts'
 
@@ -263,8 +264,7 @@ test.each([
 
 test.each([['--auth-port'], ['--base-port']])('a port in use is named, with the way out (%s)', async (option) => {
   const taken = createServer()
-  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-  const { port } = taken.address() as { port: number }
+  const port = await listen(taken)
   const result = await run([...freePorts, option, String(port)]).exit
   taken.close()
   expect([result.code, result.stdout]).toEqual([1, ''])
@@ -277,8 +277,7 @@ test.each([
   ['clients', ['clients', 'list']],
 ])('%s names a PostgreSQL that is not there, and nothing else of its URL', async (_, args) => {
   const closed = createServer()
-  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
-  const { port } = closed.address() as { port: number }
+  const port = await listen(closed)
   await new Promise((resolve) => closed.close(resolve))
   const result = await run(args, { DATABASE_URL: `postgresql://anna:hidden@127.0.0.1:${port}/data` }).exit
   expect(result).toEqual({

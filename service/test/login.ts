@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { type CookieJar, cookieHeader, keepCookies } from '../../test/support/cookie-jar.ts'
 import type { Client, Person } from '../src/index.ts'
 
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
@@ -14,7 +15,7 @@ export interface Service {
 
 /** A browser without a screen: keeps cookies, follows our pages by their forms, never a redirect. */
 export class Browser {
-  readonly #cookies = new Map<string, string>()
+  readonly #cookies: CookieJar = new Map()
   readonly #fetch: Fetch
 
   constructor(fetch: Fetch) {
@@ -32,11 +33,11 @@ export class Browser {
   }
 
   cookie(name: string): string | undefined {
-    return [...this.#cookies].find(([key]) => key.includes(name))?.[1]
+    return [...this.#cookies].find(([key]) => key.includes(name))?.[1].value
   }
 
   setCookie(name: string, value: string): void {
-    this.#cookies.set(name, value)
+    this.#cookies.set(name, { value, sameSite: 'Lax' })
   }
 
   forget(name: string): void {
@@ -45,14 +46,10 @@ export class Browser {
 
   async #load(url: string, init: RequestInit): Promise<Page> {
     const headers = new Headers(init.headers)
-    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const cookie = cookieHeader(this.#cookies)
     if (cookie !== '') headers.set('cookie', cookie)
     const response = await this.#fetch(url, { ...init, headers, redirect: 'manual' })
-    for (const line of response.headers.getSetCookie()) {
-      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')
-      if (/max-age=0/i.test(line)) this.#cookies.delete(name)
-      else this.#cookies.set(name, value)
-    }
+    keepCookies(this.#cookies, response)
     return new Page(url, response, await response.text())
   }
 }

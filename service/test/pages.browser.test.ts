@@ -2,10 +2,10 @@
 // @module-tag slow
 
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { launchChromium } from '../../test/support/chromium.ts'
+import { listen } from '../../test/support/listen.ts'
 import type { Service } from '../src/index.ts'
 import { authorizeUrl, clientOf, exchange, personOf } from './login.ts'
 import { startService } from './start.ts'
@@ -56,10 +56,10 @@ async function startApplication(home = '/home', host = '127.0.0.1'): Promise<App
     if (url.pathname === '/callback') response.writeHead(303, { Location: home }).end()
     else response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>application</title>')
   })
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  const port = await listen(server, host)
   const name = host === '::1' ? '[::1]' : host
   return {
-    redirectUri: `http://${name}:${(server.address() as AddressInfo).port}/callback`,
+    redirectUri: `http://${name}:${port}/callback`,
     callbacks,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }

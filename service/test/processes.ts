@@ -1,13 +1,12 @@
-import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
-import type { AddressInfo, Socket } from 'node:net'
-import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { freePort } from '../../test/support/free-port.ts'
+import { printed } from '../../test/support/printed.ts'
+import { tcpProxy } from '../../test/support/tcp-proxy.ts'
 import type { Service } from './login.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -59,10 +58,10 @@ export async function startProcess(command: string, options: ProcessOptions): Pr
   const { DATABASE_URL: _, ...own } = process.env
   const env = 'databaseUrl' in data ? { ...own, DATABASE_URL: data.databaseUrl } : own
   const child = spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const printed = JSON.parse(await firstLine(child)) as Omit<Service, 'fetch'>
+  const started = JSON.parse(await printed(child, /^(\{.*\})\n/m)) as Omit<Service, 'fetch'>
   const exit = once(child, 'exit') as Promise<[number | null]>
   return {
-    ...printed,
+    ...started,
     fetch: (input, init) => fetch(input, init),
     async kill() {
       child.kill('SIGKILL')
@@ -77,21 +76,6 @@ export async function startProcess(command: string, options: ProcessOptions): Pr
   }
 }
 
-function firstLine(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let out = ''
-    let problem = ''
-    child.stderr?.on('data', (bytes) => {
-      problem += bytes
-    })
-    child.stdout?.on('data', (bytes) => {
-      out += bytes
-      if (out.includes('\n')) resolve(out)
-    })
-    child.once('exit', (code) => reject(new Error(`the service ended with ${code}: ${problem}`)))
-  })
-}
-
 /** One address for several processes: each new connection goes to the next of them. */
 export interface Balancer {
   url: string
@@ -104,41 +88,22 @@ export interface Balancer {
 export async function startBalancer(): Promise<Balancer> {
   let ports: number[] = []
   let turn = 0
-  const open = new Set<Socket>()
-  const server = createServer((inward) => {
-    turn += 1
-    const port = ports[turn % ports.length]
-    if (port === undefined) return inward.destroy()
-    const outward = connect({ port, host: '127.0.0.1' })
-    for (const [from, to] of [
-      [inward, outward],
-      [outward, inward],
-    ] as const) {
-      open.add(from)
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        open.delete(from)
-        to.destroy()
-      })
-      from.pipe(to)
-    }
+  const { port, cut, close } = await tcpProxy({
+    target() {
+      turn += 1
+      return ports[turn % ports.length]
+    },
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     serve(targets) {
       ports = targets.map((target) => Number(new URL(target).port))
     },
     cut() {
       ports = []
-      for (const socket of open) socket.destroy()
+      cut()
     },
-    async close() {
-      for (const socket of open) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 

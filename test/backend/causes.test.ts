@@ -1,7 +1,4 @@
-// The causes of events, and the events that have one: src/backend/error-cause.ts.
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TokenStorage } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'
 import fc from 'fast-check'
@@ -12,6 +9,7 @@ import { type BackendRig, guard, searchPath, statusAndCode } from '../support/ba
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
 import { freePort } from '../support/free-port.ts'
+import { listen } from '../support/listen.ts'
 import { rigOf } from '../support/rig-of.ts'
 
 afterEach(() => {
@@ -169,9 +167,8 @@ describe('errors that are not expected', () => {
   })
 
   test('an authorization server that breaks off the exchange: the event names it, the page does not [C-062]', async () => {
-    const server = createServer((request) => request.socket.destroy()).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    const server = createServer((request) => request.socket.destroy())
+    const port = await listen(server)
     const rig = await rigOf()
     const authUrl = `http://127.0.0.1:${port}`
     const browser = rig.browser(rig.another({ authUrl, fetch: undefined }))
@@ -192,9 +189,8 @@ describe('errors that are not expected', () => {
   test('an authorization server whose response is too large did respond, and no page says otherwise [C-062]', async () => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json').end(`"${'x'.repeat(300_000)}"`)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    })
+    const port = await listen(server)
     const rig = await rigOf()
     const browser = rig.browser(rig.another({ authUrl: `http://127.0.0.1:${port}`, fetch: undefined }))
     const started = await browser.send('/auth/login')

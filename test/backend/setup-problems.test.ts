@@ -7,6 +7,7 @@ import { toNodeHandler } from 'agent-auth/backend/node'
 import express from 'express'
 import { afterEach, expect, test, vi } from 'vitest'
 import { appOrigin, type BackendRig, guard, searchPath } from '../support/backend-rig.ts'
+import { listen } from '../support/listen.ts'
 import { sendPlain } from '../support/plain-http.ts'
 import { rigOf } from '../support/rig-of.ts'
 
@@ -28,10 +29,9 @@ const problemsOf = ({ events }: BackendRig): unknown[] => events.filter(({ type 
 
 /** An app on a real port. */
 async function listening(app: RequestListener): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(app)
   closing.push(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listen(server)}`
 }
 
 test('a login at another port than that of the redirect URI is one event that names both [C-127]', async () => {

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { toNodeHandler } from 'agent-auth/backend/node'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, backendRig, guard, statusAndCode } from '../support/backend-rig.ts'
+import { listen } from '../support/listen.ts'
 
 // Browser, backend and API on sockets of their own: Node's parser, the server adapter and undici between them.
 
@@ -25,12 +26,12 @@ interface SocketRig {
 }
 
 async function listening(server: Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listen(server)
   closing.push(() => {
     server.closeAllConnections()
     return new Promise((resolve) => server.close(resolve))
   })
-  return (server.address() as AddressInfo).port
+  return port
 }
 
 async function socketRig(api: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<SocketRig> {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createBearerFetch } from 'agent-auth'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { listen } from '../support/listen.ts'
 import { type SignedIn, signedIn } from '../support/signed-in.ts'
 import { respond, startWire, type Wire, type WireRequest } from '../support/wire.ts'
 
@@ -140,9 +140,7 @@ describe('or not at all', () => {
   it('a 401 that comes while the stream still runs is handed over at once [C-097 F060]', async () => {
     await start()
     const early = createServer((_, response) => response.writeHead(401).end('too early'))
-    early.listen(0, '127.0.0.1')
-    await once(early, 'listening')
-    const url = `http://127.0.0.1:${(early.address() as AddressInfo).port}/`
+    const url = `http://127.0.0.1:${await listen(early)}/`
     let end = (): void => {}
     const unfinished = new ReadableStream<Uint8Array>({
       start(controller) {

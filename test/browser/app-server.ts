@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Service } from 'agent-service'
+import { listen } from '../support/listen.ts'
 import { buildScript } from './built-app.ts'
 import type { PageConfig } from './kinds.ts'
 
@@ -33,8 +33,7 @@ export async function serveApp(service: () => Service): Promise<AppServer> {
     response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy(service()) })
     response.end(page(service(), app.rendered))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const origin = `http://127.0.0.1:${await listen(server)}`
   const app: AppServer = { origin, before: () => {}, rendered: '', scripts: {}, asked: [], close: () => server.close() }
   return app
 }

@@ -1,7 +1,6 @@
 // @module-tag chromium
 
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { memoryStorage } from 'agent-auth'
 import { createBackend } from 'agent-auth/backend'
 import { toNodeHandler } from 'agent-auth/backend/node'
@@ -10,6 +9,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { clientOf } from '../../service/test/login.ts'
 import { launchChromium } from '../support/chromium.ts'
+import { listen } from '../support/listen.ts'
 import type {} from './backend-client-app.ts'
 import { buildScript } from './built-app.ts'
 
@@ -31,8 +31,7 @@ beforeAll(async () => {
       response.end(isScript ? script : '<!doctype html><title>App</title><script type="module" src="/app.js"></script>')
     })
   })
-  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
-  origin = `http://127.0.0.1:${(app.address() as AddressInfo).port}`
+  origin = `http://127.0.0.1:${await listen(app)}`
   const redirectUri = `${origin}/auth/callback`
   service = await startService({ dev: 'on', redirectUris: [redirectUri] })
   service.dev.autoApprove('ada@demo.example')

@@ -1,13 +1,13 @@
 // @module-tag chromium
 
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { createBearerFetch } from '../../src/bearer.ts'
 import { launchChromium } from '../support/chromium.ts'
+import { listen } from '../support/listen.ts'
 
 declare global {
   /** Of the bundles below. */
@@ -171,8 +171,7 @@ function server(): { origin: string; seen: Seen[]; start(): Promise<void>; close
     origin: '',
     seen,
     async start() {
-      await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-      self.origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+      self.origin = `http://127.0.0.1:${await listen(http)}`
     },
     close() {
       http.closeAllConnections()

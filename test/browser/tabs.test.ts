@@ -2,10 +2,10 @@
 // @module-tag slow
 
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Frame, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
+import { listen } from '../support/listen.ts'
 import { runs, soakShare } from '../support/runs.ts'
 import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
 
@@ -387,9 +387,9 @@ describe('tabs that were away', () => {
   it('session: nor does a second frame of the app in a page of another site', async () => {
     const portal = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'))
     onTestFinished(() => void portal.close())
-    await new Promise<void>((resolve) => portal.listen(0, 'localhost', resolve))
+    const port = await listen(portal, 'localhost')
     const page = await (await rig.context()).newPage()
-    await page.goto(`http://localhost:${(portal.address() as AddressInfo).port}`)
+    await page.goto(`http://localhost:${port}`)
     const addFrame = async (): Promise<Frame | undefined> => {
       await page.evaluate(
         (src) => Object.assign(document.body.appendChild(document.createElement('iframe')), { src }),

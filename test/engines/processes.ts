@@ -1,8 +1,6 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-
-/** How long a program may take to say that it is ready, on a busy machine. */
-const startMs = 60_000
+import { printed } from '../support/printed.ts'
 
 export interface Program {
   /** What the pattern found in the program's output. */
@@ -36,26 +34,9 @@ export async function startProgram(
   }
   try {
     if (ready === undefined) await once(child, 'spawn')
-    return { said: ready ? await wordsOf(child, ready, command) : '', stop }
+    return { said: ready ? await printed(child, ready) : '', stop }
   } catch (error) {
     await stop()
     throw error
   }
-}
-
-function wordsOf(child: ChildProcess, ready: RegExp, command: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const timer = setTimeout(() => reject(new Error(`${command} did not get ready: ${text}`)), startMs)
-    const read = (chunk: unknown): void => {
-      text += String(chunk)
-      const [, found] = ready.exec(text) ?? []
-      if (found === undefined) return
-      clearTimeout(timer)
-      resolve(found)
-    }
-    for (const stream of child.stdio.slice(1)) stream?.on('data', read)
-    child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`${command} ended with ${code}: ${text}`)))
-  })
 }

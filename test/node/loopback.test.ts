@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import { type AddressInfo, connect, type Server } from 'node:net'
+import { connect, type Server } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { createAuthConfig, type Tokens } from 'agent-auth'
 import { type LoopbackOptions, signInWithLoopback } from 'agent-auth/node'
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { createFormBrowser } from '../../examples/cli/src/form-browser.ts'
 import { listenOnLoopback } from '../../src/node/loopback/listen.ts'
 import { nextWord, startChild } from '../support/children.ts'
+import { listen } from '../support/listen.ts'
 import { codeOf } from '../support/session-rig.ts'
 
 const registered = 'http://127.0.0.1/callback'
@@ -85,10 +86,8 @@ async function isRefused(url: string): Promise<boolean> {
 
 async function occupied(): Promise<number> {
   const server: Server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
-  return (server.address() as AddressInfo).port
+  return listen(server)
 }
 
 const exchanges = (): number =>

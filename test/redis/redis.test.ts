@@ -2,8 +2,7 @@
 // @module-tag slow
 
 import { randomUUID } from 'node:crypto'
-import { once, setMaxListeners } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { setMaxListeners } from 'node:events'
 import { encryptedStorage } from 'agent-auth'
 import { redisStorage } from 'agent-auth/redis'
 import { Cluster, Redis } from 'ioredis'
@@ -15,6 +14,7 @@ import { type RedisOptions, type RedisServer, startRedis } from '../support/redi
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { onIoRedis, onNodeRedis } from '../support/shared-stores.ts'
 import { silentWay } from '../support/silent-way.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
 
 const hour = 3_600_000
 
@@ -54,28 +54,21 @@ async function signedIn(kind: Kind, options?: RedisOptions) {
 /** A way to Redis that breaks once, after Redis has done what it was asked for a lock and before it can say so. */
 async function losesOneAnswer(port: number): Promise<number> {
   let lost = false
-  const way = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    let asked = false
-    near.on('data', (data) => {
-      asked ||= data.includes("'NX'")
-      far.write(data)
-    })
-    far.on('data', (data) => {
-      if (!asked || lost) return near.write(data)
-      lost = true
-      near.destroy()
-      return far.destroy()
-    })
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const)
-      one.on('error', () => {}).on('close', () => other.destroy())
+  const way = await tcpProxy({
+    target: () => port,
+    filter({ client, server }) {
+      let asked = false
+      return (data, from) => {
+        asked ||= from === 'client' && data.includes("'NX'")
+        if (from === 'client' || !asked || lost) return true
+        lost = true
+        for (const socket of [client, server]) socket.destroy()
+        return false
+      }
+    },
   })
-  await once(way.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void way.close())
-  return (way.address() as AddressInfo).port
+  onTestFinished(() => way.close())
+  return way.port
 }
 
 async function onAdmin(server: RedisServer): Promise<Redis> {

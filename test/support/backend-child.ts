@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { createBackend } from 'agent-auth/backend'
 import type { BackendTask } from './backend-processes.ts'
+import { listen } from './listen.ts'
 import { connectTo } from './shared-stores.ts'
 
 // One process of a backend, on a port of its own; it says when it sends a refresh. The message endAll ends all sessions.
@@ -21,10 +20,10 @@ const server = createAdaptorServer({
   fetch: async (request) => (await backend.handle(request)) ?? new Response(null, { status: 404 }),
   overrideGlobalObjects: false,
 }) as Server
-await once(server.listen(0, '127.0.0.1'), 'listening')
+const port = await listen(server)
 process.on('message', async (said) => {
   if (said !== 'endAll') return
   await backend.endAll()
   process.send?.('ended')
 })
-process.send?.((server.address() as AddressInfo).port)
+process.send?.(port)

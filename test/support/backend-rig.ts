@@ -3,6 +3,7 @@ import { type Backend, type BackendEvent, type BackendOptions, createBackend } f
 import { createService, type Service, type ServiceOptions } from 'agent-service'
 import { clientOf, personOf } from '../../service/test/login.ts'
 import { registerSecret } from './canary.ts'
+import { type CookieJar, cookieHeader, keepCookies } from './cookie-jar.ts'
 
 export const appOrigin = 'https://app.demo.example'
 export const secrets: readonly string[] = ['first-secret-of-this-test-0123456789']
@@ -102,14 +103,9 @@ async function reached(api: (request: Request) => MaybePromise<Response>, reques
   return Promise.race([answer, aborted])
 }
 
-interface JarCookie {
-  readonly value: string
-  readonly sameSite: string
-}
-
 /** The browser of a user: it keeps cookies and applies `SameSite`. */
 export class AppBrowser {
-  readonly cookies: Map<string, JarCookie> = new Map()
+  readonly cookies: CookieJar = new Map()
   /** Every `Set-Cookie` line, in order. */
   readonly lines: string[] = []
   readonly #service: Service
@@ -127,7 +123,7 @@ export class AppBrowser {
     const request = this.request(path, init, from)
     const response = await this.#backend.handle(request)
     if (!response) throw new Error(`Nothing is served at ${path}.`)
-    this.#keep(response)
+    this.lines.push(...keepCookies(this.cookies, response))
     return response
   }
 
@@ -139,8 +135,7 @@ export class AppBrowser {
   }
 
   cookieHeader(from: 'same-site' | 'cross-site' = 'same-site'): string {
-    const sent = [...this.cookies].filter(([, { sameSite }]) => from === 'same-site' || sameSite === 'Lax')
-    return sent.map(([name, { value }]) => `${name}=${value}`).join('; ')
+    return cookieHeader(this.cookies, from)
   }
 
   /** Runs a login from its route to the URL of the callback. */
@@ -186,18 +181,6 @@ export class AppBrowser {
     const found = [...this.cookies].find(([name]) => !name.includes('-login-'))
     if (!found) throw new Error('There is no session cookie.')
     return [found[0], found[1].value]
-  }
-
-  #keep(response: Response): void {
-    for (const line of response.headers.getSetCookie()) {
-      this.lines.push(line)
-      const [pair = '', ...attributes] = line.split('; ')
-      const at = pair.indexOf('=')
-      const name = pair.slice(0, at)
-      const sameSite = attributes.find((attribute) => attribute.startsWith('SameSite='))?.slice(9) ?? 'Lax'
-      if (attributes.includes('Max-Age=0')) this.cookies.delete(name)
-      else this.cookies.set(name, { value: pair.slice(at + 1), sameSite })
-    }
   }
 }
 

@@ -2,6 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { freePort } from './free-port.ts'
+import { printed } from './printed.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -27,7 +28,7 @@ export async function runExample(
   const script = scripts[`example:${name}`]?.split(' ') ?? []
   const command = ['--import', ...script, '--port', String(port), ...args]
   const child = start(process.execPath, command, { detached: true, env: { ...process.env, ...env } })
-  const output = await printedUntil(child, 'Stop with Ctrl-C')
+  const output = await printed(child, /[\s\S]*Stop with Ctrl-C/)
   const [, email = '', password = ''] = /^ {2}(ada@\S+)\s+(\S+)/m.exec(output) ?? []
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   return {
@@ -43,20 +44,20 @@ export async function runExample(
 }
 
 /** A TypeScript file of the project in a process of its own, once it has printed this; ends with its `stop`. */
-export function runFile(file: string, env: NodeJS.ProcessEnv, printed: string): Promise<() => Promise<void>> {
-  return runNode(['--import', 'tsx', file], { ...process.env, ...env }, printed, 'SIGKILL')
+export function runFile(file: string, env: NodeJS.ProcessEnv, ready: string): Promise<() => Promise<void>> {
+  return runNode(['--import', 'tsx', file], { ...process.env, ...env }, ready, 'SIGKILL')
 }
 
 /** Node with these arguments and no environment but this, once it has printed that; its `stop` sends the signal. */
 export async function runNode(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  printed: string,
+  ready: string,
   signal: NodeJS.Signals,
 ): Promise<() => Promise<void>> {
   const child = start(process.execPath, args, { env })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  await printedUntil(child, printed)
+  await printed(child, new RegExp(ready))
   return () => {
     child.kill(signal)
     return ended
@@ -65,17 +66,4 @@ export async function runNode(
 
 function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   return spawn(command, args, { cwd: root, ...options })
-}
-
-function printedUntil(child: ChildProcess, end: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const read = (chunk: unknown): void => {
-      text += String(chunk)
-      if (text.includes(end)) resolve(text)
-    }
-    child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
-    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${text}`)))
-  })
 }

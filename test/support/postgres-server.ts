@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
 import { openFolder } from './postgres-program.ts'
+import { printed } from './printed.ts'
 
 /** A server of our own, started for one run. */
 export interface RunningServer {
@@ -28,15 +29,7 @@ export async function startPostgres(): Promise<RunningServer> {
     env: { ...process.env, TMPDIR: openFolder() },
   })
   const exit = once(child, 'exit')
-  const url = await new Promise<string>((resolve, reject) => {
-    let problem = ''
-    child.stderr.on('data', (bytes) => {
-      problem += bytes
-    })
-    child.stdout.once('data', (bytes) => resolve(String(bytes).trim()))
-    child.once('error', reject)
-    child.once('exit', () => reject(new Error(problem)))
-  })
+  const url = await printed(child, /^(postgresql:\S+)\n/m)
   return {
     url,
     async stop() {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 import type { RunningServer } from './postgres-server.ts'
+import { printed } from './printed.ts'
 
 export interface RedisOptions {
   /** `every-write`: what was confirmed survives a crash. Default `none`. */
@@ -81,17 +82,8 @@ async function started(args: string[]): Promise<ChildProcess> {
   const kill = (): boolean => server.kill('SIGKILL')
   process.once('exit', kill)
   server.once('exit', () => process.off('exit', kill))
-  let said = ''
-  await new Promise<void>((resolve, reject) => {
-    const fail = (reason: string): void =>
-      reject(new Error(`Redis did not start (${reason}). npm run programs says how to get it. It said:\n${said}`))
-    server.once('error', ({ message }) => fail(message))
-    server.once('exit', (code) => fail(`exit code ${code}`))
-    for (const output of [server.stdout, server.stderr])
-      output.on('data', (bytes) => {
-        said += bytes
-        if (said.includes('Ready to accept connections')) resolve()
-      })
+  await printed(server, /Ready to accept connections/).catch(({ message }: Error) => {
+    throw new Error(`Redis did not start. npm run programs says how to get it. ${message}`)
   })
   return server
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { printed } from './printed.ts'
 
 /** A keychain of its own: D-Bus, and the Secret Service of gnome-keyring on it. */
 export interface SecretService {
@@ -20,7 +20,10 @@ export async function startSecretService(): Promise<SecretService> {
     env: { ...process.env, ...own },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const DBUS_SESSION_BUS_ADDRESS = await firstLine(bus)
+  killAtExit(bus)
+  const DBUS_SESSION_BUS_ADDRESS = await printed(bus, /^(\S+)\n/).catch(({ message }: Error) => {
+    throw new Error(`The keychain did not start. npm run programs says how to get it. ${message}`)
+  })
   const env = { ...own, DBUS_SESSION_BUS_ADDRESS }
   const keyring = spawn('gnome-keyring-daemon', ['--unlock', '--components=secrets', '--foreground'], {
     env: { ...process.env, ...env },
@@ -36,17 +39,6 @@ export async function startSecretService(): Promise<SecretService> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  killAtExit(child)
-  if (!child.stdout) throw new Error('no output')
-  const ended = Promise.race([once(child, 'error'), once(child, 'exit')]).then(([reason]) => {
-    throw new Error(`The keychain did not start (${reason}). npm run programs says how to get it.`)
-  })
-  ended.catch(() => {})
-  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended])
-  return String(line)
 }
 
 function killAtExit(child: ChildProcess): void {

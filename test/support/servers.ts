@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
+import { listen } from './listen.ts'
 import type { RunningServer } from './postgres-server.ts'
 import type { ServerName } from './servers-client.ts'
 
@@ -33,9 +33,9 @@ export default async function serveServers(project: TestProject): Promise<() => 
       response.writeHead(500).end(error instanceof Error ? error.message : String(error))
     }
   })
-  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve))
+  const port = await listen(broker)
   broker.unref()
-  project.provide('serversUrl', `http://127.0.0.1:${(broker.address() as AddressInfo).port}`)
+  project.provide('serversUrl', `http://127.0.0.1:${port}`)
   return async () => {
     broker.close()
     const servers = await Promise.allSettled(running.values())

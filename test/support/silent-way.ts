@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { type Connection, tcpProxy } from './tcp-proxy.ts'
 
 /** A way to a server on this machine, for one test. */
 export interface SilentWay {
@@ -10,25 +9,17 @@ export interface SilentWay {
 }
 
 export async function silentWay(port: number): Promise<SilentWay> {
-  const open = new Set<Socket>()
-  let silent = new Set<Socket>()
-  const way = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    open.add(near)
-    const pass = (to: Socket) => (data: Buffer) => void (silent.has(near) || to.write(data))
-    near.on('data', pass(far)).on('close', () => far.destroy())
-    far.on('data', pass(near)).on('close', () => void (silent.has(near) || near.destroy()))
-    for (const socket of [near, far]) socket.on('error', () => {})
+  let silent: ReadonlySet<Connection> = new Set()
+  const way = await tcpProxy({
+    target: () => port,
+    filter: (connection) => () => !silent.has(connection),
+    closes: (connection) => !silent.has(connection),
   })
-  await once(way.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => {
-    for (const socket of open) socket.destroy()
-    way.close()
-  })
+  onTestFinished(() => way.close())
   return {
-    port: (way.address() as AddressInfo).port,
+    port: way.port,
     silence() {
-      silent = new Set(open)
+      silent = new Set(way.open)
     },
   }
 }

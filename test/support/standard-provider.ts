@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Configuration } from 'oidc-provider'
+import { listen } from './listen.ts'
 import { followLogin } from './standard-login.ts'
 
 export interface StandardProvider {
@@ -34,13 +35,7 @@ export async function startStandardProvider(): Promise<StandardProvider> {
   // The issuer names the port, so the port comes first and the provider second.
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => {}
   const server = createServer((request, response) => handle(request, response))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The provider has no port.')
-  const issuer = `http://127.0.0.1:${address.port}`
+  const issuer = `http://127.0.0.1:${await listen(server)}`
 
   const provider = await quietly(async () => {
     const { Provider } = await import('oidc-provider')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { listen } from './listen.ts'
 import { takeRequest, type WireRequest } from './wire-request.ts'
-
 import type { Step } from './wire-steps.ts'
 
 export type { WireRequest } from './wire-request.ts'
@@ -60,15 +60,10 @@ export async function startWire(script: Script): Promise<Wire> {
     })
   })
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The wire has no port.')
+  const port = await listen(server)
   return {
-    url: `http://127.0.0.1:${address.port}`,
-    port: address.port,
+    url: `http://127.0.0.1:${port}`,
+    port,
     requests,
     connections: {
       get total() {

@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { HttpResponse, http, passthrough } from 'msw'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -7,6 +7,7 @@ import { exchangeCode } from '../../src/exchange.ts'
 import { refreshTokens } from '../../src/refresh.ts'
 import { assertNoLeak, secret } from '../support/canary.ts'
 import { testClock } from '../support/clock.ts'
+import { listen } from '../support/listen.ts'
 import { configWith, failure, grantFor, tokensWith, tokenUrl } from '../support/token-flow.ts'
 
 const server = setupServer()
@@ -397,9 +398,7 @@ describe('the message of a request that did not reach a token endpoint', () => {
 
   it('a port on which nothing listens is named, with the options to check [D-13]', async () => {
     const closed = createServer()
-    const port = await new Promise<number>((resolve) =>
-      closed.listen(0, '127.0.0.1', () => resolve((closed.address() as AddressInfo).port)),
-    )
+    const port = await listen(closed)
     await new Promise((resolve) => closed.close(resolve))
     const authUrl = `http://127.0.0.1:${port}`
     server.use(http.post(`${authUrl}/auth/v1/token`, () => passthrough()))
