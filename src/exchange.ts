@@ -58,8 +58,10 @@ async function exchange(config: AuthConfig, content: GrantContent): Promise<Toke
       })
     } catch (error) {
       if ((error as AgentAuthError).details?.outcome !== 'not_sent') throw error
-      if (sends < maxExchangeSends) await sleep(backoffMs(sends))
-      if (sends < maxExchangeSends && content.waiting) continue
+      if (sends < maxExchangeSends) {
+        await sleep(backoffMs(sends))
+        if (content.waiting) continue
+      }
       // The code was not sent, so that the same Grant can be exchanged later.
       content.exchange = undefined
       throw error

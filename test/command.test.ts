@@ -389,7 +389,7 @@ describe('a confidential client', () => {
     const first = (await user.run('token')).out
     writeFileSync(user.file, readFileSync(user.file, 'utf8').replace(/\\"expiresAtMs\\":\d+/, '\\"expiresAtMs\\":1000'))
     const second = await user.run('token')
-    expect([second.code, second.err]).toEqual([0, ''])
+    expect({ code: second.code, err: second.err }).toEqual({ code: 0, err: '' })
     expect(second.out).not.toBe(first)
     expect(readFileSync(user.file, 'utf8')).not.toContain(clientSecret)
     const checks = JSON.parse((await user.run('doctor', '--json')).out).checks as { check: string; ok: boolean }[]
@@ -405,7 +405,10 @@ describe('a confidential client', () => {
     const other = machine()
     expect(await other.runWith(env, 'login', ...settings())).toMatchObject({ code: 0, err: '' })
     const refused = await machine().runWith({ ...env, AGENT_CLIENT_ID: 'other' }, 'login', ...flags)
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('(client_rejected)')])
+    expect({ code: refused.code, err: refused.err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('(client_rejected)'),
+    })
     expect(refused.err + refused.out).not.toContain(clientSecret)
   })
 
@@ -455,7 +458,10 @@ describe('a confidential client', () => {
     expect(await user.run('token')).toMatchObject({ code: 2, err: expect.stringContaining('is empty') })
     rmSync(secretFile)
     const gone = await user.run('token')
-    expect([gone.code, gone.err]).toEqual([2, expect.stringContaining('--client-secret-file cannot be read (ENOENT)')])
+    expect({ code: gone.code, err: gone.err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('--client-secret-file cannot be read (ENOENT)'),
+    })
     expect(gone.err).not.toContain(clientSecret)
     expect((await user.run('status')).code).toBe(0)
     expect((await user.run('logout')).code).toBe(0)
@@ -480,7 +486,7 @@ describe('a confidential client', () => {
 
   test('no flag takes the secret itself, because other users can read arguments [C-137]', async () => {
     const run = await machine().run('login', ...settings(), '--client-secret', 'x')
-    expect([run.code, run.out]).toEqual([2, ''])
+    expect({ code: run.code, out: run.out }).toEqual({ code: 2, out: '' })
   })
 })
 
@@ -542,10 +548,10 @@ test.runIf(process.geteuid?.() === 0)(
     const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', 'node', 'status'], { env: {} })
     onTestFinished(() => void child.kill('SIGKILL'))
     const { code, err } = await ended(child)
-    expect([code, err]).toEqual([
-      2,
-      'agent-auth: Configuration: this user has no home folder. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
-    ])
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'agent-auth: Configuration: this user has no home folder. Set HOME or AGENT_AUTH_HOME. (config_invalid)\n',
+    })
   },
 )
 
@@ -692,6 +698,9 @@ describe('doctor', () => {
       }),
     ])
     const token = await user.run('token')
-    expect([token.code, token.err]).toEqual([1, expect.stringContaining(`\nThe storage is ${user.file}. `)])
+    expect({ code: token.code, err: token.err }).toEqual({
+      code: 1,
+      err: expect.stringContaining(`\nThe storage is ${user.file}. `),
+    })
   })
 })

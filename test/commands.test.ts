@@ -84,10 +84,10 @@ test('every command but these is one of ours', () => {
 test.each(own)('npm run %s: --help is exit code 0, an unknown argument 2, without a stack', async (name, script) => {
   const help = await run(script, '--help')
   const wrong = await run(script, '--no-such-argument')
-  expect([help.code, help.stderr]).toEqual([0, ''])
+  expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: '' })
   expect(help.stdout).toMatch(new RegExp(`^Usage: .*(?:\n .*)*npm run ${name}\\b`))
   expect(help.stdout).toMatch(/Exit codes?:? 0/)
-  expect([wrong.code, wrong.stdout]).toEqual([2, ''])
+  expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' })
   expect(wrong.stderr).not.toBe('')
   expect(wrong.stderr).not.toMatch(/\n {4}at /)
 })
@@ -150,10 +150,10 @@ test.each([
 
 test('an option whose -- was forgotten is shown with it', async () => {
   const { code, stderr } = await runWith({ npm_config_processes: 'true' }, scripts['example:backend'] ?? '', '4')
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringContaining('(options go after --: npm run example:backend -- --processes 4)'),
-  ])
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining('(options go after --: npm run example:backend -- --processes 4)'),
+  })
 })
 
 test.each([

@@ -64,7 +64,7 @@ describe('a test run without redis-server on PATH', () => {
 
   test('says nothing when no file of the run needs it', async () => {
     const { code, stderr } = await vitest('test/lock-file.test.ts')
-    expect([code, stderr]).toEqual([0, ''])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 })
 

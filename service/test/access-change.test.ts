@@ -148,7 +148,11 @@ test('what is no access change is refused by each way in and changes nothing [S-
     const whole = { billing: { demo: 'inactive' }, ...(Array.isArray(change) ? [change] : (change as object)) }
     const answer = await post(Array.isArray(change) ? change : whole)
     const { error } = (await answer.json()) as { error: string }
-    expect([change, answer.status, error]).toEqual([change, 422, expect.stringContaining(message)])
+    expect({ change, status: answer.status, error }).toEqual({
+      change,
+      status: 422,
+      error: expect.stringContaining(message),
+    })
     expect(error.length).toBeLessThanOrEqual(160)
     await expect(service.dev.setAccess(change as AccessChange)).rejects.toThrow(message)
     await expect(startService({ access: change as AccessChange })).rejects.toThrow(message)

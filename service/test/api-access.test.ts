@@ -54,7 +54,7 @@ async function expectForbidden(bearer: string, message: string, [method, path]: 
 
 test.each(endpoints)('%s %s without credentials is 401 with a bare challenge [S-062]', async (method, path) => {
   const answer = await call(method, path, {})
-  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+  expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer' })
   expect(await answer.json()).toEqual(unauthenticated)
 })
 
@@ -69,7 +69,7 @@ test.each([
   ['with one character changed', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`],
 ])('a header %s is 401 invalid_token [S-062]', async (_, header) => {
   const answer = await call('POST', agentSearch, { authorization: header() })
-  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer error="invalid_token"' })
   expect(await answer.json()).toEqual(unauthenticated)
 })
 
@@ -160,7 +160,7 @@ test('a thread pool that is full of hashes holds up no API call [S-085]', async 
     finished += 1
   })
   const answer = await callApi(service, { token, path: agentSearch, body: {} })
-  expect([answer.status, finished]).toEqual([200, 0])
+  expect({ status: answer.status, finished }).toEqual({ status: 200, finished: 0 })
   await Promise.all(hashes)
 })
 
@@ -253,7 +253,7 @@ test('every answer is readable from a registered origin [S-080]', async () => {
   await rawDatabase(assembly.context.store.db).schema.alterTable('access_tokens').renameTo('gone').execute()
   answers.push([500, await call('POST', agentSearch, { origin, ...bearer })])
   for (const [status, { status: answered, headers }] of answers) {
-    expect([answered, headers.get('access-control-allow-origin')]).toEqual([status, origin])
+    expect({ answered, accessControlAllowOrigin: headers.get('access-control-allow-origin') }).toEqual({ answered: status, accessControlAllowOrigin: origin })
     expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('vary')).toContain('Origin')
@@ -266,7 +266,7 @@ test('preflights of the API, and allowedOrigins [S-080]', async () => {
   const other = await assemble({ allowedOrigins: ['https://spa.example'] })
   const headers = { origin: 'https://spa.example', 'access-control-request-method': 'POST' }
   const answer = await other.service.fetch(`${other.service.baseUrl}${agentSearch}`, { method: 'OPTIONS', headers })
-  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, 'https://spa.example'])
+  expect({ status: answer.status, accessControlAllowOrigin: answer.headers.get('access-control-allow-origin') }).toEqual({ status: 204, accessControlAllowOrigin: 'https://spa.example' })
   expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, content-type')
   await other.service.close()
 })
@@ -297,9 +297,9 @@ test.each(elsewhere)('%s %s asks for the bearer before it is %i [S-063]', async 
   const url = service.baseUrl + path
   const ask = (headers: Record<string, string>) => service.fetch(url, { method, headers })
   const absent = await ask({})
-  expect([absent.status, absent.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+  expect({ status: absent.status, wwwAuthenticate: absent.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer' })
   const invalid = await ask({ authorization: 'Bearer x' })
-  expect([invalid.status, invalid.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  expect({ status: invalid.status, wwwAuthenticate: invalid.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer error="invalid_token"' })
   const guest = await service.dev.mintSessionToken('gil@demo.example')
   expect((await ask({ authorization: `Bearer ${guest}` })).status).toBe(403)
   const answer = await ask({ authorization: `Bearer ${token}` })
@@ -340,7 +340,7 @@ test('the token of somebody who has moved to another tenant opens neither [S-065
   const { email } = personOf(service, 'ada')
   await db.updateTable('people').set({ tenant_id: tenant.id }).where('email', '=', email).execute()
   const answer = await callApi(service, { token, path: agentSearch, body: {} })
-  expect([answer.status, await answer.json()]).toEqual([401, unauthenticated])
+  expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 401, body: unauthenticated })
 })
 
 test('OPTIONS is a preflight only when it asks for a method [S-080]', async () => {

@@ -94,12 +94,15 @@ test.each(['Caf\u00e9', 'Cafe\u0301'])(
         expect([body, items.map(({ agent_name }) => agent_name)]).toEqual([body, [sent]])
       }
       const again = await create({ ...agent, agent_name: spelt })
-      expect([again.status, again.detail[0]?.type]).toEqual([422, 'already_exists'])
+      expect({ status: again.status, type: again.detail[0]?.type }).toEqual({ status: 422, type: 'already_exists' })
     }
     for (const [index, spelt] of ['Caf\u00e9', 'Cafe\u0301'].entries()) {
       const typed = { parent_agent_type: sent, parent_agent_type_key: spelt.toLowerCase() }
       const { status, data } = await create({ ...agent, ...typed, agent_name: `Other ${index}` })
-      expect([status, data.items[0]?.parent_agent_type_key]).toEqual([200, 'caf\u00e9'])
+      expect({ status, parent_agent_type_key: data.items[0]?.parent_agent_type_key }).toEqual({
+        status: 200,
+        parent_agent_type_key: 'caf\u00e9',
+      })
     }
   },
 )
@@ -113,7 +116,11 @@ test.each([
   ['a flag with a variation selector', '🏳\ufe0f\u200d🌈'],
 ])('%s is text, and comes back as sent [A-17 S-076]', async (_, agent_name) => {
   const { status, data } = await create({ ...agent, agent_name })
-  expect([status, data.items[0]?.agent_name, data.items[0]?.agent_key]).toEqual([200, agent_name, agent_name])
+  expect({ status, agent_name: data.items[0]?.agent_name, agent_key: data.items[0]?.agent_key }).toEqual({
+    status: 200,
+    agent_name,
+    agent_key: agent_name,
+  })
 })
 
 test.each([
@@ -136,7 +143,7 @@ test.each(['a\tb', 'a\nb', 'a\u200bb', 'a\u202eb', 'a\ufeffb', 'a\0b'])(
   'the name %j is 422 [S-076]',
   async (agent_name) => {
     const { status, detail } = await create({ ...agent, agent_name })
-    expect([status, detail[0]?.loc]).toEqual([422, ['body', 'agent_name']])
+    expect({ status, loc: detail[0]?.loc }).toEqual({ status: 422, loc: ['body', 'agent_name'] })
     expect(await count()).toBe(12)
   },
 )
@@ -182,15 +189,15 @@ test('a tenant has at most 10,000 agents: the next one is 409 in the envelope, a
   expect((await create(agent)).status).toBe(200)
   const path = '/api/parent_agents'
   const refused = await callApi(service, { token, path, body: { ...agent, agent_name: 'One more' } })
-  expect([refused.status, await refused.json()]).toEqual([
-    409,
-    {
+  expect({ status: refused.status, body: await refused.json() }).toEqual({
+    status: 409,
+    body: {
       success: false,
       data: {},
       error_type: 'limit_reached',
       error_message: 'the tenant has the maximum of 10000 agents',
     },
-  ])
+  })
   expect(await count()).toBe(10_000)
   expect((await create(agent, await service.dev.mintSessionToken('ola@other.example'))).status).toBe(200)
 })

@@ -243,7 +243,7 @@ test.each(['İ', '\ufb2c', '\u{1d160}'])(
     expect([...(items[0]?.agent_key ?? '')].length).toBeGreaterThan(500)
     for (const column of ['agent_key', 'agent_name', 'parent_agent_type_key']) {
       const filters = [{ column, operator: 'equals', value: items[0]?.[column] }]
-      expect([column, (await search({ filters }, otherToken)).count]).toEqual([column, 1])
+      expect({ column, count: (await search({ filters }, otherToken)).count }).toEqual({ column, count: 1 })
     }
   },
 )

@@ -31,7 +31,7 @@ async function refusal(parameters: Record<string, string | undefined>, suffix = 
   const client = clientOf(service, name)
   const { url } = authorizeUrl(service, { client, parameters })
   const first = await browser.get(url + suffix)
-  expect([first.status, first.next]).toEqual([200, undefined])
+  expect({ status: first.status, next: first.next }).toEqual({ status: 200, next: undefined })
   const { email, password } = personOf(service, 'ada')
   const page = await browser.submit(first, signInPath, { email, password })
   expect(page.next, page.html).toBeDefined()
@@ -48,7 +48,7 @@ test.each([
   ['foreign redirect_uri and a wrong scope', { redirect_uri: 'https://evil.example/', scope: 'x' }, ''],
 ])('%s: a page with 400 and no redirect [S-003]', async (_, parameters, suffix) => {
   const page = await browser.get(authorizeUrl(service, { parameters }).url + suffix)
-  expect([page.status, page.next]).toEqual([400, undefined])
+  expect({ status: page.status, next: page.next }).toEqual({ status: 400, next: undefined })
   expect(page.response.headers.get('content-type')).toContain('text/html')
 })
 
@@ -209,7 +209,10 @@ test.each([
 test('somebody signed in is sent back at once [S-004]', async () => {
   await signIn()
   const page = await browser.get(authorizeUrl(service, { parameters: { scope: 'x' } }).url)
-  expect([page.status, page.next]).toEqual([302, 'https://app.demo.example/callback?error=invalid_scope&state=state-1'])
+  expect({ status: page.status, next: page.next }).toEqual({
+    status: 302,
+    next: 'https://app.demo.example/callback?error=invalid_scope&state=state-1',
+  })
 })
 
 test('a confidential client may leave PKCE out, but not half of it [S-007]', async () => {
@@ -257,7 +260,10 @@ test('a parameter that the service does not know changes nothing, such as prompt
 test('2,048 bytes of state are carried and 2,049 refused [S-008]', async () => {
   const longest = 'x'.repeat(2_048)
   const { url } = await authorize(service, { state: longest })
-  expect([url.searchParams.get('state'), url.searchParams.get('error')]).toEqual([longest, null])
+  expect({ state: url.searchParams.get('state'), error: url.searchParams.get('error') }).toEqual({
+    state: longest,
+    error: null,
+  })
   expect(await refusal({ state: `${longest}x` })).toMatchObject({ error: 'invalid_request' })
 })
 
@@ -268,7 +274,11 @@ test.each([
   '%s is a 303 to the redirect URI, which no cache keeps and no referrer follows [S-010 S-013]',
   async (decision, url) => {
     const { response, html } = await browser.submit(await signIn(), consentPath, { decision })
-    expect([response.status, response.headers.get('location'), html]).toEqual([303, expect.stringMatching(url), ''])
+    expect({ status: response.status, location: response.headers.get('location'), html }).toEqual({
+      status: 303,
+      location: expect.stringMatching(url),
+      html: '',
+    })
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('referrer-policy')).toBe('no-referrer')
   },
@@ -283,10 +293,11 @@ test('a refusal found when approving is a 303, one found on the way to the pages
     [303, refused],
     [302, asked],
   ] as const) {
-    expect([response.status, response.headers.get('location')]).toEqual([
+    expect({ status: response.status, location: response.headers.get('location') }).toEqual({
       status,
-      'https://app.demo.example/callback?error=unauthorized_client&error_description=the+tenant+of+this+account+has+not+approved+the+client&state=state-1',
-    ])
+      location:
+        'https://app.demo.example/callback?error=unauthorized_client&error_description=the+tenant+of+this+account+has+not+approved+the+client&state=state-1',
+    })
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('referrer-policy')).toBe('no-referrer')
   }
@@ -294,14 +305,17 @@ test('a refusal found when approving is a 303, one found on the way to the pages
 
 test('what the sign-in form is refused for goes back by a page, because that form leads nowhere else [A-50 S-013]', async () => {
   const page = await signIn({ parameters: { scope: 'x' } })
-  expect([page.status, page.response.headers.get('location')]).toEqual([200, null])
+  expect({ status: page.status, location: page.response.headers.get('location') }).toEqual({
+    status: 200,
+    location: null,
+  })
   expect(page.html).toMatch(/<meta http-equiv="refresh" content="0;url=https:\/\/app\.demo\.example\/callback\?error=/)
   expect(page.html).toMatch(/<a href="https:\/\/app\.demo\.example\/callback\?error=/)
 })
 
 test.each(['POST', 'PUT', 'DELETE', 'HEAD'])('%s on authorize is 405 [S-011]', async (method) => {
   const answer = await service.fetch(authorizeUrl(service).url, { method })
-  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+  expect({ status: answer.status, allow: answer.headers.get('allow') }).toEqual({ status: 405, allow: 'GET' })
 })
 
 test('a prefetch gets nothing, and no answer carries CORS headers [S-011]', async () => {
@@ -342,12 +356,12 @@ test('a consent token works once, only for its own request, and other fields cha
     decision: 'approve',
     token: other.hidden(consentPath).token ?? '',
   })
-  expect([foreign.status, await codeCount()]).toEqual([400, 0])
+  expect({ status: foreign.status, codeCount: await codeCount() }).toEqual({ status: 400, codeCount: 0 })
   const extra = { redirect_uri: 'https://evil.example/', client_id: 'x', state: 'evil', scope: 'admin' }
   const approved = await browser.submit(page, consentPath, { decision: 'approve', ...extra })
   expect(approved.next).toMatch(/^https:\/\/app\.demo\.example\/callback\?code=[^&]+&state=state-1$/)
   const again = await browser.submit(page, consentPath, { decision: 'approve' })
-  expect([again.status, await codeCount()]).toEqual([400, 1])
+  expect({ status: again.status, codeCount: await codeCount() }).toEqual({ status: 400, codeCount: 1 })
 })
 
 test('of 20 approvals at once one counts [S-014]', async () => {
@@ -379,7 +393,7 @@ test('when somebody else signed in meanwhile, approving asks that person and iss
   const { email, password } = personOf(service, 'rui')
   await browser.submit(otherTab, signInPath, { email, password })
   const page = await browser.submit(shownToAda, consentPath, { decision: 'approve' })
-  expect([page.next, await codeCount()]).toEqual([undefined, 0])
+  expect({ next: page.next, codeCount: await codeCount() }).toEqual({ next: undefined, codeCount: 0 })
   expect(page.html).toContain('rui@demo.example')
 })
 

@@ -32,7 +32,10 @@ function post(email: unknown): Promise<Response> {
 test.each(['Demo public', 'Demo confidential'])('autoApprove sends %s straight back with a code', async (name) => {
   service.dev.autoApprove('Ada@demo.example')
   const { answer, callback } = await ask({}, name)
-  expect([answer.status, callback.url.searchParams.get('state')]).toEqual([302, 'state-1'])
+  expect({ status: answer.status, state: callback.url.searchParams.get('state') }).toEqual({
+    status: 302,
+    state: 'state-1',
+  })
   const changes = name === 'Demo public' ? {} : { code_verifier: callback.verifier }
   const tokens = (await (await exchange(service, callback, changes)).json()) as { access_token: string }
   expect((await callApi(service, { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)

@@ -128,17 +128,17 @@ test('exit codes and output of agent-service clients', async () => {
     spawned(['list']),
     spawned(['list', '--data', join(folder, 'none.db')]),
   ])
-  expect([help.code, help.stderr]).toEqual([0, ''])
+  expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: '' })
   expect(help.stdout).toContain('agent-service clients ACTION')
-  expect([created.code, created.stderr]).toEqual([0, ''])
+  expect({ code: created.code, stderr: created.stderr }).toEqual({ code: 0, stderr: '' })
   expect(JSON.parse(created.stdout)).toEqual({
     clientId: expect.stringMatching(/^app_/),
     clientSecret: expect.stringMatching(/^[\w-]{43}$/),
   })
   expect([listed.code, listed.stdout.includes('Demo public')]).toEqual([0, true])
-  expect([none.code, none.stdout]).toEqual([2, ''])
+  expect({ code: none.code, stdout: none.stdout }).toEqual({ code: 2, stdout: '' })
   expect(none.stderr).toContain('--data FILE')
-  expect([file.code, file.stdout]).toEqual([1, ''])
+  expect({ code: file.code, stdout: file.stdout }).toEqual({ code: 1, stdout: '' })
   expect(file.stderr).toContain('no data file')
 })
 

@@ -267,7 +267,7 @@ test.each([['--auth-port'], ['--base-port']])('a port in use is named, with the 
   const port = await listen(taken)
   const result = await run([...freePorts, option, String(port)]).exit
   taken.close()
-  expect([result.code, result.stdout]).toEqual([1, ''])
+  expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 1, stdout: '' })
   expect(result.stderr).toContain(`port ${port} is in use`)
   expect(result.stderr).toContain('--auth-port and --base-port')
 })

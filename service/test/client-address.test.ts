@@ -92,7 +92,10 @@ test('a right secret passes from an address that is slowed down [S-044]', async 
     headers: { authorization: basic(client), 'content-type': 'application/json', ...via('203.0.113.7') },
     body: '{"refresh_token":"x"}',
   })
-  expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([400, 'invalid_grant'])
+  expect({ status: answer.status, error: ((await answer.json()) as { error: string }).error }).toEqual({
+    status: 400,
+    error: 'invalid_grant',
+  })
 })
 
 test.each([-1, 11, 1.5, '1'])('trustedProxies takes no %s [S-090]', async (trustedProxies) => {

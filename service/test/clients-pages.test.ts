@@ -24,7 +24,7 @@ async function signedIn(person: Person): Promise<{ browser: Browser; page: Page 
   const page = await browser.get(service.authUrl + clientsPath)
   const { email, password } = person
   const answer = await browser.submit(page, `${clientsPath}/sign-in`, { email, password })
-  expect([answer.status, answer.next]).toEqual([303, clientsPath])
+  expect({ status: answer.status, next: answer.next }).toEqual({ status: 303, next: clientsPath })
   return { browser, page: await browser.get(service.authUrl + clientsPath) }
 }
 
@@ -53,7 +53,10 @@ test('an admin registers a client whose secret is shown once and works at once [
   expect(page.html).toContain('Demo public')
   expect(page.html).not.toContain('Other public')
   const created = await register(browser)
-  expect([created.status, created.response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  expect({ status: created.status, cacheControl: created.response.headers.get('cache-control') }).toEqual({
+    status: 200,
+    cacheControl: 'no-store',
+  })
   const client = asClient(created)
   expect(client.clientSecret).toMatch(/^[\w-]{43}$/)
   const tokens = await login(service, { client, redirectUri })

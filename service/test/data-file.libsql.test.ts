@@ -27,7 +27,7 @@ test('a data file named by a symbolic link to nothing is made for its owner only
   await symlink(join(folder, 'link.db'), join(folder, 'second.db'))
   const modes = await modesWith(join(folder, 'second.db'))
   expect(modes).toMatchObject({ 'target.db': '600', 'link.db': '600', 'second.db': '600' })
-  for (const [name, mode] of Object.entries(modes)) expect([name, mode]).toEqual([name, '600'])
+  for (const [name, mode] of Object.entries(modes)) expect({ name, mode }).toEqual({ name, mode: '600' })
 })
 
 test.each([
@@ -44,7 +44,7 @@ test.each([
   await make(file)
   const modes = await modesWith(file)
   expect(modes['data.db']).toBe('600')
-  for (const [name, mode] of Object.entries(modes)) expect([name, mode]).toEqual([name, '600'])
+  for (const [name, mode] of Object.entries(modes)) expect({ name, mode }).toEqual({ name, mode: '600' })
 })
 
 test('a symbolic link into a folder that is not there is refused before anything is made', async () => {

@@ -21,7 +21,10 @@ async function press(action: string, fields: Record<string, string> = {}) {
 test('the dev page shows people, clients and the journal, with the strict headers and one script by its hash', async () => {
   const tokens = await login(service)
   const { html, status, response } = await page()
-  expect([status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  expect({ status, cacheControl: response.headers.get('cache-control') }).toEqual({
+    status: 200,
+    cacheControl: 'no-store',
+  })
   expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
   for (const { email, password } of service.people) for (const text of [email, password]) expect(html).toContain(text)
   for (const { name, clientId } of service.clients) for (const text of [name, clientId]) expect(html).toContain(text)
@@ -98,9 +101,9 @@ test('the buttons of the dev page set each refusal of the API and take it back [
     ['client-no-api', 'client-api', 'Demo public'],
   ] as const) {
     expect((await press(off, { name })).next).toBe(`/_dev?done=${off}`)
-    expect([off, await status()]).toEqual([off, 403])
+    expect({ off, status: await status() }).toEqual({ off, status: 403 })
     await press(on, { name })
-    expect([on, await status()]).toEqual([on, 200])
+    expect({ on, status: await status() }).toEqual({ on, status: 200 })
   }
   await press('billing-inactive', { name: 'demo' })
   await press('endpoint-unbilled', { name: 'createParentAgent' })
@@ -144,7 +147,7 @@ test.each([
   const response = await plain.fetch(plain.authUrl + path, { method })
   await plain.close()
   const error = "the dev controls are off; start agent-service with --dev, or startService with dev: 'on'"
-  expect([response.status, await response.json()]).toEqual([404, { error }])
+  expect({ status: response.status, body: await response.json() }).toEqual({ status: 404, body: { error } })
   expect(response.headers.get('cache-control')).toBe('no-store')
 })
 
@@ -190,7 +193,7 @@ test('/_dev/clock freezes, runs and advances, and /_dev/state says how things st
     { advanceMs: 1, more: 1 },
     { advanceMs: 2 ** 53 - 1 },
   ]) {
-    expect([body, (await send(body)).status]).toEqual([body, 422])
+    expect({ body, status: (await send(body)).status }).toEqual({ body, status: 422 })
   }
   service.dev.clearFaults()
   service.dev.autoApprove(undefined)

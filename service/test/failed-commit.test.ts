@@ -142,7 +142,7 @@ async function tried({ table, success, prepare }: Scene, state?: string): Promis
 describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
   test('a commit that fails is a 500 with an id, changes nothing, and the same request succeeds later', async () => {
     const { status, text, retryAfter } = await tried(scene)
-    expect([status, retryAfter]).toEqual([500, null])
+    expect({ status, retryAfter }).toEqual({ status: 500, retryAfter: null })
     expect(text).toMatch(scene.failed)
   })
 
@@ -151,7 +151,7 @@ describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
 
   test('a commit that the database has no room for is 503, and changes nothing [D-36]', async () => {
     const { status, text, retryAfter } = await tried(scene, '53100')
-    expect([status, retryAfter]).toEqual([503, '1'])
+    expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '1' })
     expect(text).toMatch(scene.unavailable)
   })
 

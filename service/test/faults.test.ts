@@ -42,11 +42,14 @@ test.each(both)('a status fault answers %s instead of the service, as often as i
   const call = () => callApi(seen(from), { path: agentSearch, body: {} })
   for (const _ of [1, 2]) {
     const answer = await call()
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '7'])
-    expect([answer.headers.get('content-type'), await answer.json()]).toEqual([
-      'application/json; charset=utf-8',
-      { down: true },
-    ])
+    expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+      status: 503,
+      retryAfter: '7',
+    })
+    expect({ contentType: answer.headers.get('content-type'), body: await answer.json() }).toEqual({
+      contentType: 'application/json; charset=utf-8',
+      body: { down: true },
+    })
   }
   expect((await call()).status).toBe(401)
 })
@@ -113,13 +116,16 @@ test('a faulty answer can be read by a registered origin, and preflights stay as
   const preflight = await service.fetch(service.baseUrl + agentSearch, { method: 'OPTIONS', headers })
   expect(preflight.status).toBe(204)
   const answer = await service.fetch(service.baseUrl + agentSearch, { method: 'POST', headers: { origin } })
-  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([500, origin])
+  expect({
+    status: answer.status,
+    accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
+  }).toEqual({ status: 500, accessControlAllowOrigin: origin })
 })
 
 test('POST /_dev/faults adds, DELETE clears, the journal names the fault, reset forgets it', async () => {
   expect((await faults('POST', { effect: { status: 418, body: 'tea' }, match: { origin: 'base' } })).status).toBe(200)
   const answer = await search()
-  expect([answer.status, await answer.text()]).toEqual([418, 'tea'])
+  expect({ status: answer.status, text: await answer.text() }).toEqual({ status: 418, text: 'tea' })
   expect(service.dev.journal().at(-1)).toMatchObject({ path: agentSearch, status: 418, fault: 'status 418' })
   expect((await faults('DELETE')).status).toBe(200)
   expect((await search()).status).toBe(200)
@@ -170,7 +176,7 @@ const mistakes: [unknown, string][] = [
 
 test.each(mistakes)('%j is no fault rule, and the message names the member and its values', async (rule, problem) => {
   const answer = await faults('POST', rule)
-  expect([answer.status, await answer.json()]).toEqual([422, { error: problem }])
+  expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 422, body: { error: problem } })
   expect(() => service.dev.addFault(rule as FaultRule)).toThrow(new TypeError(problem))
   expect(problem.length).toBeLessThanOrEqual(160)
   expect((await search()).status).toBe(200)

@@ -71,7 +71,7 @@ test('any text is the form that it is by the standard, and nothing is thrown [P-
       const fields = formOracle(one)
       const repeated = fields.find(([name], at) => fields.findIndex(([other]) => other === name) < at)
       if (repeated !== undefined || form.kind === 'repeated')
-        return void expect([one, form]).toEqual([one, { kind: 'repeated', field: repeated?.[0] }])
+        return void expect({ one, form }).toEqual({ one, form: { kind: 'repeated', field: repeated?.[0] } })
       for (const [name, value] of fields) expect([one, name, form.get(name)]).toEqual([one, name, value || undefined])
     }),
     { numRuns },

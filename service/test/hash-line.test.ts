@@ -62,7 +62,7 @@ test('two slow hashes run at once, thirty-two attempts wait, and the next are bu
 test('an account that exists waits in the same line as one that does not [S-020]', async () => {
   const all = attempts(34)
   const known = passwords.verify('wrong-password', stored, { lane: 'stranger', account: 'the last' })
-  expect([await known, begun.length]).toEqual(['busy', 2])
+  expect({ known: await known, begunCount: begun.length }).toEqual({ known: 'busy', begunCount: 2 })
   while (running.length > 0) await endOne()
   await Promise.all(all)
 })

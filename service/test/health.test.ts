@@ -21,8 +21,8 @@ test.each(hosts)(
     for (const headers of [{}, { host: '10.0.0.7:4001' }]) {
       const ask = (path: string) => service.fetch(service[host] + path, { headers })
       const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]
-      expect([alive.status, await alive.json()]).toEqual([200, { status: 'alive' }])
-      expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', missing: [] }])
+      expect({ status: alive.status, body: await alive.json() }).toEqual({ status: 200, body: { status: 'alive' } })
+      expect({ status: ready.status, body: await ready.json() }).toEqual({ status: 200, body: { status: 'ready', missing: [] } })
       expect([alive.headers.get('cache-control'), ready.headers.get('cache-control')]).toEqual(['no-store', 'no-store'])
     }
     expect((await service.fetch(`${service[host]}/healthz`, { method: 'HEAD' })).status).toBe(200)
@@ -50,11 +50,7 @@ test('readyz names the database that does not answer, healthz stays alive, and b
   })
   for (const host of hosts) {
     const response = await service.fetch(`${service[host]}/readyz`)
-    expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
-      503,
-      '1',
-      { status: 'not-ready', missing: ['database'] },
-    ])
+    expect({ status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() }).toEqual({ status: 503, retryAfter: '1', body: { status: 'not-ready', missing: ['database'] } })
     expect((await service.fetch(`${service[host]}/healthz`)).status).toBe(200)
   }
   state = 'back'
@@ -90,7 +86,7 @@ test.each(['auth', 'base'] as const)(
     const { server, url } = await listen(0, { origin })
     onTestFinished(() => stop(server))
     const [alive, ready] = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(url + path)))
-    expect([alive?.status, await alive?.json()]).toEqual([200, { status: 'alive' }])
-    expect([ready?.status, await ready?.json()]).toEqual([503, { status: 'not-ready', missing: ['start'] }])
+    expect({ status: alive?.status, body: await alive?.json() }).toEqual({ status: 200, body: { status: 'alive' } })
+    expect({ status: ready?.status, body: await ready?.json() }).toEqual({ status: 503, body: { status: 'not-ready', missing: ['start'] } })
   },
 )

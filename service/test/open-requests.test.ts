@@ -37,7 +37,7 @@ test('requests of strangers leave nothing behind, and each of them can still sig
   const [browser, page] = [browsers[7] as Browser, pages[7] as Page]
   // A wrong password changes nothing, and keeps nothing.
   const refused = await browser.submit(page, signInPath, { email: 'ada@demo.example', password: 'wrong' })
-  expect([refused.status, await rows()]).toEqual([403, 0])
+  expect({ status: refused.status, rows: await rows() }).toEqual({ status: 403, rows: 0 })
   const done = await approve(browser, await signIn(browser, refused))
   expect(new URL(done.next ?? '').searchParams.get('state')).toBe('state-7')
   expect(await rows()).toBe(1)
@@ -61,7 +61,7 @@ test('a request that the page carries works in its browser, in its time, and to 
   const stranger = new Browser(service.fetch)
   const late = await ask(stranger)
   service.dev.advance(10 * 60_000)
-  expect([(await signIn(stranger, late)).status, await rows()]).toEqual([400, 1])
+  expect({ status: (await signIn(stranger, late)).status, rows: await rows() }).toEqual({ status: 400, rows: 1 })
 })
 
 test('the page shows nothing of the request that it carries, and a request of 2 KiB of state fits [S-024 A-48]', async () => {
@@ -136,7 +136,7 @@ test('the consent form takes no request that a sign-in page carries, so that eac
   const consentPage = await signIn(browser, await ask(browser))
   const before = await rows()
   const page = await browser.submit(consentPage, consentPath, { request: carried, decision: 'deny' })
-  expect([page.status, await rows()]).toEqual([400, before])
+  expect({ status: page.status, rows: await rows() }).toEqual({ status: 400, rows: before })
   expect(page.html).toContain('start again')
 })
 
@@ -147,7 +147,7 @@ test('a page from before a reset is too old: its request may have been decided [
   expect((await approve(browser, consentPage)).next).toContain('code=')
   await service.dev.reset()
   const again = await signIn(browser, page)
-  expect([again.status, await rows()]).toEqual([400, 0])
+  expect({ status: again.status, rows: await rows() }).toEqual({ status: 400, rows: 0 })
   expect(again.html).toContain('start again')
   expect((await approve(browser, consentPage)).status).toBe(400)
   // A request that begins after the reset is as good as before.

@@ -44,7 +44,7 @@ test('every answer of every endpoint holds documented members only, and every do
   const call = async (path: string, status: number, request: { token?: string; body?: unknown; id?: string }) => {
     const { id = '1', ...rest } = request
     const answer = await callApi(assembly.service, { ...rest, path: path.replace('{parent_agent_id}', id) })
-    expect([path, answer.status]).toEqual([path, status])
+    expect({ path, status: answer.status }).toEqual({ path, status })
     const schema = operationOf(path).responses[status]?.content['application/json'].schema
     expect(check.problems(schema ?? { type: 'null' }, await answer.json())).toEqual([])
   }
@@ -80,7 +80,7 @@ test.each([
   const { detail = [] } = (await answer.json()) as { detail?: { type: string }[] }
   // That two types agree is no matter of form.
   const isTaken = answer.status === 200 || detail.every(({ type }) => type === 'value_error')
-  expect([isAllowed, detail]).toEqual([isTaken, detail])
+  expect({ isAllowed, detail }).toEqual({ isAllowed: isTaken, detail })
 })
 
 test('a create body needs one of the two type fields, and the document says so [S-078 S-081]', async () => {
@@ -99,7 +99,7 @@ test('the service accepts the example of each request body [S-081]', async () =>
   })
   expect(examples.map(({ path }) => path)).toEqual([agentSearch, create, modelSearch])
   for (const { path, body } of examples) {
-    expect([path, (await callApi(assembly.service, { token, path, body })).status]).toEqual([path, 200])
+    expect({ path, status: (await callApi(assembly.service, { token, path, body })).status }).toEqual({ path, status: 200 })
   }
 })
 
@@ -151,7 +151,7 @@ test('required members and types are those of the specification [S-081]', () => 
 })
 
 test('the document is OpenAPI 3.1.0, version 1.0.0, has one operation per endpoint and no dangling reference', () => {
-  expect([document.openapi, document.info.version]).toEqual(['3.1.0', '1.0.0'])
+  expect({ openapi: document.openapi, version: document.info.version }).toEqual({ openapi: '3.1.0', version: '1.0.0' })
   expect(document.servers).toEqual([{ url: assembly.service.baseUrl }])
   expect(Object.keys(document.paths).sort()).toEqual(endpoints.map(({ path }) => path).sort())
   const text = JSON.stringify(document)

@@ -95,7 +95,10 @@ test('clicks through sign-in and consent reach the callback of another origin, a
   await button('Approve').click()
   await page.waitForURL(redirectUri.replace('/callback', '/home'))
   const [callback] = application.callbacks
-  expect([application.callbacks.length, callback?.searchParams.get('state')]).toEqual([1, 'state-1'])
+  expect({ callbacksCount: application.callbacks.length, state: callback?.searchParams.get('state') }).toEqual({
+    callbacksCount: 1,
+    state: 'state-1',
+  })
   const code = callback?.searchParams.get('code') ?? ''
   const client = clientOf(service, 'Demo public')
   expect((await exchange(service, { url: callback as URL, code, verifier, redirectUri, client })).status).toBe(200)

@@ -50,7 +50,7 @@ test('the authorize endpoint refuses what does not match, with a page and withou
   const client = clientOf(service, 'Demo confidential')
   for (const redirectUri of ['http://127.0.0.1:61234/auth/callback', 'https://app.demo.example/callback/']) {
     const page = await new Browser(service.fetch).get(authorizeUrl(service, { client, redirectUri }).url)
-    expect([page.status, page.next]).toEqual([400, undefined])
+    expect({ status: page.status, next: page.next }).toEqual({ status: 400, next: undefined })
   }
   await service.close()
 })
@@ -132,7 +132,11 @@ test('only what the rules allow is registered, and the answer goes where the tex
       const back = callbackUrl(uri, { code }, state === null ? null : encodeURIComponent(state))
       const [registered, url] = [new URL(uri), new URL(back)]
       expect(back.startsWith(uri)).toBe(true)
-      expect([url.origin, url.pathname, url.hash]).toEqual([registered.origin, registered.pathname, ''])
+      expect({ origin: url.origin, pathname: url.pathname, hash: url.hash }).toEqual({
+        origin: registered.origin,
+        pathname: registered.pathname,
+        hash: '',
+      })
       const own = [...registered.searchParams]
       // A query that ends in `&` has nothing behind it; any other is followed by ours.
       expect([...url.searchParams]).toEqual([...own, ['code', code], ...(state === null ? [] : [['state', state]])])
@@ -202,7 +206,7 @@ test('the origins that may finish a login are those of the redirect URIs that au
       const allowed = [...origins, ...others, ...noOrigins, ...spelt].filter((origin) => {
         return pageOriginsOf(origin).includes(registeredPageOrigin(registered, kind))
       })
-      expect([registered, kind, allowed]).toEqual([registered, kind, expected])
+      expect({ registered, kind, allowed }).toEqual({ registered, kind, allowed: expected })
     }
   }
 })

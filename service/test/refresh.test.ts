@@ -105,7 +105,10 @@ test('the predecessor gives the same pair while the successor is unused [S-048]'
   const second = await rotate(refresh_token)
   service.dev.advance(29_999)
   const again = await rotate(refresh_token)
-  expect([again.refresh_token, again.access_token]).toEqual([second.refresh_token, second.access_token])
+  expect({ refresh_token: again.refresh_token, access_token: again.access_token }).toEqual({
+    refresh_token: second.refresh_token,
+    access_token: second.access_token,
+  })
   expect(again.expires_in).toBe(570)
   expect(await apiStatus(again.access_token)).toBe(200)
 })
@@ -158,7 +161,10 @@ test('where the access token of the pair has ended, the same refresh token comes
   const second = await rotate(refresh_token)
   await service.dev.expireAccessTokens()
   const again = await rotate(refresh_token)
-  expect([again.refresh_token, again.expires_in]).toEqual([second.refresh_token, 600])
+  expect({ refresh_token: again.refresh_token, expires_in: again.expires_in }).toEqual({
+    refresh_token: second.refresh_token,
+    expires_in: 600,
+  })
   expect(await apiStatus(again.access_token)).toBe(200)
   expect(await apiStatus(second.access_token)).toBe(401)
   await rotate(again.refresh_token)
@@ -281,7 +287,10 @@ test.each(['api.access', 'api.access api.access', ''])(
     expect([answer.status, given, next === refresh_token]).toEqual([200, 'api.access', false])
     // The same once more, within the grace period.
     const again = await refresh(service, client, refresh_token, { scope })
-    expect([again.status, ((await again.json()) as TokenAnswer).refresh_token]).toEqual([200, next])
+    expect({ status: again.status, refresh_token: ((await again.json()) as TokenAnswer).refresh_token }).toEqual({
+      status: 200,
+      refresh_token: next,
+    })
   },
 )
 

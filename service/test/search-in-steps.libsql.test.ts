@@ -110,7 +110,7 @@ test('one query reads the texts of at most 64 agents, and all queries together t
 
 test('a filter that an index answers narrows the texts that are read [S-085 A-45]', async () => {
   const found = await searchDemo({ searchValue: 'text', filter: equals('agent_key', 'key b 0') })
-  expect([found.count, textRanges.length]).toEqual([1, 1])
+  expect({ count: found.count, textRangesCount: textRanges.length }).toEqual({ count: 1, textRangesCount: 1 })
 })
 
 test('either of two filters that indexes answer narrows what is read, and few hits are sorted by one query [A-45]', async () => {
@@ -119,7 +119,10 @@ test('either of two filters that indexes answer narrows what is read, and few hi
     filters: [equals('agent_key', 'key b 0'), equals('agent_name', 'a 7919'), equals('agent_key', 'key b 0')],
   }
   const found = await searchDemo({ filter, sort: sorted('parent_agent_type_key', 'agent_name') })
-  expect([found.count, log]).toEqual([1, ['query', 'pause', 'query', 'pause', 'pause', 'query', 'pause']])
+  expect({ count: found.count, log }).toEqual({
+    count: 1,
+    log: ['query', 'pause', 'query', 'pause', 'pause', 'query', 'pause'],
+  })
   log.length = 0
   const three = await searchDemo({
     filter: { kind: 'any', filters: [1, 2, 3].map((id) => equals('id', id)) },

@@ -13,7 +13,7 @@ test('an app that could not be loaded is loaded again with the next request, and
   })
   await expect(app.fetch(request, {})).rejects.toMatchObject({ code: 'EMFILE' })
   const answers = await Promise.all([app.fetch(request, {}), app.fetch(request, {})])
-  expect([await answers[0].text(), loads]).toEqual(['here', 2])
+  expect({ text: await answers[0].text(), loads }).toEqual({ text: 'here', loads: 2 })
 })
 
 // Node keeps a failed import of a file until the process ends, so no retry of ours could load the API then.

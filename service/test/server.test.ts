@@ -170,7 +170,7 @@ async function dev(path: string, body?: unknown, headers: Record<string, string>
 test('dev: state, clock, expire, revoke, session-token, journal and reset', async () => {
   const tokens = await login(service)
   const state = (await (await dev('state')).json()) as { nowMs: number; people: object[]; clients: object[] }
-  expect([state.people, state.clients]).toEqual([service.people, service.clients])
+  expect({ people: state.people, clients: state.clients }).toEqual({ people: service.people, clients: service.clients })
   const moved = (await (await dev('clock', { advanceMs: 60_000 })).json()) as { nowMs: number }
   expect(moved.nowMs - state.nowMs).toBeGreaterThanOrEqual(60_000)
   const use = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
@@ -218,7 +218,7 @@ test.each(['session-token', 'clock', 'auto-approve', 'faults'])(
       const init = { method: 'POST', headers, body: '{"advanceMs":1,"email":"ada@demo.example"}' }
       const answer = await fetch(`${service.authUrl}/_dev/${path}`, init)
       const error = 'send JSON with content-type: application/json'
-      expect([answer.status, await answer.json()]).toEqual([422, { error }])
+      expect({ status: answer.status, body: await answer.json() }).toEqual({ status: 422, body: { error } })
     }
     // Declared as JSON it is the content that is wrong.
     expect(await (await dev(path, {})).json()).toEqual({ error: expect.stringMatching(/^send \{|^effect must be /) })
@@ -227,10 +227,10 @@ test.each(['session-token', 'clock', 'auto-approve', 'faults'])(
 
 test.each(['session-token', 'auto-approve'])('dev: POST %s says of an address that nobody has it', async (path) => {
   const answer = await dev(path, { email: 'nobody@demo.example' })
-  expect([answer.status, await answer.json()]).toEqual([
-    422,
-    { error: expect.stringMatching(/^no account has this email address; there are ada@demo.example, /) },
-  ])
+  expect({ status: answer.status, body: await answer.json() }).toEqual({
+    status: 422,
+    body: { error: expect.stringMatching(/^no account has this email address; there are ada@demo.example, /) },
+  })
 })
 
 test.each([
@@ -241,7 +241,11 @@ test.each([
   ['GET', 'a/b', 404, expect.stringMatching(/^there is no control here; use state, journal, reset, /), null],
 ])('dev: %s /_dev/%s is %i and says what to use', async (method, name, status, error, allow) => {
   const answer = await service.fetch(`${service.authUrl}/_dev/${name}`, { method })
-  expect([answer.status, answer.headers.get('allow'), await answer.json()]).toEqual([status, allow, { error }])
+  expect({ status: answer.status, allow: answer.headers.get('allow'), body: await answer.json() }).toEqual({
+    status,
+    allow,
+    body: { error },
+  })
 })
 
 test('dev: pages of other origins may not steer, and without dev nothing is there', async () => {
@@ -293,7 +297,10 @@ test.each([
   'Front-End-Https',
 ])('dev: a request that a proxy forwarded with %s is 403 [S-084 S-090]', async (name) => {
   const answer = await dev('state', undefined, { [name]: name === 'Via' ? '1.1 proxy' : '127.0.0.1' })
-  expect([answer.status, await answer.json()]).toEqual([403, { error: 'loopback only' }])
+  expect({ status: answer.status, body: await answer.json() }).toEqual({
+    status: 403,
+    body: { error: 'loopback only' },
+  })
   expect((await dev('session-token', { email: 'ada@demo.example' }, { [name]: '::1' })).status).toBe(403)
 })
 

@@ -40,7 +40,7 @@ test('a request that a proxy forwarded gets no choice, and cannot use it', async
   const body = new URLSearchParams({ ...page.hidden(path), email: 'ada@demo.example' })
   const headers = { 'x-forwarded-for': '192.0.2.1', cookie: `agent_service_browser_4001=${browser.cookie('browser')}` }
   const answer = await service.fetch(service.authUrl + path, { method: 'POST', headers, body })
-  expect([answer.status, answer.headers.getSetCookie()]).toEqual([403, []])
+  expect({ status: answer.status, cookies: answer.headers.getSetCookie() }).toEqual({ status: 403, cookies: [] })
   expect((await browser.get(authorizeUrl(service).url, { 'x-forwarded-for': '192.0.2.1' })).html).not.toContain(path)
 })
 

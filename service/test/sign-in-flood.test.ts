@@ -101,5 +101,5 @@ test('what keeps the process alive is ended at the deadline, and the exit code s
   child.kill('SIGTERM')
   const [code] = (await Promise.race([exit, wait(60_000, ['still there'])])) as [unknown]
   child.kill('SIGKILL')
-  expect([code, stderr]).toEqual([1, 'agent-service: did not stop in time and was ended\n'])
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'agent-service: did not stop in time and was ended\n' })
 })

@@ -225,7 +225,11 @@ test('the limits of a started service are those of the requirement, and its list
     responseMs: 120_000,
   })
   const { server } = await echo()
-  expect([server.headersTimeout, server.requestTimeout, server.timeout]).toEqual([10_000, 30_000, 20_000])
+  expect({
+    headersTimeout: server.headersTimeout,
+    requestTimeout: server.requestTimeout,
+    timeout: server.timeout,
+  }).toEqual({ headersTimeout: 10_000, requestTimeout: 30_000, timeout: 20_000 })
 })
 
 test.each([
@@ -278,7 +282,10 @@ test.each(['auth', 'base'] as const)(
     const { server, url } = await listen(0, { origin })
     cleanups.push(() => stop(server))
     const answer = await fetch(`${url}/anything`)
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+      status: 503,
+      retryAfter: '1',
+    })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     const kept = [answer.headers.get('cache-control'), answer.headers.get('x-content-type-options')]
     expect(kept).toEqual(['no-store', 'nosniff'])

@@ -98,12 +98,18 @@ test('a page over 8 MiB is 422 at limit, and a smaller page of the same rows is 
   await keepAgents(assembly, 40, 'a'.repeat(255 * 1_024))
   const filters = [{ column: 'parent_agent_type_key', operator: 'equals', value: 'long' }]
   const whole = await search(ada, { filters, limit: 40 })
-  expect([whole.status, whole.body.detail]).toEqual([
-    422,
-    [{ loc: ['body', 'limit'], msg: 'the response is over 8 MiB; ask for fewer rows', type: 'less_than_equal' }],
-  ])
+  expect({ status: whole.status, detail: whole.body.detail }).toEqual({
+    status: 422,
+    detail: [
+      { loc: ['body', 'limit'], msg: 'the response is over 8 MiB; ask for fewer rows', type: 'less_than_equal' },
+    ],
+  })
   const part = await search(ada, { filters, limit: 20 })
-  expect([part.status, part.body.data.items.length, part.body.data.count]).toEqual([200, 20, 40])
+  expect({ status: part.status, itemsCount: part.body.data.items.length, count: part.body.data.count }).toEqual({
+    status: 200,
+    itemsCount: 20,
+    count: 40,
+  })
 })
 
 test('a call of another tenant does not wait for every call of a busy one [S-085 A-45]', async () => {
@@ -173,6 +179,9 @@ test('calls beyond those that may wait are 429 with Retry-After, and the tenant 
   // If the machine takes more than five seconds for the tokens, every call has waited too long.
   statuses.delete(200)
   expect(statuses).toEqual(new Set([429]))
-  expect([refused[0]?.body.error_type, refused[0]?.headers.get('retry-after')]).toEqual(['too_many_requests', '1'])
+  expect({ error_type: refused[0]?.body.error_type, retryAfter: refused[0]?.headers.get('retry-after') }).toEqual({
+    error_type: 'too_many_requests',
+    retryAfter: '1',
+  })
   expect((await search(ada, { limit: 1 })).status).toBe(200)
 })

@@ -107,7 +107,7 @@ test('a call that never had room and waited too long leaves nothing behind [A-45
   const turns = createTenantTurns({ ...limits, tenantCallsAtOnce: 0 })
   const late = call(turns, 'one')
   await vi.advanceTimersByTimeAsync(1_000)
-  expect([late.state, turns.load().tenants]).toEqual([429, 0])
+  expect({ state: late.state, tenants: turns.load().tenants }).toEqual({ state: 429, tenants: 0 })
 })
 
 test('of calls that arrive together one runs before a request on a new connection [S-085 A-45]', async () => {

@@ -126,7 +126,7 @@ const readVariables: Operation = async (random, tenant) => {
       if (!isOwn) expect(answered.text).toBe(unknownAgent)
     },
     checkOwn() {
-      if (!isOwn) expect([answered.status, answered.text]).toEqual([404, unknownAgent])
+      if (!isOwn) expect({ status: answered.status, text: answered.text }).toEqual({ status: 404, text: unknownAgent })
     },
   }
 }

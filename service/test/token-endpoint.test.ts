@@ -151,7 +151,7 @@ test('a refresh without refresh_token is invalid_request [S-039]', async () => {
 
 test.each(['GET', 'PUT', 'HEAD', 'DELETE', 'PATCH'])('%s is 405 [S-037]', async (method) => {
   const answer = await post({ method })
-  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+  expect({ status: answer.status, allow: answer.headers.get('allow') }).toEqual({ status: 405, allow: 'POST, OPTIONS' })
 })
 
 test('a broken store gives 500 with an id and nothing about the cause [S-039 S-088]', async () => {
@@ -298,7 +298,10 @@ test.each(mixedUp)(
       const values = { ...Object.fromEntries(sent), code: 'x', redirect_uri: 'x', refresh_token: 'x' }
       const body = type === formType ? new URLSearchParams(values).toString() : JSON.stringify(values)
       const answer = await post({ query: `grant_type=${grant}`, type, body, headers })
-      expect([answer.status, await answer.json()]).toEqual([401, { error: 'invalid_client', error_description }])
+      expect({ status: answer.status, body: await answer.json() }).toEqual({
+        status: 401,
+        body: { error: 'invalid_client', error_description },
+      })
     }
   },
 )
@@ -326,7 +329,10 @@ test('an exchange from a return address that is not registered is told how to re
   const answer = await exchange(service, callback, { redirect_uri: 'http://127.0.0.1:5173/other' })
   const error_description =
     'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
-  expect([answer.status, await answer.json()]).toEqual([400, { error: 'invalid_grant', error_description }])
+  expect({ status: answer.status, body: await answer.json() }).toEqual({
+    status: 400,
+    body: { error: 'invalid_grant', error_description },
+  })
   // A registered one that is not the code's says nothing of the code.
   const other = await exchange(service, callback, { redirect_uri: 'http://127.0.0.1:5173/callback' })
   expect(await other.json()).toMatchObject({ error_description: expect.stringContaining('invalid, expired, revoked') })
@@ -341,7 +347,10 @@ test('guessing a secret is slowed down with Retry-After, and the right one passe
   expect(statuses.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 401))
   expect(new Set(statuses.slice(11))).toEqual(new Set([429]))
   const slowed = await guess('wrong')
-  expect([slowed.status, slowed.headers.get('retry-after')]).toEqual([429, '1'])
+  expect({ status: slowed.status, retryAfter: slowed.headers.get('retry-after') }).toEqual({
+    status: 429,
+    retryAfter: '1',
+  })
   await expectError(await guess(confidential.clientSecret ?? ''), 400, 'invalid_grant')
 })
 
@@ -430,9 +439,15 @@ test('the origin of another client cannot read, an unregistered one is refused a
   const { refresh_token } = await login(service)
   const body = JSON.stringify({ refresh_token, client_id: publicClient.clientId })
   const foreign = await post({ body, headers: { origin: 'https://evil.example' } })
-  expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([403, null])
+  expect({
+    status: foreign.status,
+    accessControlAllowOrigin: foreign.headers.get('access-control-allow-origin'),
+  }).toEqual({ status: 403, accessControlAllowOrigin: null })
   const other = await post({ body, headers: { origin: 'https://other.example' } })
-  expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([200, null])
+  expect({ status: other.status, accessControlAllowOrigin: other.headers.get('access-control-allow-origin') }).toEqual({
+    status: 200,
+    accessControlAllowOrigin: null,
+  })
 })
 
 test('a page on the loopback port that authorize accepted exchanges its code, refreshes and calls the API [A-12 S-045]', async () => {
@@ -445,7 +460,10 @@ test('a page on the loopback port that authorize accepted exchanges its code, re
       expect(asked.headers.get('access-control-allow-origin')).toBe(origin)
       const headers = { origin, 'content-type': type, ...(authorization === undefined ? {} : { authorization }) }
       const answer = await service.fetch(url, { method: 'POST', headers, body })
-      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+      expect({
+        status: answer.status,
+        accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
+      }).toEqual({ status: 200, accessControlAllowOrigin: origin })
       return (await answer.json()) as TokenAnswer
     }
     const token = `${service.authUrl}/auth/v1/token?grant_type=`
@@ -461,7 +479,13 @@ test('a loopback port is free for the pages of public clients only [A-12 S-045]'
   const db = rawDatabase(assembly.context.store.db)
   await db.deleteFrom('client_redirect_uris').where('client_id', '!=', confidential.clientId).execute()
   const answer = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:5199' } })
-  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null])
+  expect({
+    status: answer.status,
+    accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
+  }).toEqual({ status: 403, accessControlAllowOrigin: null })
   const own = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:3000' } })
-  expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([401, 'http://127.0.0.1:3000'])
+  expect({ status: own.status, accessControlAllowOrigin: own.headers.get('access-control-allow-origin') }).toEqual({
+    status: 401,
+    accessControlAllowOrigin: 'http://127.0.0.1:3000',
+  })
 })

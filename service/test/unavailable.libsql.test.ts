@@ -53,7 +53,10 @@ test('full: the refresh that no longer fits is 503, and its token goes on when t
     token = ((await answer.json()) as TokenAnswer).refresh_token
     answer = await refresh(service, client, token)
   }
-  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+  expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+    status: 503,
+    retryAfter: '1',
+  })
   expect((await refresh(service, client, token)).status).toBe(503)
   await sql`pragma max_page_count = 1073741823`.execute(rawDatabase(context.store.db))
   answer = await refresh(service, client, token)

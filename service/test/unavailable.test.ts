@@ -21,7 +21,10 @@ test('a page says that the data cannot be reached, and a failed look-up is nobod
     expect((await refresh(service, client, 'art_x')).status).toBe(503)
   }
   const page = await browser.get(`${service.authUrl}/auth/v1/authorize?client_id=x`)
-  expect([page.status, page.response.headers.get('retry-after')]).toEqual([503, '1'])
+  expect({ status: page.status, retryAfter: page.response.headers.get('retry-after') }).toEqual({
+    status: 503,
+    retryAfter: '1',
+  })
   expect(page.html).toContain('cannot reach its data')
   state = 'back'
   // Ten failures would have been followed by 429.
@@ -43,7 +46,7 @@ test('a clean-up that cannot be done now disturbs nobody; what else goes wrong i
     code = name
     context.clock.advance(61_000)
     const page = await new Browser(service.fetch).get(authorizeUrl(service).url)
-    expect([name, page.status]).toEqual([name, status])
+    expect({ name, status: page.status }).toEqual({ name, status })
   }
 })
 

@@ -89,18 +89,28 @@ describe.each(['Demo public', 'Demo confidential'])('after a whole login, %s', (
   it('403 missing permission comes back as it was: one sending, no refresh, the session stays [C-095]', async () => {
     const { session, send } = await signIn('rui', clientName)
     const response = await send('/api/parent_agents', post(newAgent))
-    expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('missing permission')])
-    expect([apiCalls().length, refreshes().length, session.state.status]).toEqual([1, 0, 'signed-in'])
+    expect({ status: response.status, text: await response.text() }).toEqual({
+      status: 403,
+      text: expect.stringContaining('missing permission'),
+    })
+    expect({
+      apiCallsCount: apiCalls().length,
+      refreshesCount: refreshes().length,
+      status: session.state.status,
+    }).toEqual({ apiCallsCount: 1, refreshesCount: 0, status: 'signed-in' })
   })
 
   it('so does 422, with the validation error of the service [C-095]', async () => {
     const { send } = await signIn('ada', clientName)
     const response = await send('/api/parent_agents/search', post({ limit: 251 }))
-    expect([response.status, await response.json()]).toEqual([
-      422,
-      { detail: [expect.objectContaining({ loc: ['body', 'limit'] })] },
-    ])
-    expect([apiCalls().length, refreshes().length]).toEqual([1, 0])
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 422,
+      body: { detail: [expect.objectContaining({ loc: ['body', 'limit'] })] },
+    })
+    expect({ apiCallsCount: apiCalls().length, refreshesCount: refreshes().length }).toEqual({
+      apiCallsCount: 1,
+      refreshesCount: 0,
+    })
   })
 
   it('when the refresh token is revoked too, the call ends with session_ended, and nothing is sent again [C-094 F060]', async () => {
@@ -123,11 +133,14 @@ describe('other bearers', () => {
     service.dev.advance(13 * 60 * 60_000)
     seen = []
     const late = await send('/api/parent_agents', post(newAgent))
-    expect([late.status, await late.text()]).toEqual([
-      401,
-      expect.stringContaining('invalid authentication credentials'),
-    ])
-    expect([apiCalls().length, refreshes().length]).toEqual([1, 0])
+    expect({ status: late.status, text: await late.text() }).toEqual({
+      status: 401,
+      text: expect.stringContaining('invalid authentication credentials'),
+    })
+    expect({ apiCallsCount: apiCalls().length, refreshesCount: refreshes().length }).toEqual({
+      apiCallsCount: 1,
+      refreshesCount: 0,
+    })
   })
 
   it('a caller\u2019s own Authorization is judged by the service as it is, and the session is not renewed for it [C-093]', async () => {

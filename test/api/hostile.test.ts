@@ -132,7 +132,7 @@ describe('bodies without an end', () => {
     const { api, wire } = await wiredApi(gzipBomb())
     const error = await apiFailure(search(api))
     expect(error).toMatchObject({ code: 'response_too_large', status: 200, retryable: false })
-    expect([error.body, error.response?.status]).toEqual([undefined, 200])
+    expect({ body: error.body, status: error.response?.status }).toEqual({ body: undefined, status: 200 })
     await expect.poll(() => wire.connections.open).toBe(0)
   })
 
@@ -146,7 +146,7 @@ describe('bodies without an end', () => {
       })
     const { fetch } = scriptedFetch(() => new Response(body()))
     const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com', fetch })))
-    expect([error.code, cancelled]).toEqual(['response_too_large', 1])
+    expect({ code: error.code, cancelled }).toEqual({ code: 'response_too_large', cancelled: 1 })
     expect(pulled).toBeLessThanOrEqual(35)
   })
 
@@ -161,7 +161,11 @@ describe('bodies without an end', () => {
     const page = 'a'.repeat(1_100_000)
     const { api } = await wiredApi(respond(401, {}, page))
     const error = await apiFailure(search(api))
-    expect([error.code, error.status, error.body]).toEqual(['unauthenticated', 401, undefined])
+    expect({ code: error.code, status: error.status, body: error.body }).toEqual({
+      code: 'unauthenticated',
+      status: 401,
+      body: undefined,
+    })
   })
 
   it('bounds a body on a platform without body streams', async () => {
@@ -233,10 +237,10 @@ describe('what an error shows', () => {
     const api = createAgentApi({ baseUrl: 'https://api.example.com', fetch: scriptedFetch(reason).fetch })
     const error = await apiFailure(search(api))
     assertNoLeak(error)
-    expect([error.message, error.cause]).toEqual([
-      'https://api.example.com gave no response. Check that it runs, and baseUrl. Try again later.',
-      undefined,
-    ])
+    expect({ message: error.message, cause: error.cause }).toEqual({
+      message: 'https://api.example.com gave no response. Check that it runs, and baseUrl. Try again later.',
+      cause: undefined,
+    })
   })
 
   it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP [C-063]', async () => {
@@ -246,10 +250,11 @@ describe('what an error shows', () => {
     const fetch = scriptedFetch(new TypeError(`Failed to fetch ${hidden}`)).fetch
     const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com/v1', fetch })))
     assertNoLeak(error)
-    expect([error.code, error.message]).toEqual([
-      'request_failed',
-      'https://api.example.com/v1 gave no response. Check that it runs, baseUrl, CORS, and connect-src of the CSP. Try again later.',
-    ])
+    expect({ code: error.code, message: error.message }).toEqual({
+      code: 'request_failed',
+      message:
+        'https://api.example.com/v1 gave no response. Check that it runs, baseUrl, CORS, and connect-src of the CSP. Try again later.',
+    })
   })
 
   it('is known by its marker, and messages are short', async () => {

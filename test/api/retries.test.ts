@@ -201,7 +201,10 @@ describe('the end of a call', () => {
     controller.abort()
     expect(await waiting).toMatchObject({ code: 'aborted' })
     await time.pass(60_000)
-    expect([sentAtMs.length, time.pendingTimers]).toEqual([1, 0])
+    expect({ sentAtMsCount: sentAtMs.length, pendingTimers: time.pendingTimers }).toEqual({
+      sentAtMsCount: 1,
+      pendingTimers: 0,
+    })
     const { api: wired, wire } = await wiredApi(stall('head'))
     const running = new AbortController()
     const call = failure(wired.parentAgents.search({}, { signal: running.signal, onResponse: () => running.abort() }))

@@ -135,7 +135,10 @@ describe('refusals of the service', () => {
     const old = createAgentApi({ baseUrl, fetch: createBearerFetch('unknown', { baseUrl, fetch: recorded }) })
     const error = await apiFailure(old.llmModels.search())
     expect(error).toMatchObject({ code: 'unauthenticated', status: 401, retryable: false })
-    expect([error.errorType, sent.length]).toEqual(['authentication_error', 1])
+    expect({ errorType: error.errorType, sentCount: sent.length }).toEqual({
+      errorType: 'authentication_error',
+      sentCount: 1,
+    })
   })
 
   it('an expired access token is refreshed below the client, and a create arrives once [C-094]', async () => {
@@ -165,13 +168,16 @@ describe('refusals of the service', () => {
     expect(Object.keys(error.fieldErrors())).toEqual(['agent_name', 'description'])
     const nested = { filters: [{ column: 'nothing' as 'id', operator: 'equals', value: 1 }], limit: 251 }
     const { limit, 'filters.0.column': column } = (await apiFailure(api.parentAgents.search(nested))).fieldErrors()
-    expect([limit?.length, column?.length]).toEqual([1, 1])
+    expect({ limitCount: limit?.length, columnCount: column?.length }).toEqual({ limitCount: 1, columnCount: 1 })
   })
 
   it('request_failed with the error_type and error_message of the envelope', async () => {
     const error = await apiFailure(api.parentAgents.contextVariables(999_999))
     expect(error).toMatchObject({ code: 'request_failed', status: 404, retryable: false })
-    expect([error.errorType, error.errorMessage]).toEqual(['not_found', 'parent agent not found'])
+    expect({ errorType: error.errorType, errorMessage: error.errorMessage }).toEqual({
+      errorType: 'not_found',
+      errorMessage: 'parent agent not found',
+    })
     expect(error.response?.headers.get('content-type')).toMatch(/json/)
     expect(JSON.parse(error.body ?? '')).toMatchObject({ success: false })
   })
@@ -183,7 +189,10 @@ describe('refusals of the service', () => {
     await service.dev.setAccess({ billing: { demo: 'active' } })
     expect(error).toMatchObject({ code: 'request_failed', status: 403, retryable: false })
     expect(error.message).toBe('The API responded with 403. See errorMessage.')
-    expect([error.errorType, error.errorMessage]).toEqual(['billing_error', 'the tenant has no active billing'])
+    expect({ errorType: error.errorType, errorMessage: error.errorMessage }).toEqual({
+      errorType: 'billing_error',
+      errorMessage: 'the tenant has no active billing',
+    })
   })
 
   it('without a token: says which fetch to pass; at the authorization server: says to check baseUrl', async () => {

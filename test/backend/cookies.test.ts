@@ -214,7 +214,10 @@ describe('the login cookie', () => {
     const browser = (await rigOf()).browser()
     for (const state of ['', 'short', `${'x'.repeat(30)};domain=evil.example`, 'x'.repeat(30).concat('\r\na:b')]) {
       const answered = await browser.send(`/auth/callback?code=c&state=${encodeURIComponent(state)}`)
-      expect([answered.status, answered.headers.getSetCookie()]).toEqual([400, []])
+      expect({ status: answered.status, cookies: answered.headers.getSetCookie() }).toEqual({
+        status: 400,
+        cookies: [],
+      })
     }
   })
 
@@ -366,7 +369,10 @@ describe('the login cookie', () => {
     expect(Math.max(...browser.lines.map((line) => line.length))).toBeLessThanOrEqual(4_096)
     const odd = rig.browser(rig.another({ clientId: 'c'.repeat(4_000) }))
     const answered = await odd.send('/auth/login')
-    expect([answered.status, await answered.json()]).toMatchObject([502, { code: 'config_invalid' }])
+    expect({ status: answered.status, body: await answered.json() }).toMatchObject({
+      status: 502,
+      body: { code: 'config_invalid' },
+    })
     expect(odd.lines).toEqual([])
   })
 })

@@ -31,7 +31,7 @@ describe('the login route', () => {
     ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
   ])('%s gets no login and no cookie [F006 F075]', async (_, headers) => {
     const answered = await (await rigOf()).browser().send('/auth/login', { headers })
-    expect([answered.status, answered.headers.getSetCookie()]).toEqual([403, []])
+    expect({ status: answered.status, cookies: answered.headers.getSetCookie() }).toEqual({ status: 403, cookies: [] })
   })
 
   test.each([
@@ -193,7 +193,10 @@ describe('the callback', () => {
     await browser.send(pathname + search, {}, 'cross-site')
     const before = browser.session()
     const again = await browser.send(pathname + search)
-    expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('<a href="/">')])
+    expect({ status: again.status, text: await again.text() }).toEqual({
+      status: 200,
+      text: expect.stringContaining('<a href="/">'),
+    })
     expect(browser.session()).toEqual(before)
     const stranger = await rig.browser().send(pathname + search)
     expect(stranger.status).toBe(400)
@@ -224,7 +227,10 @@ describe('the callback', () => {
     const { pathname, search } = await browser.goToCallback('/agents')
     down = true
     const failed = await browser.send(pathname + search, {}, 'cross-site')
-    expect([failed.status, await failed.text()]).toEqual([503, expect.stringContaining('storage_failed')])
+    expect({ status: failed.status, text: await failed.text() }).toEqual({
+      status: 503,
+      text: expect.stringContaining('storage_failed'),
+    })
     expect(tokenRequests(rig)).toBe(0)
     down = false
     expect((await browser.send(pathname + search, {}, 'cross-site')).status).toBe(200)
@@ -240,7 +246,10 @@ describe('the callback', () => {
     const browser = rig.browser()
     failing = true
     const failed = await browser.logIn()
-    expect([failed.status, await failed.text()]).toEqual([503, expect.stringContaining('storage_failed')])
+    expect({ status: failed.status, text: await failed.text() }).toEqual({
+      status: 503,
+      text: expect.stringContaining('storage_failed'),
+    })
     expect([...browser.cookies]).toEqual([])
     failing = false
     await browser.logIn()
@@ -263,7 +272,10 @@ describe('the callback', () => {
     const { pathname, search } = await browser.goToCallback()
     const other = rig.browser(backends[1])
     const failed = await browser.send(pathname + search, {}, 'cross-site')
-    expect([failed.status, await failed.text()]).toEqual([503, expect.stringContaining('storage_failed')])
+    expect({ status: failed.status, text: await failed.text() }).toEqual({
+      status: 503,
+      text: expect.stringContaining('storage_failed'),
+    })
     down = false
     for (const [name, { value }] of browser.cookies) other.setCookie(name, value, 'Lax')
     for (const one of [browser, other]) {
@@ -297,7 +309,10 @@ describe('the callback', () => {
   test('an app may show failures itself [F020]', async () => {
     const rig = await rigOf({ backend: { errorPath: '/sorry' } })
     const answered = await rig.browser().send('/auth/callback?code=c&state=unknown')
-    expect([answered.status, answered.headers.get('location')]).toEqual([303, '/sorry?code=flow_not_found'])
+    expect({ status: answered.status, location: answered.headers.get('location') }).toEqual({
+      status: 303,
+      location: '/sorry?code=flow_not_found',
+    })
   })
 
   test('ten minutes later the login is over [C-012]', async () => {
@@ -307,7 +322,10 @@ describe('the callback', () => {
     const { pathname, search } = await browser.goToCallback()
     now.ms += 600_001
     const answered = await browser.send(pathname + search, {}, 'cross-site')
-    expect([answered.status, await answered.text()]).toEqual([400, expect.stringContaining('flow_expired')])
+    expect({ status: answered.status, text: await answered.text() }).toEqual({
+      status: 400,
+      text: expect.stringContaining('flow_expired'),
+    })
     expect(tokenRequests(rig)).toBe(0)
   })
 })
@@ -383,7 +401,10 @@ describe('CSRF protection', () => {
       ['POST', '/auth/logout'],
     ] as const) {
       const answered = await browser.send(path, { method, headers })
-      expect([answered.status, await answered.json()]).toMatchObject([403, { code: 'origin_forbidden' }])
+      expect({ status: answered.status, body: await answered.json() }).toMatchObject({
+        status: 403,
+        body: { code: 'origin_forbidden' },
+      })
       expect(answered.headers.get('access-control-allow-origin')).toBeNull()
     }
     expect(rig.sent).toHaveLength(before)

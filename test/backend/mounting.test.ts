@@ -110,15 +110,15 @@ describe('toNodeHandler', () => {
   test('as the whole server responds to other paths with 404 and what it serves [C-123]', async () => {
     const { send } = await mounted((backend) => createServer(toNodeHandler(backend)).listen(0, '127.0.0.1'))
     const answered = await send('/login')
-    expect([answered.status, await answered.json()]).toEqual([
-      404,
-      {
+    expect({ status: answered.status, body: await answered.json() }).toEqual({
+      status: 404,
+      body: {
         code: 'request_failed',
         message:
           'Not a route of this backend. It serves login, callback, session and logout under /auth, and the routes in proxy.',
         retryable: false,
       },
-    ])
+    })
   })
 
   test('under a mount path of Express serves the path as the browser sent it [C-123]', async () => {
@@ -203,7 +203,7 @@ test('a handlerTimeout of Fastify, which is for its own handlers, does not repla
   closing.push(() => app.close())
   const headers = { ...guard, cookie: person.cookieHeader() }
   const answered = await app.inject({ url: `${path}/7`, headers })
-  expect([answered.statusCode, answered.body]).toEqual([200, '503'])
+  expect({ statusCode: answered.statusCode, body: answered.body }).toEqual({ statusCode: 200, body: '503' })
 })
 
 test.each([

@@ -179,7 +179,7 @@ describe('bodies and limits', () => {
     })
     const headers = { 'content-type': 'application/json', 'content-length': '10' }
     const answered = await rig.get('/api/items', { method: 'POST', body: '{"a":"\u00fc"}', headers })
-    expect([answered.status, bodies]).toEqual([200, ['{"a":"\u00fc"}', '{"a":"\u00fc"}']])
+    expect({ status: answered.status, bodies }).toEqual({ status: 200, bodies: ['{"a":"\u00fc"}', '{"a":"\u00fc"}'] })
     expect(new Set(rig.seen.map(({ headers: sent }) => sent.get('authorization'))).size).toBe(2)
     expect(rig.seen[0]?.headers.get('content-type')).toBe('application/json')
   })
@@ -404,7 +404,10 @@ describe('bodies and limits', () => {
     })
     const answered = await rig.get('/api/items/7')
     const text = await answered.text()
-    expect([answered.status, text]).toEqual([502, expect.stringContaining('"retryable":true')])
+    expect({ status: answered.status, text }).toEqual({
+      status: 502,
+      text: expect.stringContaining('"retryable":true'),
+    })
     expect(text).not.toContain('internal.example')
     expect(await rig.person.status()).toBe('signed-in')
   })

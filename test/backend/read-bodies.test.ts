@@ -117,7 +117,7 @@ describe.each(Object.entries(frameworks))('before the backend %s', (_, make) => 
       const text = `{"name":"${'x'.repeat(length)}"}`
       const chunked = { body: new Blob([text]).stream(), duplex: 'half' } as RequestInit
       const answered = await post(app, how === 'transfer-encoding' ? chunked : { body: text })
-      expect([answered.status, await answered.json()]).toEqual([500, refusal])
+      expect({ status: answered.status, body: await answered.json() }).toEqual({ status: 500, body: refusal })
       expect(app.rig.events.at(-1)).toEqual({
         type: 'proxy_refused',
         route: `POST ${path}`,
@@ -175,7 +175,7 @@ describe('a request that other code changed', () => {
       const request = person.request(path, { method: 'POST', headers: { ...guard, ...declared }, body })
       request.body?.getReader()
       const answered = await rig.backend.handle(request)
-      expect([answered?.status, await answered?.json()]).toEqual([500, refusal])
+      expect({ status: answered?.status, body: await answered?.json() }).toEqual({ status: 500, body: refusal })
     }
     expect(seen).toEqual([])
   })
@@ -188,7 +188,7 @@ describe('a request that other code changed', () => {
       for (const replaced of [null, '', body.slice(0, -1)]) {
         const request = person.request(path, { method: 'POST', headers, body: replaced })
         const answered = await rig.backend.handle(request)
-        expect([answered?.status, await answered?.json()]).toEqual([500, refusal])
+        expect({ status: answered?.status, body: await answered?.json() }).toEqual({ status: 500, body: refusal })
       }
       expect(seen).toEqual([])
     },

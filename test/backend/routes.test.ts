@@ -99,7 +99,10 @@ test(
         if (match?.path === undefined) return
         const [sent, given, expected] = [match.path.split('/'), came.split('/'), match.route.segments]
         expect(pathname(match.path)).toBe(match.path)
-        expect([sent.length, given.length]).toEqual([expected.length, expected.length])
+        expect({ sentCount: sent.length, givenCount: given.length }).toEqual({
+          sentCount: expected.length,
+          givenCount: expected.length,
+        })
         for (const [at, template] of expected.entries()) {
           if (!template.startsWith(':')) expect([sent[at], given[at]]).toEqual([template, template])
           else expect(decodeURIComponent(sent[at] ?? '')).toBe(decodeURIComponent(given[at] ?? ''))

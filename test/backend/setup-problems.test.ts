@@ -120,10 +120,10 @@ test.each<[host: string, mount: (handle: RequestListener) => RequestListener]>([
       'Configuration: handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node.'
     for (const path of ['/auth/login', '/']) {
       const answered = await sendPlain(new Request(origin + path))
-      expect([answered.status, await answered.json()]).toEqual([
-        500,
-        { code: 'config_invalid', message, retryable: false },
-      ])
+      expect({ status: answered.status, body: await answered.json() }).toEqual({
+        status: 500,
+        body: { code: 'config_invalid', message, retryable: false },
+      })
       expect(answered.headers.get('cache-control')).toBe('no-store')
     }
     expect(problemsOf(rig)).toEqual([problem('call', message)])

@@ -224,7 +224,7 @@ describe('over sockets', () => {
         response.end('plain text')
       })
       const answered = await call('/api/items/7')
-      expect([answered.status, await answered.text()]).toEqual([200, 'plain text'])
+      expect({ status: answered.status, text: await answered.text() }).toEqual({ status: 200, text: 'plain text' })
       expect(answered.headers.get('content-encoding')).toBeNull()
     },
   )
@@ -238,7 +238,7 @@ describe('over sockets', () => {
         response.end(pack('plain text'))
       })
       const answered = await call('/api/items/7')
-      expect([answered.status, await answered.text()]).toEqual([200, 'plain text'])
+      expect({ status: answered.status, text: await answered.text() }).toEqual({ status: 200, text: 'plain text' })
     },
   )
 
@@ -299,7 +299,7 @@ describe('over sockets', () => {
       expect(seen).toHaveLength(status === 200 ? 1 : 0)
       for (const request of seen) {
         const names = request.rawHeaders.filter((__, at) => at % 2 === 0).map((name) => name.toLowerCase())
-        expect([request.method, request.url]).toEqual(['POST', '/api/items'])
+        expect({ method: request.method, url: request.url }).toEqual({ method: 'POST', url: '/api/items' })
         expect(names.filter((name) => name === 'authorization')).toHaveLength(1)
         expect(new Set(names).size).toBe(names.length)
         expect(names.join(' ')).not.toMatch(/cookie|forwarded|x-agent-auth|proxy|upgrade|expect|override|http2|\bte\b/)

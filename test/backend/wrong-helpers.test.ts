@@ -85,7 +85,10 @@ test('toFastifyPlugin as the listener of createServer: the response names toNode
   closing.push(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`
   for (const answered of [await fetch(url), await fetch(url)])
-    expect([answered.status, await answered.json()]).toMatchObject([500, useNodeHandler])
+    expect({ status: answered.status, body: await answered.json() }).toMatchObject({
+      status: 500,
+      body: useNodeHandler,
+    })
 })
 
 test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHandler [C-127]', async () => {
@@ -101,5 +104,5 @@ test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHan
   await once(server, 'listening')
   closing.push(() => server.close())
   const answered = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`)
-  expect([answered.status, seen]).toMatchObject([500, [useNodeHandler]])
+  expect({ status: answered.status, seen }).toMatchObject({ status: 500, seen: [useNodeHandler] })
 })

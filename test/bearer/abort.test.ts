@@ -34,7 +34,7 @@ describe.each(ways)('the caller\u2019s signal in %s', (_, call) => {
     const api = apiStub(() => new Response())
     const send = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
     await expect(call(send, AbortSignal.abort(reason))).rejects.toBe(reason)
-    expect([api.calls.length, signed.refreshes]).toEqual([0, 0])
+    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 0, refreshes: 0 })
   })
 
   it('fired while a token is waited for: its own reason, nothing is sent, and the refresh goes on [C-102 F068]', async () => {
@@ -132,7 +132,7 @@ describe('many waiters and time', () => {
     await vi.advanceTimersByTimeAsync(5_000)
     await rejected
     expect(Date.now() - startedMs).toBe(5_000)
-    expect([api.calls.length, signed.refreshes]).toEqual([2, 1])
+    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 2, refreshes: 1 })
     expect(vi.getTimerCount()).toBe(0)
   })
 

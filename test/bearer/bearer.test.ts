@@ -180,7 +180,11 @@ describe('nothing else is added or changed', () => {
     await createBearerFetch(session, { baseUrl, fetch: api.fetch })(url, request)
     const [seen] = api.calls
     const sent = new Request(seen?.input ?? '', { ...seen?.init, duplex: 'half' } as RequestInit)
-    expect([sent.url, sent.method, await sent.text()]).toEqual([url, 'PUT', 'text'])
+    expect({ url: sent.url, method: sent.method, text: await sent.text() }).toEqual({
+      url,
+      method: 'PUT',
+      text: 'text',
+    })
     expect([...sent.headers]).toContainEqual(['x-own', '1'])
     expect(sent.headers.get('authorization')).toBe(`Bearer ${issued[0]}`)
   })

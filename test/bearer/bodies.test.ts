@@ -116,11 +116,17 @@ describe('or not at all', () => {
       await start()
       const send = createBearerFetch(signed.session, { baseUrl: wire.url })
       const response = await call(send, wire.url)
-      expect([response.status, await response.text()]).toEqual([401, 'invalid authentication credentials'])
+      expect({ status: response.status, text: await response.text() }).toEqual({
+        status: 401,
+        text: 'invalid authentication credentials',
+      })
       expect(wire.requests).toHaveLength(1)
       expect(bodyOf(wire.requests[0]).length).toBe(size)
       expect((await send(wire.url)).status).toBe(200)
-      expect([wire.requests.length, signed.refreshes]).toEqual([2, 1])
+      expect({ requestsCount: wire.requests.length, refreshes: signed.refreshes }).toEqual({
+        requestsCount: 2,
+        refreshes: 1,
+      })
     },
   )
 
@@ -134,7 +140,10 @@ describe('or not at all', () => {
     })
     const init = post(broken, { duplex: 'half' } as RequestInit)
     await expect(createBearerFetch(signed.session, { baseUrl: wire.url })(wire.url, init)).rejects.toThrow(Error)
-    expect([wire.requests.length, signed.refreshes]).toEqual([0, 0])
+    expect({ requestsCount: wire.requests.length, refreshes: signed.refreshes }).toEqual({
+      requestsCount: 0,
+      refreshes: 0,
+    })
   })
 
   it('a 401 that comes while the stream still runs is handed over at once [C-097 F060]', async () => {
@@ -151,7 +160,7 @@ describe('or not at all', () => {
     try {
       const init = post(unfinished, { duplex: 'half' } as RequestInit)
       const response = await createBearerFetch(signed.session, { baseUrl: url })(url, init)
-      expect([response.status, await response.text()]).toEqual([401, 'too early'])
+      expect({ status: response.status, text: await response.text() }).toEqual({ status: 401, text: 'too early' })
     } finally {
       end()
       early.closeAllConnections()

@@ -88,8 +88,8 @@ describe('the challenge table', () => {
     const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
     const api = apiStub(() => new Response('the body', { status: 401, headers }))
     const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(baseUrl)
-    expect([response.status, await response.text()]).toEqual([401, 'the body'])
-    expect([signed.refreshes, api.calls.length]).toEqual([0, 1])
+    expect({ status: response.status, text: await response.text() }).toEqual({ status: 401, text: 'the body' })
+    expect({ refreshes: signed.refreshes, callsCount: api.calls.length }).toEqual({ refreshes: 0, callsCount: 1 })
   })
 
   it('a 401 whose challenge CORS hides counts as an expired token [C-095]', async () => {
@@ -97,7 +97,7 @@ describe('the challenge table', () => {
     const signed = await signedIn()
     const api = apiStub((_, index) => new Response(null, { status: index === 0 ? 401 : 200 }))
     const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(baseUrl)
-    expect([response.status, signed.refreshes]).toEqual([200, 1])
+    expect({ status: response.status, refreshes: signed.refreshes }).toEqual({ status: 200, refreshes: 1 })
   })
 })
 
@@ -205,7 +205,7 @@ describe('any header', () => {
         fc.asyncProperty(text, async (value) => {
           fc.pre(!/[\r\n\0]/.test(value))
           const mayRefuse = /bearer/i.test(value) && /insufficient_scope|invalid_request/.test(value.replace(/\\/g, ''))
-          if (!(await retried(value))) expect([value, mayRefuse]).toEqual([value, true])
+          if (!(await retried(value))) expect({ value, mayRefuse }).toEqual({ value, mayRefuse: true })
         }),
         { numRuns: anyBytes.numRuns },
       )

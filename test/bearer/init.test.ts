@@ -56,7 +56,7 @@ describe('settings that are not plain objects', () => {
     await call(wire.url, make())
     await call(new Request(wire.url), make())
     const [plain, ...own] = wire.requests
-    expect([plain?.method, plain?.body]).toEqual([method, body])
+    expect({ method: plain?.method, body: plain?.body }).toEqual({ method, body })
     for (const request of own) {
       expect([request.method, request.body, request.header('x-own')]).toEqual([method, body, plain?.header('x-own')])
       expect(request.header('authorization')).toBe('Bearer token')

@@ -92,7 +92,10 @@ describe('another person signs in', () => {
     await signed.signInAnother()
     arrived.open()
     expect(await Promise.all(late)).toEqual(Array(10).fill('session_changed'))
-    expect([signed.refreshes, signed.session.state.status]).toEqual([0, 'signed-in'])
+    expect({ refreshes: signed.refreshes, status: signed.session.state.status }).toEqual({
+      refreshes: 0,
+      status: 'signed-in',
+    })
     expect((await send(url)).status).toBe(200)
   })
 
@@ -105,7 +108,7 @@ describe('another person signs in', () => {
     const send = createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })
     expect(await (await send(url, create)).text()).toBe('no')
     await expect(send(url)).rejects.toMatchObject({ code: 'login_required' })
-    expect([api.calls.length, signed.refreshes]).toEqual([1, 0])
+    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
   it('two bearer fetches over two sessions never mix their tokens [F065]', async () => {

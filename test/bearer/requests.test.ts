@@ -88,7 +88,7 @@ describe.each(['native', 'whatwg-fetch', 'node-fetch', 'undici', 'a class that e
         const passed = await sent(disguise(make(elsewhere)))
         // Some classes refuse such an object themselves.
         for (const [url, authorization] of Array.isArray(passed) ? passed : [])
-          expect([url, authorization]).toEqual([url, url === api ? authorization : null])
+          expect({ url, authorization }).toEqual({ url, authorization: url === api ? authorization : null })
       },
     )
 

@@ -25,7 +25,7 @@ it('a 401 from where a redirect led that shows no URL is handed over [C-097 I-6]
   const api = apiStub(() => answer)
   const signed = await signedIn()
   expect(await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(`${baseUrl}/x`)).toBe(answer)
-  expect([api.calls.length, signed.refreshes]).toEqual([1, 0])
+  expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
 })
 
 describe('one retry', () => {
@@ -83,8 +83,8 @@ describe('one retry', () => {
     const signed = await signedIn({ token, refreshable: 'no' })
     const api = apiStub(() => new Response('no', { status: 401 }))
     const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)
-    expect([response.status, await response.text()]).toEqual([401, 'no'])
-    expect([api.calls.length, signed.refreshes]).toEqual([1, 0])
+    expect({ status: response.status, text: await response.text() }).toEqual({ status: 401, text: 'no' })
+    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
   it('an unknown lifetime: only the 401 tells, and then one refresh does [C-094]', async () => {
@@ -117,7 +117,7 @@ describe('every waiter settles', () => {
       'reason' in rest && rest.reason.code,
     ])
     expect(outcomes).toEqual(calls.map(() => ['rejected', 'session_ended']))
-    expect([signed.refreshes, api.calls.length]).toEqual([1, 50])
+    expect({ refreshes: signed.refreshes, callsCount: api.calls.length }).toEqual({ refreshes: 1, callsCount: 50 })
     await expect(call(url)).rejects.toMatchObject({ code: 'login_required' })
     expect(api.calls).toHaveLength(50)
   })
@@ -167,9 +167,9 @@ describe('what is no expired token', () => {
       )
       const signed = await signedIn()
       const response = await createBearerFetch(signed.session, { baseUrl })(url, create)
-      expect([response.status, await response.text()]).toEqual([status, 'the body'])
+      expect({ status: response.status, text: await response.text() }).toEqual({ status, text: 'the body' })
       for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toBe(value)
-      expect([hits, signed.refreshes]).toEqual([1, 0])
+      expect({ hits, refreshes: signed.refreshes }).toEqual({ hits: 1, refreshes: 0 })
     },
   )
 
@@ -179,7 +179,7 @@ describe('what is no expired token', () => {
     )
     const signed = await signedIn()
     const response = await createBearerFetch(signed.session, { baseUrl })(url, create)
-    expect([response.status, signed.refreshes]).toEqual([200, 0])
+    expect({ status: response.status, refreshes: signed.refreshes }).toEqual({ status: 200, refreshes: 0 })
   })
 
   it('a network error is the caller\u2019s: one sending, the same error [C-099 F069]', async () => {
@@ -187,7 +187,7 @@ describe('what is no expired token', () => {
     const failure = new TypeError('fetch failed')
     const api = apiStub(() => Promise.reject(failure))
     await expect(createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)).rejects.toBe(failure)
-    expect([api.calls.length, signed.refreshes]).toEqual([1, 0])
+    expect({ callsCount: api.calls.length, refreshes: signed.refreshes }).toEqual({ callsCount: 1, refreshes: 0 })
   })
 
   it('nor is the retry after a 401 sent again after a network error or a 503 [C-099 F069]', async () => {

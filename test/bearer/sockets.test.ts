@@ -81,10 +81,17 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
     const api = await wire(({ target }) => (target === '/new' ? respond(200) : redirect(307, '/new')))
     const { send } = await sender(api, { token })
     const followed = await send(`${api.url}/old`, create())
-    expect([followed.status, followed.redirected, followed.url]).toEqual([200, true, `${api.url}/new`])
+    expect({ status: followed.status, redirected: followed.redirected, url: followed.url }).toEqual({
+      status: 200,
+      redirected: true,
+      url: `${api.url}/new`,
+    })
     expect(authorizations(api)).toEqual(['Bearer token-0', 'Bearer token-0'])
     const manual = await send(`${api.url}/old`, { redirect: 'manual' })
-    expect([manual.status, manual.headers.get('location')]).toEqual([307, '/new'])
+    expect({ status: manual.status, location: manual.headers.get('location') }).toEqual({
+      status: 307,
+      location: '/new',
+    })
     await expect(send(`${api.url}/old`, { redirect: 'error' })).rejects.toThrow(TypeError)
     expect(api.requests.map(({ target }) => target)).toEqual(['/old', '/new', '/old', '/old'])
   })
@@ -94,7 +101,10 @@ describe('redirects are the engine\u2019s, and the token does not travel with th
     const api = await wire(redirect(307, elsewhere.url))
     const signed = await sender(api, { token })
     const response = await signed.send(api.url, create())
-    expect([response.status, await response.text()]).toEqual([401, 'sign this download'])
+    expect({ status: response.status, text: await response.text() }).toEqual({
+      status: 401,
+      text: 'sign this download',
+    })
     expect([signed.refreshes, api.requests.length, elsewhere.requests.length]).toEqual([0, 1, 1])
   })
 })
@@ -134,7 +144,10 @@ describe('connections that break', () => {
     expect(error).toBeInstanceOf(TypeError)
     expect(error).toMatchObject({ message: 'fetch failed' })
     assertNoLeak(error, 'the network error')
-    expect([api.requests.length, signed.refreshes]).toEqual([1, 0])
+    expect({ requestsCount: api.requests.length, refreshes: signed.refreshes }).toEqual({
+      requestsCount: 1,
+      refreshes: 0,
+    })
   })
 
   it('within the body: the answer is handed over, reading it fails, and nothing is sent again [C-099 D-07]', async () => {
@@ -145,7 +158,10 @@ describe('connections that break', () => {
       .then((response) => response.text())
       .catch((reason: unknown) => reason)
     expect(outcome).toBeInstanceOf(TypeError)
-    expect([api.requests.length, signed.refreshes]).toEqual([1, 0])
+    expect({ requestsCount: api.requests.length, refreshes: signed.refreshes }).toEqual({
+      requestsCount: 1,
+      refreshes: 0,
+    })
   })
 
   it('a retry that is reset is not sent a third time [C-099 D-07]', async () => {
@@ -197,10 +213,13 @@ describe('sockets and bodies', () => {
     const signed = await sender(api, { token, lifeS: undefined })
     for (let cycle = 0; cycle < 100; cycle++) {
       const response = await signed.send(api.url, create())
-      expect([response.status, await response.text()]).toEqual([200, 'ok'])
+      expect({ status: response.status, text: await response.text() }).toEqual({ status: 200, text: 'ok' })
       signed.clock.advance(30_000)
     }
-    expect([signed.refreshes, api.requests.length]).toEqual([100, 200])
+    expect({ refreshes: signed.refreshes, requestsCount: api.requests.length }).toEqual({
+      refreshes: 100,
+      requestsCount: 200,
+    })
     expect(most).toBeLessThanOrEqual(8)
   })
 

@@ -318,9 +318,9 @@ describe('the record of an earlier sign-in that could not be read', () => {
     expect(attempts).toHaveBeenCalledTimes(2)
     repair()
     await retryAfter(4_999)
-    expect([await stands(), removed.mock.calls.length]).toEqual([true, 0])
+    expect({ stands: await stands(), callsCount: removed.mock.calls.length }).toEqual({ stands: true, callsCount: 0 })
     await retryAfter(1)
-    expect([await stands(), removed.mock.calls.length]).toEqual([false, 1])
+    expect({ stands: await stands(), callsCount: removed.mock.calls.length }).toEqual({ stands: false, callsCount: 1 })
     for (let times = 0; times < 3; times++) await retryAfter(5_000)
     expect(attempts).toHaveBeenCalledTimes(3)
   })
@@ -366,11 +366,14 @@ describe('the record of an earlier sign-in that could not be read', () => {
     await write(1)
     repair()
     await retryAfter(5_000)
-    expect([await stands(), removed.mock.calls.length]).toEqual([true, 0])
+    expect({ stands: await stands(), callsCount: removed.mock.calls.length }).toEqual({ stands: true, callsCount: 0 })
     await write(2)
     const before = attempts.mock.calls.length
     await retryAfter(5_000)
-    expect([await stands(), attempts.mock.calls.length]).toEqual([true, before])
+    expect({ stands: await stands(), callsCount: attempts.mock.calls.length }).toEqual({
+      stands: true,
+      callsCount: before,
+    })
   })
 
   it('is looked at once when another tab has changed it, before a later user’s refresh makes the two look alike [F023]', async () => {

@@ -104,7 +104,7 @@ test.each([
 test('doctor skips the clock for a Date header that is no date [C-137]', async () => {
   const headers = { location: '/login', date: 'now' }
   const { bad, skipped } = await checksOf({ authorize: () => new Response(null, { status: 302, headers }) })
-  expect([bad, skipped]).toEqual([{}, { clock: 'no response has a Date header' }])
+  expect({ bad, skipped }).toEqual({ bad: {}, skipped: { clock: 'no response has a Date header' } })
 })
 
 test.each<[what: string, search: Answer]>([

@@ -173,6 +173,6 @@ describe('before and while it is sent', () => {
     const call = refreshTokens(config, tokensWith(), { signal: AbortSignal.abort() })
     expect(await failure(call)).toMatchObject({ code: 'aborted' })
     await new Promise((resolve) => setImmediate(resolve))
-    expect([calls, events]).toEqual([[], []])
+    expect({ calls, events }).toEqual({ calls: [], events: [] })
   })
 })

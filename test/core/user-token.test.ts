@@ -53,7 +53,11 @@ describe('a user session token', () => {
     const body = new Blob(['some ', 'text']).stream()
     const init = { method: 'POST', body, duplex: 'half' } as RequestInit
     const response = await createBearerFetch('token', { baseUrl, fetch: api.fetch })(url, init)
-    expect([response.status, await response.text(), api.calls.length]).toEqual([401, 'some text', 1])
+    expect({ status: response.status, text: await response.text(), callsCount: api.calls.length }).toEqual({
+      status: 401,
+      text: 'some text',
+      callsCount: 1,
+    })
   })
 })
 

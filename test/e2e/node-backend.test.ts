@@ -75,7 +75,7 @@ describe('npm run example:backend', () => {
     const own = (await historyOf(page)).filter((url) => url.startsWith(example.origin))
     expect(own).toEqual([`${example.origin}/?view=all`, `${example.origin}/?view=all`])
     const [cookie, ...more] = await appCookies(context)
-    expect([cookie, more]).toMatchObject([{ httpOnly: true, sameSite: 'Strict', path: '/' }, []])
+    expect({ cookie, more }).toMatchObject({ cookie: { httpOnly: true, sameSite: 'Strict', path: '/' }, more: [] })
     expect(await page.evaluate(() => document.cookie)).toBe('')
     await page.reload()
     await page.getByText('12 agents').waitFor()

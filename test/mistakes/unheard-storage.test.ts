@@ -51,6 +51,6 @@ it.each([undefined, {}])(
     vi.unstubAllGlobals()
     const session = createSession(config, { storage: failing() })
     await session.signIn(tokensWith())
-    expect([session.state.status, seen]).toEqual(['signed-in', []])
+    expect({ status: session.state.status, seen }).toEqual({ status: 'signed-in', seen: [] })
   },
 )

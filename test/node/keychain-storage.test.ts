@@ -250,14 +250,20 @@ describe('a wrong call', () => {
     ['another policy', { keyring: testKeyring().load, name: 'x', withoutKeychain: 'memory' }, /withoutKeychain/],
   ])('%s is refused', async (_, options, message) => {
     const error = await failure(() => keychainStorage(freshFile(onTestFinished), options as never))
-    expect([error.code, error.message]).toEqual(['config_invalid', expect.stringMatching(message)])
+    expect({ code: error.code, message: error.message }).toEqual({
+      code: 'config_invalid',
+      message: expect.stringMatching(message),
+    })
   })
 
   test('a package that is not installed is named', async () => {
     const path = freshFile(onTestFinished)
     const storage = keychainStorage(path, { keyring: () => Promise.reject(missing), name: 'my-tool' })
     const error = await failure(storage.setItem('key', 'value'))
-    expect([error.code, error.message]).toEqual(['config_invalid', expect.stringContaining('@napi-rs/keyring')])
+    expect({ code: error.code, message: error.message }).toEqual({
+      code: 'config_invalid',
+      message: expect.stringContaining('@napi-rs/keyring'),
+    })
   })
 
   test('a session over a package that is not installed names it at ready(), and in the event of a sign-in [C-056]', async () => {

@@ -209,7 +209,7 @@ describe('the listener', () => {
     const callback = await callbackFrom(authorizeUrl)
     for (const other of [`evil.test:${port}`, `localhost:${port}`, '127.0.0.1', 'evil.test']) {
       const { status, text } = await send(callback, { host: other })
-      expect([other, status]).toEqual([other, 400])
+      expect({ other, status }).toEqual({ other, status: 400 })
       expect(text).not.toContain(other)
     }
     const origin = 'https://evil.test'
@@ -227,7 +227,10 @@ describe('the listener', () => {
     const callback = await callbackFrom(authorizeUrl)
     const first = await send(callback)
     const junk = await send(`${redirectUri}/x`)
-    expect([first.status, first.headers.location]).toEqual([303, '/callback/done'])
+    expect({ status: first.status, location: first.headers.location }).toEqual({
+      status: 303,
+      location: '/callback/done',
+    })
     const last = await send(`${redirectUri}/done?name=<b>reflected</b>`)
 
     for (const { headers, text } of [first, last, junk]) {
@@ -278,7 +281,7 @@ describe('a login that ends without tokens', () => {
     const { authorizeUrl, redirectUri, settled } = await started()
     const state = new URL(authorizeUrl).searchParams.get('state')
     const { status, headers } = await send(`${redirectUri}?error=access_denied&state=${state}`)
-    expect([status, headers.location]).toEqual([303, '/callback/done'])
+    expect({ status, location: headers.location }).toEqual({ status: 303, location: '/callback/done' })
     expect(await settled).toBe('login_denied')
     expect(await isRefused(redirectUri)).toBe(true)
   })

@@ -32,7 +32,10 @@ describe.each(reactMajors)('React %i, rendering on a server', async (major) => {
     expect(render(auth)).toBe('<p>loading</p>')
     const accessToken = ['{"alg":"none"}', '{"sub":"ada"}', ''].map((part) => btoa(part).replaceAll('=', '')).join('.')
     await auth.session.signIn({ ...testTokens('ada'), accessToken })
-    expect([auth.session.state.status, auth.session.claims?.subject]).toEqual(['signed-in', 'ada'])
+    expect({ status: auth.session.state.status, subject: auth.session.claims?.subject }).toEqual({
+      status: 'signed-in',
+      subject: 'ada',
+    })
     expect(render(auth)).toBe('<p>loading</p>')
   })
 

@@ -36,7 +36,7 @@ test('session.claims are those of the current access token, also after a refresh
 test('session.claims are undefined while no user is signed in, and for a token that is no JWT', async () => {
   const session = createSession(configWith())
   await session.signIn(tokensWith({ accessToken: 'opaque' }))
-  expect([session.state.status, session.claims]).toEqual(['signed-in', undefined])
+  expect({ status: session.state.status, claims: session.claims }).toEqual({ status: 'signed-in', claims: undefined })
   await session.signIn(tokensWith({ accessToken: await jwt({ sub: 'user-1' }) }))
   expect(session.claims?.subject).toBe('user-1')
   await session.signOut()

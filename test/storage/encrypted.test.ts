@@ -54,7 +54,7 @@ describe('what is stored', () => {
       nonces.add(text.split('.')[2] ?? '')
       texts.add(text.split('.')[3] ?? '')
     }
-    expect([nonces.size, texts.size]).toEqual([1_000, 1_000])
+    expect({ noncesCount: nonces.size, textsCount: texts.size }).toEqual({ noncesCount: 1_000, textsCount: 1_000 })
   })
 
   test('is refused after any change of any byte, and left alone [C-061]', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { keepLease, type Lease, type LeaseTable, takeLease } from '../../src/storage/shared/lease.ts'
 import { leasedStorage } from '../../src/storage/shared/leased-storage.ts'
 import { codeOf } from '../support/session-rig.ts'
@@ -184,4 +184,13 @@ describe('keeping a lease', () => {
     await flush()
     expect(time.pendingTimers).toBe(0)
   })
+})
+
+test('a task that holds a lock does not keep its process alive', () => {
+  const timeouts = vi.spyOn(globalThis, 'setTimeout')
+  onTestFinished(() => timeouts.mockRestore())
+  const table: LeaseTable = { acquire: async () => true, renew: async () => true, release: async () => {} }
+  const stop = keepLease(table, lease)
+  onTestFinished(stop)
+  expect(timeouts.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false])
 })

@@ -16,7 +16,7 @@ async function waitOf(value: string): Promise<number | undefined> {
   const answer = () => new Response(null, { status: 503, headers: { 'retry-after': value } })
   const error = await failure(refreshTokens(configWith({ clock, fetch: scriptedFetch(answer).fetch }), tokens))
   const { outcome, retryAfterMs, ...more } = error.details ?? {}
-  expect([error.code, outcome, more]).toEqual(['temporarily_unavailable', 'busy', {}])
+  expect({ code: error.code, outcome, more }).toEqual({ code: 'temporarily_unavailable', outcome: 'busy', more: {} })
   return retryAfterMs
 }
 

@@ -1,0 +1,66 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { fileStorage } from 'agent-auth/node'
+import { expect, onTestFinished, test } from 'vitest'
+import { freshFile } from '../support/fresh-file.ts'
+
+// What fileStorage asks of the file system, and what other systems than this one respond.
+
+/** Replaces functions of `node:fs` until the end of the test. */
+function replaced(functions: Partial<typeof fs>): void {
+  const names = Object.keys(functions) as (keyof typeof fs)[]
+  const before = Object.fromEntries(names.map((name) => [name, fs[name]]))
+  Object.assign(fs, functions)
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    Object.assign(fs, before)
+    syncBuiltinESMExports()
+  })
+}
+
+/** Notes what is brought to the disk, and which file a rename replaces. */
+function watched(): string[] {
+  const { fsyncSync, renameSync } = fs
+  const steps: string[] = []
+  replaced({
+    fsyncSync(fd) {
+      steps.push(fs.fstatSync(fd).isDirectory() ? 'flush of the folder' : 'flush of the text')
+      fsyncSync(fd)
+    },
+    renameSync(from, to) {
+      steps.push(`rename to ${String(to).replace(/.*\//, '')}`)
+      renameSync(from, to)
+    },
+  })
+  return steps
+}
+
+test('the text of records is on the disk before its name is, and its name at the end [C-056]', async () => {
+  const path = freshFile(onTestFinished)
+  const steps = watched()
+  await fileStorage(path).setItem('key', 'value')
+  expect(steps).toEqual(['flush of the text', 'rename to sessions.json', 'flush of the folder'])
+})
+
+test('the removal of the last record is on the disk, and leases need not be [C-056]', async () => {
+  const path = freshFile(onTestFinished)
+  const storage = fileStorage(path)
+  await storage.setItem('key', 'value')
+  const steps = watched()
+  await storage.removeItem('key')
+  expect(steps.splice(0)).toContain('flush of the folder')
+  await storage.withLock('key', async () => 'ran')
+  expect(steps).toEqual(['rename to sessions.json.leases'])
+})
+
+test.each(['ELOOP', 'EMLINK'])('a symbolic link is named by %s, the code of Linux or FreeBSD [C-056]', async (code) => {
+  const storage = fileStorage(freshFile(onTestFinished))
+  await storage.setItem('key', 'value')
+  replaced({
+    openSync() {
+      throw Object.assign(new Error(code), { code })
+    },
+  })
+  const message = 'The file sessions.json of the storage is a symbolic link. Put the file itself there.'
+  await expect(storage.getItem('key')).rejects.toMatchObject({ code: 'storage_failed', message })
+})
