@@ -54,7 +54,10 @@ async function expectForbidden(bearer: string, message: string, [method, path]: 
 
 test.each(endpoints)('%s %s without credentials is 401 with a bare challenge [S-062]', async (method, path) => {
   const answer = await call(method, path, {})
-  expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer' })
+  expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({
+    status: 401,
+    wwwAuthenticate: 'Bearer',
+  })
   expect(await answer.json()).toEqual(unauthenticated)
 })
 
@@ -69,7 +72,10 @@ test.each([
   ['with one character changed', () => `Bearer ${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`],
 ])('a header %s is 401 invalid_token [S-062]', async (_, header) => {
   const answer = await call('POST', agentSearch, { authorization: header() })
-  expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer error="invalid_token"' })
+  expect({ status: answer.status, wwwAuthenticate: answer.headers.get('www-authenticate') }).toEqual({
+    status: 401,
+    wwwAuthenticate: 'Bearer error="invalid_token"',
+  })
   expect(await answer.json()).toEqual(unauthenticated)
 })
 
@@ -253,7 +259,10 @@ test('every answer is readable from a registered origin [S-080]', async () => {
   await rawDatabase(assembly.context.store.db).schema.alterTable('access_tokens').renameTo('gone').execute()
   answers.push([500, await call('POST', agentSearch, { origin, ...bearer })])
   for (const [status, { status: answered, headers }] of answers) {
-    expect({ answered, accessControlAllowOrigin: headers.get('access-control-allow-origin') }).toEqual({ answered: status, accessControlAllowOrigin: origin })
+    expect({ answered, accessControlAllowOrigin: headers.get('access-control-allow-origin') }).toEqual({
+      answered: status,
+      accessControlAllowOrigin: origin,
+    })
     expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('vary')).toContain('Origin')
@@ -266,7 +275,10 @@ test('preflights of the API, and allowedOrigins [S-080]', async () => {
   const other = await assemble({ allowedOrigins: ['https://spa.example'] })
   const headers = { origin: 'https://spa.example', 'access-control-request-method': 'POST' }
   const answer = await other.service.fetch(`${other.service.baseUrl}${agentSearch}`, { method: 'OPTIONS', headers })
-  expect({ status: answer.status, accessControlAllowOrigin: answer.headers.get('access-control-allow-origin') }).toEqual({ status: 204, accessControlAllowOrigin: 'https://spa.example' })
+  expect({
+    status: answer.status,
+    accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
+  }).toEqual({ status: 204, accessControlAllowOrigin: 'https://spa.example' })
   expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, content-type')
   await other.service.close()
 })
@@ -297,9 +309,15 @@ test.each(elsewhere)('%s %s asks for the bearer before it is %i [S-063]', async 
   const url = service.baseUrl + path
   const ask = (headers: Record<string, string>) => service.fetch(url, { method, headers })
   const absent = await ask({})
-  expect({ status: absent.status, wwwAuthenticate: absent.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer' })
+  expect({ status: absent.status, wwwAuthenticate: absent.headers.get('www-authenticate') }).toEqual({
+    status: 401,
+    wwwAuthenticate: 'Bearer',
+  })
   const invalid = await ask({ authorization: 'Bearer x' })
-  expect({ status: invalid.status, wwwAuthenticate: invalid.headers.get('www-authenticate') }).toEqual({ status: 401, wwwAuthenticate: 'Bearer error="invalid_token"' })
+  expect({ status: invalid.status, wwwAuthenticate: invalid.headers.get('www-authenticate') }).toEqual({
+    status: 401,
+    wwwAuthenticate: 'Bearer error="invalid_token"',
+  })
   const guest = await service.dev.mintSessionToken('gil@demo.example')
   expect((await ask({ authorization: `Bearer ${guest}` })).status).toBe(403)
   const answer = await ask({ authorization: `Bearer ${token}` })

@@ -37,7 +37,10 @@ test('the API page allows files of its origin and two inline texts by their hash
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ])
-  expect({ status: response.status, cacheControl: response.headers.get('cache-control') }).toEqual({ status: 200, cacheControl: 'no-store' })
+  expect({ status: response.status, cacheControl: response.headers.get('cache-control') }).toEqual({
+    status: 200,
+    cacheControl: 'no-store',
+  })
   const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, target]) => target)
   expect(loaded).toEqual(['docs/swagger-ui.css', 'openapi.json', 'docs/swagger-ui-bundle.js'])
 })
@@ -49,7 +52,10 @@ test.each([
   ['oauth2-redirect.js', 'text/javascript; charset=utf-8'],
 ])('the API page gets %s as the package of the renderer has it', async (name, type) => {
   const { response, text } = await get(`/docs/${name}`)
-  expect({ status: response.status, contentType: response.headers.get('content-type') }).toEqual({ status: 200, contentType: type })
+  expect({ status: response.status, contentType: response.headers.get('content-type') }).toEqual({
+    status: 200,
+    contentType: type,
+  })
   expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   expect(response.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
   expect(text === (await readFile(join(rendererFolder, name), 'utf8'))).toBe(true)
@@ -79,5 +85,8 @@ test('the API page is at the spelling of loopback that its redirect URI has', as
   const address = service.baseUrl.replace('127.0.0.1', 'localhost')
   const headers = { host: new URL(address).host }
   const response = await service.fetch(`${service.baseUrl}/docs`, { headers, redirect: 'manual' })
-  expect({ status: response.status, location: response.headers.get('location') }).toEqual({ status: 302, location: `${service.baseUrl}/docs` })
+  expect({ status: response.status, location: response.headers.get('location') }).toEqual({
+    status: 302,
+    location: `${service.baseUrl}/docs`,
+  })
 })

@@ -22,7 +22,10 @@ test.each(hosts)(
       const ask = (path: string) => service.fetch(service[host] + path, { headers })
       const [alive, ready] = [await ask('/healthz'), await ask('/readyz')]
       expect({ status: alive.status, body: await alive.json() }).toEqual({ status: 200, body: { status: 'alive' } })
-      expect({ status: ready.status, body: await ready.json() }).toEqual({ status: 200, body: { status: 'ready', missing: [] } })
+      expect({ status: ready.status, body: await ready.json() }).toEqual({
+        status: 200,
+        body: { status: 'ready', missing: [] },
+      })
       expect([alive.headers.get('cache-control'), ready.headers.get('cache-control')]).toEqual(['no-store', 'no-store'])
     }
     expect((await service.fetch(`${service[host]}/healthz`, { method: 'HEAD' })).status).toBe(200)
@@ -50,7 +53,11 @@ test('readyz names the database that does not answer, healthz stays alive, and b
   })
   for (const host of hosts) {
     const response = await service.fetch(`${service[host]}/readyz`)
-    expect({ status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() }).toEqual({ status: 503, retryAfter: '1', body: { status: 'not-ready', missing: ['database'] } })
+    expect({
+      status: response.status,
+      retryAfter: response.headers.get('retry-after'),
+      body: await response.json(),
+    }).toEqual({ status: 503, retryAfter: '1', body: { status: 'not-ready', missing: ['database'] } })
     expect((await service.fetch(`${service[host]}/healthz`)).status).toBe(200)
   }
   state = 'back'
@@ -87,6 +94,9 @@ test.each(['auth', 'base'] as const)(
     onTestFinished(() => stop(server))
     const [alive, ready] = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(url + path)))
     expect({ status: alive?.status, body: await alive?.json() }).toEqual({ status: 200, body: { status: 'alive' } })
-    expect({ status: ready?.status, body: await ready?.json() }).toEqual({ status: 503, body: { status: 'not-ready', missing: ['start'] } })
+    expect({ status: ready?.status, body: await ready?.json() }).toEqual({
+      status: 503,
+      body: { status: 'not-ready', missing: ['start'] },
+    })
   },
 )

@@ -11,7 +11,10 @@ async function started(options: ServiceOptions): Promise<Service> {
 
 async function scrape(service: Service): Promise<string[]> {
   const response = await service.fetch(`${service.authUrl}/metrics`)
-  expect({ status: response.status, contentType: response.headers.get('content-type') }).toEqual({ status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8' })
+  expect({ status: response.status, contentType: response.headers.get('content-type') }).toEqual({
+    status: 200,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  })
   return (await response.text()).split('\n')
 }
 

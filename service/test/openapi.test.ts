@@ -99,7 +99,10 @@ test('the service accepts the example of each request body [S-081]', async () =>
   })
   expect(examples.map(({ path }) => path)).toEqual([agentSearch, create, modelSearch])
   for (const { path, body } of examples) {
-    expect({ path, status: (await callApi(assembly.service, { token, path, body })).status }).toEqual({ path, status: 200 })
+    expect({ path, status: (await callApi(assembly.service, { token, path, body })).status }).toEqual({
+      path,
+      status: 200,
+    })
   }
 })
 

@@ -41,7 +41,10 @@ function fail(status: number): void {
 
 function expectReadable(answer: Response, status: number, from = origin): void {
   const { headers } = answer
-  expect({ status: answer.status, accessControlAllowOrigin: headers.get('access-control-allow-origin') }).toEqual({ status, accessControlAllowOrigin: from })
+  expect({ status: answer.status, accessControlAllowOrigin: headers.get('access-control-allow-origin') }).toEqual({
+    status,
+    accessControlAllowOrigin: from,
+  })
   expect(headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id')
   expect(headers.get('access-control-allow-credentials')).toBeNull()
   expect(headers.get('vary')).toContain('Origin')
@@ -100,7 +103,10 @@ test('no answer of the token endpoint, of whatever status, is readable from an u
   for (const foreign of ['https://evil.example', 'null', 'https://app.demo.example.evil.example', `${origin}:8443`]) {
     for (const body of bodies) {
       const answer = await send({ body, headers: { origin: foreign } })
-      expect({ status: answer.status, accessControlAllowOrigin: answer.headers.get('access-control-allow-origin') }).toEqual({ status: 403, accessControlAllowOrigin: null })
+      expect({
+        status: answer.status,
+        accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
+      }).toEqual({ status: 403, accessControlAllowOrigin: null })
       expect(answer.headers.get('vary')).toContain('Origin')
     }
   }
@@ -138,7 +144,10 @@ test('a page of an unregistered origin changes nothing by the API, whatever it s
   const headers = { authorization: `Bearer ${token}` }
   for (const foreign of ['https://evil.example', 'null', 'http://localhost:4003', 'https://127.0.0.1:4003']) {
     const answer = await send({ body, headers: { ...headers, origin: foreign } })
-    expect({ status: answer.status, accessControlAllowOrigin: answer.headers.get('access-control-allow-origin') }).toEqual({ status: 403, accessControlAllowOrigin: null })
+    expect({
+      status: answer.status,
+      accessControlAllowOrigin: answer.headers.get('access-control-allow-origin'),
+    }).toEqual({ status: 403, accessControlAllowOrigin: null })
     expect(await answer.json()).toMatchObject({ error_type: 'permission_error' })
   }
   const db = rawDatabase(assembly.context.store.db)
