@@ -241,7 +241,7 @@ describe('a request to the API', () => {
     const child = user.start('fetch', 'post', '/api/parent_agents/search', '-')
     child.stdin?.end('{"limit":1,"offset":0}')
     const { code, out } = await ended(child)
-    expect([code, JSON.parse(out).data.items.length]).toEqual([0, 1])
+    expect({ code, itemsCount: JSON.parse(out).data.items.length }).toEqual({ code: 0, itemsCount: 1 })
     // A file that is open only to be written cannot be read.
     const file = openSync(`${user.file}.written`, 'a')
     onTestFinished(() => closeSync(file))
@@ -353,7 +353,11 @@ describe('a login', () => {
 
   test('that the user does not finish ends after its time, with the exit code of a retry [C-132]', async () => {
     const run = await machine().run('login', ...settings(), '--no-browser', '--timeout', '1')
-    expect([run.code, run.out, run.err]).toEqual([4, '', expect.stringContaining('finished within 1000 ms')])
+    expect({ code: run.code, out: run.out, err: run.err }).toEqual({
+      code: 4,
+      out: '',
+      err: expect.stringContaining('finished within 1000 ms'),
+    })
   })
 
   test('opens no browser if its session could not be kept [C-056]', async () => {

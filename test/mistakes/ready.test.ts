@@ -15,7 +15,12 @@ const sources: [name: string, ready: () => Promise<SessionState>][] = [
 
 it.each(sources)('%s without await: its promise has no member of the state', (_, ready) => {
   const { status, reason, sessionRef, expiresAtMs } = ready() as unknown as SessionState
-  expect([status, reason, sessionRef, expiresAtMs]).toEqual([undefined, undefined, undefined, undefined])
+  expect({ status, reason, sessionRef, expiresAtMs }).toEqual({
+    status: undefined,
+    reason: undefined,
+    sessionRef: undefined,
+    expiresAtMs: undefined,
+  })
 })
 
 it.each(sources)('%s: use() of React reads the state from its promise', async (_, ready) => {
