@@ -55,6 +55,7 @@ const databaseTests = [
   'reset',
   'revoke-meanwhile',
   'search-indexes',
+  'seeds',
   'security-events',
   'several-processes.postgres',
   'sign-in',

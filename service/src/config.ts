@@ -5,6 +5,7 @@ import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback, isLoopbackAddress } from './loopback.ts'
 import { nearName } from './near-name.ts'
 import { serviceOptions } from './options.ts'
+import type { Seed } from './seed-types.ts'
 import type { ServiceOptions } from './service-options.ts'
 import { isRecord } from './shape.ts'
 
@@ -15,6 +16,7 @@ export interface ServiceConfig {
   readonly authUrl: string
   readonly baseUrl: string
   readonly dataFile: string | undefined
+  readonly seed: string | Seed | undefined
   readonly databaseUrl: string | undefined
   readonly passwordScheme: 'scrypt' | 'keyed'
   readonly rotation: 'rotate' | 'none'
@@ -56,6 +58,7 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     authUrl,
     baseUrl,
     dataFile,
+    seed: seedOf(options),
     databaseUrl: databaseUrl === undefined ? undefined : postgresUrlOf(databaseUrl),
     passwordScheme: oneOf(
       'passwordScheme',
@@ -158,4 +161,12 @@ function originOf(name: string, text: string): string {
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && text.replace(/\/$/, '') === url.origin
   if (!isOrigin) throw new TypeError(`${name} must be an http or https origin without path, query or userinfo`)
   return url.origin
+}
+
+function seedOf({ seed, redirectUris = [] }: ServiceOptions): string | Seed | undefined {
+  if (seed !== undefined && redirectUris.length > 0)
+    throw new TypeError('redirectUris are for the demo clients; write those of a seed into the seed')
+  const isSeed = seed === undefined || isRecord(seed) || (typeof seed === 'string' && seed !== '')
+  if (isSeed) return seed
+  throw new TypeError('seed must be the path of a seed file, or a seed as an object')
 }

@@ -1,4 +1,15 @@
 export type { AccessChange, EndpointId } from './access-change.ts'
+export type {
+  Seed,
+  SeedAgent,
+  SeedClient,
+  SeedConfigs,
+  SeedContextGroup,
+  SeedContextVariable,
+  SeedModel,
+  SeedPerson,
+  SeedTenant,
+} from './seed-types.ts'
 export { createService } from './server/assemble.ts'
 export { startService } from './server/start-service.ts'
 export type { Client, DevControls, Person, Service } from './service.ts'

@@ -86,6 +86,14 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
     meaning:
       '`postgresql://…`: keeps the data in PostgreSQL, which several processes may share; other users can read flags, so set the variable or `DATABASE_URL`',
   },
+  seed: {
+    flag: 'seed',
+    kind: 'text',
+    value: 'FILE',
+    standard: 'the demo data',
+    meaning:
+      'JSON or YAML file with tenants, people, clients, models and agents for an empty database; refused if the database holds other data',
+  },
   redirectUris: {
     flag: 'redirect-uri',
     kind: 'list',

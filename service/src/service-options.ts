@@ -1,4 +1,5 @@
 import type { AccessChange } from './access-change.ts'
+import type { Seed } from './seed-types.ts'
 
 /** The options of `createService` and `startService`. Each has a default. */
 export interface ServiceOptions {
@@ -35,6 +36,8 @@ export interface ServiceOptions {
   codeLifeMs?: number | undefined
   /** Members of a token response. `minimal` has `access_token` and `refresh_token` only. Default: `full`. */
   tokenResponse?: 'full' | 'minimal' | undefined
+  /** Data to start an empty database with: the path of a seed file, or a seed. Default: the demo data. */
+  seed?: string | Seed | undefined
   /** Redirect URIs to register for every demo client, in addition to the defaults. Default: none. */
   redirectUris?: string[] | undefined
   /** Origins that may read responses (CORS), in addition to those of redirect URIs. Default: none. */

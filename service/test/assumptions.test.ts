@@ -40,6 +40,8 @@ test('every assumption is cited by the code it names, and the code cites no othe
 
 /** What no caller can see, and numbers that are not ours. */
 const internal = [
+  'cli/options-help.ts flagColumns',
+  'cli/options-help.ts lineColumns',
   'limits.ts serverLimits.preflightMs',
   'limits.ts serverLimits.purgePauseMs',
   'limits.ts serverLimits.journalBlock',
@@ -50,7 +52,7 @@ const internal = [
   'store/engine/private-file.ts othersBits',
   'store/engine/private-file.ts ownerOnly',
   ...['connections', 'connectMs', 'lockWaitMs', 'statementMs', 'idleTransactionMs', 'transactionAttempts']
-    .concat(['preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'deletedRequests'])
+    .concat(['insertedRows', 'preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'deletedRequests'])
     .map((name) => `limits.ts storeLimits.${name}`),
   'limits.ts toolLimits.devBodyDepth',
   'cli/options-help.ts flagColumns',

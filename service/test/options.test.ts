@@ -23,6 +23,7 @@ const samples: { [Name in keyof Required<ServiceOptions>]: [text: string, value:
   trustedProxies: ['2', 2],
   dataFile: ['kept.db', 'kept.db'],
   databaseUrl: ['postgresql://db.example/data', 'postgresql://db.example/data'],
+  seed: ['seed.yaml', 'seed.yaml'],
   redirectUris: ['https://late.example/cb', ['https://late.example/cb']],
   allowedOrigins: ['https://page.example', ['https://page.example']],
   access: ['{"billing":{"demo":"inactive"}}', { billing: { demo: 'inactive' } }],

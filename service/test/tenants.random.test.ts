@@ -5,8 +5,9 @@ import type { KyselyPlugin, OperationNode } from 'kysely'
 import { BinaryOperationNode, OperationNodeTransformer, ValueNode } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runs, soakShare } from '../../test/support/runs.ts'
-import { seedAgents } from '../src/dev/demo-agents.ts'
+import { demoAgents, demoGroups } from '../src/dev/demo-agents.ts'
 import type { Service } from '../src/index.ts'
+import { demoModels } from '../src/seed/demo-models.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
 import { tenantStore } from '../src/store/tenant-store.ts'
@@ -50,7 +51,10 @@ async function furnish(tenant: string): Promise<void> {
       .insertInto('tenants')
       .values({ id: tenant, name: tenant, active: 1, billing_active: 1 })
       .execute()
-    await seedAgents(store.forTenant(tenant), clock.nowMs())
+    const { models: ownModels, agents, contextGroups } = store.forTenant(tenant)
+    const modelIds = await ownModels.createAll([...demoModels])
+    const ids = await agents.createAll(demoAgents(modelIds, clock.nowMs()))
+    await contextGroups.create([...ids.values()].map((agentId) => ({ agentId, groups: demoGroups() })))
   }
   const [ada] = await rawDatabase(store.db)
     .selectFrom('people')

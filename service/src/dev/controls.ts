@@ -2,23 +2,23 @@ import type { ServiceContext } from '../context.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
 import { lifetimes } from '../limits.ts'
 import { listOfNames } from '../near-name.ts'
+import { fillDatabase } from '../seed/fill-database.ts'
+import type { World } from '../seed/world.ts'
 import type { DevControls } from '../service.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { findAccountByEmail, listAccounts } from '../store/tables/accounts.ts'
 import { expireEveryAccessToken, saveSessionToken } from '../store/tables/bearer-tokens.ts'
 import { revokeEveryRefreshToken } from '../store/tables/refresh-tokens.ts'
-import type { DemoWorld } from './demo-world.ts'
 import { readFaultRule } from './fault-rule.ts'
-import { seed } from './seed.ts'
-import { setAccess } from './set-access.ts'
+import { applyEndpointBilling, setAccess } from './set-access.ts'
 
 /** Returns the message about an email address that no account has. */
 export function unknownAccountText(emails: readonly string[]): string {
   return `no account has this email address; there are ${listOfNames(emails)}`
 }
 
-export function createDevControls(service: ServiceContext, world: () => DemoWorld): Omit<DevControls, 'autoApprove'> {
+export function createDevControls(service: ServiceContext, world: () => World): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, logins, throttles, faults, autoApproval, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */
   function onEveryAuthorization(change: (tx: Db) => Promise<void>): Promise<void> {
@@ -56,12 +56,13 @@ export function createDevControls(service: ServiceContext, world: () => DemoWorl
     setAccess: (change) => setAccess(service, change),
     autoApproved: () => autoApproval.email(),
     async reset() {
-      await seed(service, world(), 'replace')
+      await fillDatabase(service, world(), 'replace')
       journal.clear()
       logins.clear()
       faults.clear()
       autoApproval.set(undefined)
       endpointBilling.clear()
+      await applyEndpointBilling(service)
       await setAccess(service, config.access)
       for (const throttle of Object.values(throttles)) throttle.clear()
     },

@@ -1,18 +1,7 @@
 import { defaultConfigs, defaultContextGroups } from '../api/agents/agent-defaults.ts'
 import { keyOf } from '../api/agents/agent-key.ts'
 import type { NewContextGroup } from '../store/tables/tenant/context-groups.ts'
-import type { NewLlmModel } from '../store/tables/tenant/llm-models.ts'
 import type { NewParentAgent } from '../store/tables/tenant/parent-agents.ts'
-import type { TenantStore } from '../store/tenant-store.ts'
-
-const models: NewLlmModel[] = [
-  { model_name: 'Aurora', model_version: '2.1', provider: 'northlight' },
-  { model_name: 'Aurora Mini', model_version: '2.1', provider: 'northlight' },
-  { model_name: 'Basalt', model_version: '7', provider: 'quarry' },
-  { model_name: 'Basalt Long', model_version: '7', provider: 'quarry' },
-  { model_name: 'Cirrus', model_version: '2026-03', provider: 'weatherworks' },
-  { model_name: 'Cirrus Fast', model_version: '2026-03', provider: 'weatherworks' },
-]
 
 const agents: [name: string, type: string, description: string, activity: 'on' | 'off'][] = [
   ['Invoice Reader', 'Document Agent', 'Reads invoices and lists amounts, dates and suppliers.', 'on'],
@@ -31,16 +20,17 @@ const agents: [name: string, type: string, description: string, activity: 'on' |
 
 const dayMs = 24 * 60 * 60_000
 
-export async function seedAgents(tenant: TenantStore, nowMs: number): Promise<void> {
-  const modelIds = await tenant.models.createAll(models)
-  const rows = agents.map((agent, index) => {
+/** Returns the agents of a demo tenant, a day apart, with its models by turns. */
+export function demoAgents(modelIds: readonly number[], nowMs: number): NewParentAgent[] {
+  return agents.map((agent, index) => {
     const llmModel = modelIds[index % modelIds.length] ?? 0
     return demoAgent(agent, { llmModel, createdMs: nowMs - (agents.length - index) * dayMs })
   })
-  const ids = await tenant.agents.createAll(rows)
-  if (ids.size < rows.length) throw new Error('two demo agents have one key')
-  const groups = [...defaultContextGroups(), customerTool()]
-  await tenant.contextGroups.create([...ids.values()].map((agentId) => ({ agentId, groups })))
+}
+
+/** Returns the context variables of a demo agent. */
+export function demoGroups(): NewContextGroup[] {
+  return [...defaultContextGroups(), customerTool()]
 }
 
 function demoAgent(

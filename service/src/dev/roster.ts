@@ -1,8 +1,8 @@
+import type { World } from '../seed/world.ts'
 import type { Client, Person } from '../service.ts'
 import type { Db } from '../store/store.ts'
 import { listAccounts } from '../store/tables/accounts.ts'
 import { listClients } from '../store/tables/clients.ts'
-import type { DemoWorld } from './demo-world.ts'
 
 export interface Roster {
   people: Person[]
@@ -12,7 +12,7 @@ export interface Roster {
 }
 
 /** Reads users and clients. Only the process that made their passwords and secrets knows them. */
-export async function readRoster(db: Db, world: DemoWorld | undefined): Promise<Roster> {
+export async function readRoster(db: Db, world: World | undefined): Promise<Roster> {
   const accounts = await listAccounts(db)
   const clients = await listClients(db)
   return {

@@ -5,6 +5,7 @@ import { listOfNames } from '../near-name.ts'
 import { transact } from '../store/engine/transact.ts'
 import { listAccounts, setPermissions } from '../store/tables/accounts.ts'
 import { changeApproval, listClients } from '../store/tables/clients.ts'
+import { findServiceKey } from '../store/tables/service-keys.ts'
 import { listTenantIds, setTenantBilling } from '../store/tables/tenants.ts'
 
 /** Applies an access change, all or nothing. Rejects with a TypeError that names the tenant, client or user that is unknown. */
@@ -28,6 +29,13 @@ export async function setAccess({ store, endpointBilling }: ServiceContext, valu
       if ((await setPermissions(tx, email, permissions)) === 'unknown') throw unknown('person', email, await emails())
     }
   })
+  for (const [id, billing] of entries(change.endpointBilling)) endpointBilling.set(id as EndpointId, billing)
+}
+
+/** Applies what a seed says of the endpoints that need billing. It belongs to the process, so every start does this. */
+export async function applyEndpointBilling({ store, endpointBilling }: ServiceContext): Promise<void> {
+  const stored = await findServiceKey(store.db, 'endpoint-billing')
+  const change = readAccessChange({ endpointBilling: JSON.parse(stored ?? '{}') })
   for (const [id, billing] of entries(change.endpointBilling)) endpointBilling.set(id as EndpointId, billing)
 }
 

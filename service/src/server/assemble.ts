@@ -8,8 +8,10 @@ import { createDevControls, unknownAccountText } from '../dev/controls.ts'
 import { makeDemoWorld } from '../dev/demo-world.ts'
 import { createDevApp, refuseDevControls } from '../dev/dev-app.ts'
 import { readRoster } from '../dev/roster.ts'
-import { isSeeded, seed } from '../dev/seed.ts'
-import { setAccess } from '../dev/set-access.ts'
+import { applyEndpointBilling, setAccess } from '../dev/set-access.ts'
+import { fillDatabase, isFilled, requireSameSeed } from '../seed/fill-database.ts'
+import type { World } from '../seed/world.ts'
+import type { Seed } from '../seed-types.ts'
 import type { DevControls, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { isText } from '../shape.ts'
@@ -43,24 +45,47 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
 
 export async function assemble(options: ServiceOptions): Promise<Assembly> {
   const config = createServiceConfig(options)
-  const context = await createContext(config)
+  const worlds = await worldsOf(config)
+  const context = await createContext(config, worlds.seed?.hashKey)
   try {
-    return await addParts(context)
+    return await addParts(context, worlds)
   } catch (error) {
     await context.store.close()
     throw error
   }
 }
 
-async function addParts(context: ServiceContext): Promise<Assembly> {
+interface Worlds {
+  seed: Seed | undefined
+  /** Makes what an empty database is filled with, and a reset goes back to. */
+  make(nowMs: number): World
+}
+
+/** Reads the seed, if there is one, before a database is opened. Its schemas are loaded for a seed only. */
+async function worldsOf({ seed, redirectUris }: ServiceConfig): Promise<Worlds> {
+  if (seed === undefined) return { seed, make: (nowMs) => makeDemoWorld(redirectUris, nowMs) }
+  const { loadSeed, worldOf } = await import('../seed/load-seed.ts')
+  const loaded = await loadSeed(seed)
+  return { seed: loaded, make: () => worldOf(loaded) }
+}
+
+/** Fills an empty database and returns what it holds, as far as this process knows it. */
+async function fillOnce(context: ServiceContext, { make }: Worlds): Promise<World | undefined> {
+  const { store, clock } = context
+  const world = make(clock.nowMs())
+  const isFirst = !(await isFilled(store.db)) && (await fillDatabase(context, world, 'if-empty')) === 'filled'
+  if (!isFirst && world.digest !== undefined) await requireSameSeed(context, world.digest)
+  return isFirst ? world : undefined
+}
+
+async function addParts(context: ServiceContext, worlds: Worlds): Promise<Assembly> {
   const { config, store } = context
-  const isFirstStart = !(await isSeeded(store.db))
-  let world = isFirstStart ? makeDemoWorld(config.redirectUris) : undefined
-  if (world !== undefined && (await seed(context, world, 'if-empty')) === 'filled before') world = undefined
+  let world = await fillOnce(context, worlds)
+  await applyEndpointBilling(context)
   await setAccess(context, config.access)
   let roster = await readRoster(store.db, world)
   const controls = createDevControls(context, () => {
-    world ??= makeDemoWorld(config.redirectUris)
+    world ??= worlds.make(context.clock.nowMs())
     return world
   })
   const dev: DevControls = {
@@ -110,11 +135,13 @@ async function addParts(context: ServiceContext): Promise<Assembly> {
   return { service, context, authApp, apiApp }
 }
 
-async function createContext(config: ServiceConfig): Promise<ServiceContext> {
+async function createContext(config: ServiceConfig, hashKey: string | undefined): Promise<ServiceContext> {
   const clock = createClock()
   const telemetry = await createTelemetry(config)
   const store = await openStore(config)
-  const keys = await loadKeys(store.db)
+  const loaded = await loadKeys(store.db)
+  // The database gets the key of an export when it is filled. One that holds other data is refused after that.
+  const keys = hashKey === undefined ? loaded : { ...loaded, hashKey: Buffer.from(hashKey, 'base64url') }
   const passwords = createPasswords({ scheme: config.passwordScheme, key: keys.hashKey })
   addGauges(telemetry, { passwords, store })
   return {

@@ -20,7 +20,7 @@ export interface Store {
   readonly db: Db
   forTenant(tenantId: string): TenantStore
   /**
-   * For a reset (dev/seed.ts): locks every row that others refer to. Until the transaction ends, no other one adds a row that
+   * For a reset (seed/fill-database.ts): locks every row that others refer to. Until the transaction ends, no other one adds a row that
    * belongs to them.
    */
   lockParentRows(tx: Db): Promise<void>
@@ -33,6 +33,8 @@ export interface Store {
   missing(): Promise<MissingPart[]>
   /** Returns the connections of a pool, if the engine has one. */
   connections(): PoolFigures | undefined
+  /** For rows that were added with ids: agents and models that follow get larger ones. */
+  continueIds(tx: Db): Promise<void>
   close(): Promise<void>
 }
 
@@ -53,6 +55,9 @@ export async function openStore(location: StoreLocation): Promise<Store> {
     db,
     forTenant: (tenantId) => tenantStore(db, tenantId),
     lockParentRows: (tx) => lockParentRows(rawDatabase(tx), engine),
+    async continueIds(tx) {
+      for (const table of ['llm_models', 'parent_agents'] as const) await engine.continueIds(rawDatabase(tx), table)
+    },
     lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
     missing: () => missingParts(raw, Object.keys(known)),
     connections: () => engine.connections(),

@@ -16,6 +16,8 @@ export interface StoreEngine {
   lockRows(tx: RawDatabase, table: keyof Tables): Promise<void>
   /** Waits for transactions that have written to this table, and keeps others from writing until the transaction ends. */
   lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>
+  /** Lets ids that the database assigns continue after those that were given. */
+  continueIds(tx: RawDatabase, table: keyof Tables): Promise<void>
   /** Tells a planner without statistics of its own how many rows share the first columns of each index. */
   describeIndexes(db: Kysely<unknown>, table: string, selectivity: Record<string, number[]>): Promise<void>
   /** Returns the connections of the pool, if there is one. */

@@ -19,6 +19,8 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
     // A transaction that writes has locked the whole database.
     lockRows: async () => undefined,
     lockTable: async () => undefined,
+    // AUTOINCREMENT continues after the largest id that a row ever had.
+    continueIds: async () => undefined,
     describeIndexes,
     connections: () => undefined,
   }

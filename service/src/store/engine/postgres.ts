@@ -26,6 +26,9 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
     lockTable: async (tx, table) => {
       await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(tx)
     },
+    continueIds: async (tx, table) => {
+      await sql`select setval(pg_get_serial_sequence(${table}, 'id'), max(id)) from ${sql.table(table)}`.execute(tx)
+    },
     // Autovacuum keeps the statistics up to date.
     describeIndexes: async () => undefined,
     connections() {

@@ -6,7 +6,7 @@ import { databaseFailureOf, isLockTimeout } from './failures.ts'
 /**
  * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must have no
  * effect outside of its transaction. `after-lock-timeout` runs it again also after a lock that it could not have in time. It is for
- * dev/seed.ts and dev/controls.ts, which lock rows of every request. Between two runs it holds no lock.
+ * seed/fill-database.ts and dev/controls.ts, which lock rows of every request. Between two runs it holds no lock.
  */
 export async function transact<Value>(
   db: Db,

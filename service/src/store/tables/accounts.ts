@@ -77,11 +77,13 @@ export async function listAccounts(db: Db): Promise<Account[]> {
   return rows.map(accountOf)
 }
 
-type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'passwordHash' | 'permissions'>
+type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'passwordHash' | 'permissions'> & {
+  activity: 'active' | 'inactive'
+}
 
-/** Adds an active user, who is listed at this position. */
+/** Adds a user, who is listed at this position. */
 export async function saveAccount(tx: Db, account: NewAccount, position: number): Promise<void> {
-  const { id, tenantId, email, name, passwordHash, permissions } = account
+  const { id, tenantId, email, name, passwordHash, permissions, activity } = account
   await rawDatabase(tx)
     .insertInto('people')
     .values({
@@ -91,7 +93,7 @@ export async function saveAccount(tx: Db, account: NewAccount, position: number)
       name,
       password_hash: passwordHash,
       permissions: JSON.stringify(permissions),
-      active: 1,
+      active: activity === 'active' ? 1 : 0,
       position,
     })
     .execute()

@@ -1,8 +1,11 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 
-/** Each reset replaces `reset`. Text that was encrypted with an earlier value is void. */
-export type ServiceKeyName = 'hash' | 'signing' | 'reset'
+/**
+ * Each reset replaces `reset`. Text that was encrypted with an earlier value is void. `seed` marks what the database was filled with, and
+ * `endpoint-billing` is the part of a seed that no table holds.
+ */
+export type ServiceKeyName = 'hash' | 'signing' | 'reset' | 'seed' | 'endpoint-billing'
 
 export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<string | undefined> {
   const row = await rawDatabase(db)
@@ -13,13 +16,14 @@ export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<stri
   return row?.value
 }
 
-/** Stores the key unless there is one of this name. If two processes start at once, the first key is kept. */
-export async function addServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
-  await rawDatabase(db)
+/** Stores the key unless there is one of this name. If two processes start at once, the first key is kept, and the second one waits. */
+export async function addServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<'added' | 'present'> {
+  const { numInsertedOrUpdatedRows } = await rawDatabase(db)
     .insertInto('service_keys')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute()
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n ? 'added' : 'present'
 }
 
 export async function replaceServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<void> {
@@ -28,4 +32,8 @@ export async function replaceServiceKey(db: Db, name: ServiceKeyName, value: str
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute()
+}
+
+export async function removeServiceKey(db: Db, name: ServiceKeyName): Promise<void> {
+  await rawDatabase(db).deleteFrom('service_keys').where('name', '=', name).execute()
 }

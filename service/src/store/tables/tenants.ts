@@ -1,22 +1,31 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
+import type { Flag } from '../schema.ts'
 
 export async function listTenantIds(db: Db): Promise<string[]> {
   const rows = await rawDatabase(db).selectFrom('tenants').select('id').orderBy('id').execute()
   return rows.map(({ id }) => id)
 }
 
-/** Waits for a process that is inserting the same tenants, and then inserts none: `present`. */
-export async function insertTenants(
-  tx: Db,
-  tenants: readonly { id: string; name: string }[],
-): Promise<'inserted' | 'present'> {
-  const { numInsertedOrUpdatedRows } = await rawDatabase(tx)
-    .insertInto('tenants')
-    .values(tenants.map(({ id, name }) => ({ id, name, active: 1 as const, billing_active: 1 as const })))
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .executeTakeFirstOrThrow()
-  return numInsertedOrUpdatedRows === BigInt(tenants.length) ? 'inserted' : 'present'
+export interface NewTenant {
+  id: string
+  name: string
+  activity: 'active' | 'inactive'
+  billing: 'active' | 'inactive'
+}
+
+export async function insertTenants(tx: Db, tenants: readonly NewTenant[]): Promise<void> {
+  const rows = tenants.map(({ id, name, activity, billing }) => ({
+    id,
+    name,
+    active: flagOf(activity),
+    billing_active: flagOf(billing),
+  }))
+  await rawDatabase(tx).insertInto('tenants').values(rows).execute()
+}
+
+function flagOf(activity: 'active' | 'inactive'): Flag {
+  return activity === 'active' ? 1 : 0
 }
 
 /** Sets the billing of a tenant. `unknown` means that there is no such tenant. */
@@ -27,7 +36,7 @@ export async function setTenantBilling(
 ): Promise<'set' | 'unknown'> {
   const { numUpdatedRows } = await rawDatabase(tx)
     .updateTable('tenants')
-    .set({ billing_active: billing === 'active' ? 1 : 0 })
+    .set({ billing_active: flagOf(billing) })
     .where('id', '=', tenantId)
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 0n ? 'unknown' : 'set'

@@ -1,6 +1,7 @@
 import { registeredPageOrigin } from '../../../redirect-uris.ts'
 import type { Db, RawDatabase } from '../../database.ts'
 import { rawDatabase } from '../../database.ts'
+import type { Flag } from '../../schema.ts'
 import type { RegisteredClient } from '../clients.ts'
 import { findRegisteredClient } from '../clients.ts'
 import { lookupText } from '../lookup-text.ts'
@@ -10,6 +11,10 @@ export interface NewClient {
   name: string
   kind: 'public' | 'confidential'
   redirectUris: readonly string[]
+  /** Default: active, approved by its own tenant, with the api surface. */
+  activity?: 'active' | 'inactive'
+  approval?: 'approved' | 'unapproved'
+  surfaces?: readonly string[]
 }
 
 export interface ClientSecret {
@@ -26,7 +31,7 @@ export interface ClientRegistry {
   list(): Promise<RegisteredClient[]>
   count(): Promise<number>
   find(clientId: string): Promise<RegisteredClient | undefined>
-  /** Adds a client that is active and approved for its own tenant, with the api surface, and returns it. */
+  /** Adds a client and returns it. */
   create(client: NewClient): Promise<RegisteredClient>
   setActive(clientId: string, activity: 'active' | 'inactive'): Promise<void>
   /** Makes transactions on one client run one after the other. */
@@ -117,14 +122,15 @@ function clientSecretsOf(db: RawDatabase, tenantId: string): SecretActions {
 async function insertClient(
   db: RawDatabase,
   tenantId: string,
-  { id, name, kind, redirectUris }: NewClient,
+  { id, name, kind, redirectUris, activity = 'active', approval: state = 'approved', surfaces = ['api'] }: NewClient,
 ): Promise<RegisteredClient> {
   const { last } = await db
     .selectFrom('clients')
     .select((select) => select.fn.max('position').as('last'))
     .executeTakeFirstOrThrow()
   const position = last === null ? 0 : Number(last) + 1
-  await db.insertInto('clients').values({ id, tenant_id: tenantId, name, kind, active: 1, position }).execute()
+  const active = activity === 'active' ? 1 : 0
+  await db.insertInto('clients').values({ id, tenant_id: tenantId, name, kind, active, position }).execute()
   const uris = redirectUris.map((uri, index) => ({
     client_id: id,
     redirect_uri: uri,
@@ -132,7 +138,8 @@ async function insertClient(
     page_origin: registeredPageOrigin(uri, kind),
   }))
   await db.insertInto('client_redirect_uris').values(uris).execute()
-  const approval = { client_id: id, tenant_id: tenantId, active: 1 as const, surfaces: JSON.stringify(['api']) }
+  const approved: Flag = state === 'approved' ? 1 : 0
+  const approval = { client_id: id, tenant_id: tenantId, active: approved, surfaces: JSON.stringify(surfaces) }
   await db.insertInto('client_approvals').values(approval).execute()
-  return { id, tenantId, name, kind, active: true, redirectUris: [...redirectUris] }
+  return { id, tenantId, name, kind, active: active === 1, redirectUris: [...redirectUris] }
 }

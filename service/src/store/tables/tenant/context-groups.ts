@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { RawDatabase } from '../../database.ts'
+import { partsOf } from '../../engine/parts-of.ts'
 import type { ContextGroupTable } from '../../schema.ts'
 import { requireTenant } from './tenant-search.ts'
 
@@ -29,7 +30,7 @@ export function contextGroupsOf(db: RawDatabase, tenantId: string): ContextGroup
       const rows = agents.flatMap(({ agentId, groups }) =>
         groups.map((group, position) => ({ ...group, tenant_id: tenantId, agent_id: agentId, position })),
       )
-      await db.insertInto('context_groups').values(rows).execute()
+      for (const part of partsOf(rows)) await db.insertInto('context_groups').values(part).execute()
     },
   }
 }

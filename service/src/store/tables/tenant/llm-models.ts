@@ -13,7 +13,7 @@ export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'pr
 export interface LlmModels {
   search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
   /** Adds models and returns their ids in the same order. */
-  createAll(models: NewLlmModel[]): Promise<number[]>
+  createAll(models: (NewLlmModel & { id?: number })[]): Promise<number[]>
   /** Returns the first model of the tenant, which a new agent gets (A-18). */
   firstId(): Promise<number>
 }
@@ -34,6 +34,7 @@ export function llmModelsOf(db: RawDatabase, tenantId: string): LlmModels {
       return { rows: ids.flatMap((id) => byId.get(id) ?? []), count }
     },
     async createAll(models) {
+      if (models.length === 0) return []
       const rows = models.map((model) => {
         const search_text = searchTextOf([model.model_name, model.model_version, model.provider])
         return { ...model, tenant_id: tenantId, search_text }

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely'
 import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
 import { queryTraitsOf } from '../../engine/engine.ts'
+import { partsOf } from '../../engine/parts-of.ts'
 import type { ParentAgentTable } from '../../schema.ts'
 import type { Found, Pause, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
@@ -31,7 +32,7 @@ export interface ParentAgents {
   /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
   /** Adds agents whose keys are new, and returns their ids by key. */
-  createAll(agents: NewParentAgent[]): Promise<Map<string, number>>
+  createAll(agents: (NewParentAgent & { id?: number })[]): Promise<Map<string, number>>
   has(id: number): Promise<boolean>
   /** Whether the tenant has this many agents, or more. */
   areAtLeast(count: number): Promise<boolean>
@@ -57,7 +58,7 @@ const readColumns = [
 ] as const
 
 export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents {
-  async function createAll(agents: NewParentAgent[]): Promise<Map<string, number>> {
+  async function insert(agents: (NewParentAgent & { id?: number })[]): Promise<[string, number][]> {
     const rows = agents.map((agent) => ({
       ...agent,
       agent_name: agent.agent_name.normalize('NFC'),
@@ -71,7 +72,12 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
       .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
       .returning(['id', 'agent_key'])
       .execute()
-    return new Map(created.map(({ id, agent_key }) => [agent_key, id]))
+    return created.map(({ id, agent_key }) => [agent_key, id])
+  }
+  async function createAll(agents: (NewParentAgent & { id?: number })[]): Promise<Map<string, number>> {
+    const created: [string, number][] = []
+    for (const part of partsOf(agents)) created.push(...(await insert(part)))
+    return new Map(created)
   }
   return {
     createAll,

@@ -1,0 +1,100 @@
+import type { ServiceContext } from '../context.ts'
+import { keyedHash, randomId, randomSecret } from '../credentials/secrets.ts'
+import { refuseRegistration } from '../redirect-uris.ts'
+import { deleteAllData } from '../store/delete-all-data.ts'
+import { transact } from '../store/engine/transact.ts'
+import type { Db } from '../store/store.ts'
+import { saveAccount } from '../store/tables/accounts.ts'
+import { addServiceKey, findServiceKey, removeServiceKey, replaceServiceKey } from '../store/tables/service-keys.ts'
+import { insertTenants, listTenantIds } from '../store/tables/tenants.ts'
+import { tenantStore } from '../store/tenant-store.ts'
+import { SeedError } from './seed-error.ts'
+import type { World, WorldClient } from './world.ts'
+import { firstSecretOf } from './world-of-seed.ts'
+
+/** What a service needs to fill its database. */
+export type Filling = Pick<ServiceContext, 'store' | 'clock' | 'keys' | 'passwords'>
+
+export async function isFilled(db: Db): Promise<boolean> {
+  return (await listTenantIds(db)).length > 0
+}
+
+/** The mark of the demo data. That of a seed is a hash. */
+const demoMark = 'demo'
+
+/** Rejects with a SeedError unless the data began as this seed. What was changed since then does not count (A-92). */
+export async function requireSameSeed({ store, passwords }: Filling, digest: string): Promise<void> {
+  const mark = await findServiceKey(store.db, 'seed')
+  const place = { lane: 'stranger', account: 'seed' } as const
+  if (mark !== undefined && mark !== demoMark && (await passwords.verify(digest, mark, place)) === 'match') return
+  throw new SeedError('the database already holds other data; choose an empty one, or start without the seed')
+}
+
+/**
+ * Fills an empty database, all or nothing. `replace` empties it in the same transaction. If several processes start at
+ * the same time, one fills it. The others wait for it and return `filled before`.
+ */
+export async function fillDatabase(
+  service: Filling,
+  world: World,
+  mode: 'if-empty' | 'replace',
+): Promise<'filled' | 'filled before'> {
+  const { passwords, store } = service
+  // A password hash, because the digest of a seed would make guesses at its passwords quick.
+  const mark = world.digest === undefined ? demoMark : await passwords.hash(world.digest)
+  const people = await Promise.all(
+    world.people.map(async ({ password = '', passwordHash, tenant, ...account }) => {
+      return { ...account, tenantId: tenant, passwordHash: passwordHash ?? (await passwords.hash(password)) }
+    }),
+  )
+  const fill = async (tx: Db): Promise<'filled' | 'filled before'> => {
+    if (mode === 'replace') {
+      await store.lockParentRows(tx)
+      // Authorization requests that sign-in pages carry are void from now on.
+      await replaceServiceKey(tx, 'reset', randomSecret())
+      await deleteAllData(tx)
+      await removeServiceKey(tx, 'seed')
+    }
+    if ((await addServiceKey(tx, 'seed', mark)) === 'present') return 'filled before'
+    await fillTenants(tx, world, store.continueIds)
+    for (const [position, account] of people.entries()) await saveAccount(tx, account, position)
+    for (const client of world.clients) await addClient(service, tx, { client, isSeed: world.digest !== undefined })
+    if (world.hashKey !== undefined) await replaceServiceKey(tx, 'hash', world.hashKey)
+    await replaceServiceKey(tx, 'endpoint-billing', JSON.stringify(world.endpointBilling ?? {}))
+    return 'filled'
+  }
+  return transact(store.db, fill, 'after-lock-timeout')
+}
+
+async function fillTenants(tx: Db, world: World, continueIds: Filling['store']['continueIds']): Promise<void> {
+  await insertTenants(tx, world.tenants)
+  for (const { id: tenantId } of world.tenants) {
+    const { models, agents, contextGroups } = tenantStore(tx, tenantId)
+    const own = world.agents.filter(({ tenant }) => tenant === tenantId)
+    await models.createAll(
+      world.models.filter(({ tenant }) => tenant === tenantId).map(({ id, model }) => ({ ...model, id })),
+    )
+    const ids = await agents.createAll(own.map(({ id, agent }) => ({ ...agent, id })))
+    if (ids.size < own.length) throw new Error('two agents of a tenant have one key')
+    await contextGroups.create(own.map(({ id, groups }) => ({ agentId: id, groups })))
+  }
+  await continueIds(tx)
+}
+
+async function addClient(
+  { keys, clock }: Filling,
+  tx: Db,
+  { client, isSeed }: { client: WorldClient; isSeed: boolean },
+): Promise<void> {
+  const problem = refuseRegistration(client.redirectUris)
+  if (problem !== undefined) throw new TypeError(problem)
+  const { clientId, tenant, clientSecret, secrets } = client
+  const registry = tenantStore(tx, tenant).clients
+  const created = await registry.create({ ...client, id: clientId })
+  if (clientSecret !== undefined) {
+    const hash = keyedHash(keys.hashKey, clientSecret)
+    const origin = isSeed ? firstSecretOf(clientId) : { id: randomId('secret'), createdMs: clock.nowMs() }
+    await registry.addSecret(created, { ...origin, hash })
+  }
+  for (const secret of secrets) await registry.addSecret(created, secret)
+}

@@ -1,0 +1,36 @@
+import { inMebibytes } from '../byte-count.ts'
+import { offsetOf, problemIn } from './json-places.ts'
+import type { ParsedText } from './parsed-text.ts'
+import { pathText, SeedError } from './seed-error.ts'
+import { seedLimits } from './seed-limits.ts'
+
+/** Parses a seed in JSON or YAML. Text that is no JSON is read as YAML, whatever the file is called. */
+export async function parseText(text: string): Promise<ParsedText> {
+  const json = jsonOf(text)
+  if (json === undefined) return parseAsYaml(text)
+  const problem = problemIn(text)
+  if (problem !== undefined)
+    throw new SeedError(problem.text, { place: placeAt(text, problem.offset), path: pathText(problem.path) })
+  return { value: json.value, placeOf: (path) => placeAt(text, offsetOf(text, path)) }
+}
+
+function jsonOf(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+async function parseAsYaml(text: string): Promise<ParsedText> {
+  if (text.length > seedLimits.yamlBytes)
+    throw new SeedError(`neither valid JSON, nor YAML of at most ${inMebibytes(seedLimits.yamlBytes)}`)
+  // The parser of YAML is loaded for such a seed only, because loading modules takes most of a start.
+  const { parseYaml } = await import('./yaml-text.ts')
+  return parseYaml(text)
+}
+
+function placeAt(text: string, offset: number): string {
+  const before = text.slice(0, offset)
+  return `${before.split('\n').length}:${offset - before.lastIndexOf('\n')}`
+}

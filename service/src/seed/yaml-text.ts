@@ -1,0 +1,81 @@
+import type { Document, Node, ParsedNode } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import type { ParsedText, Path } from './parsed-text.ts'
+import { SeedError } from './seed-error.ts'
+import { seedLimits } from './seed-limits.ts'
+
+/** Parses a seed in YAML 1.2. Throws a SeedError for text that is none, for a cycle and for aliases that repeat too much. */
+export function parseYaml(text: string): ParsedText {
+  const lines = new LineCounter()
+  const placeAt = (offset: number): string => {
+    const { line, col } = lines.linePos(offset)
+    return `${line}:${col}`
+  }
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
+  const [problem] = [...document.errors, ...document.warnings]
+  if (problem !== undefined) throw new SeedError(problemText(problem.message), { place: placeAt(problem.pos[0]) })
+  const anchors = checkAliases(document, placeAt)
+  return {
+    value: document.toJS({ maxAliasCount: -1 }),
+    placeOf: (path) => placeAt(offsetIn(document.contents, path, anchors)),
+  }
+}
+
+function problemText(message: string): string {
+  if (message.startsWith('Maximum call stack')) return tooDeep
+  // What follows a colon or a quote may be a piece of the file, such as a secret.
+  return `not valid YAML: ${message.split(/[:"]/)[0]}`
+}
+
+const tooDeep = `nested deeper than ${seedLimits.depth} levels`
+
+type Anchors = Map<string, Node>
+
+/** Returns the nodes that aliases name. Throws for an alias of a node around it, and where aliases make too large a value. */
+function checkAliases(document: Document.Parsed, placeAt: (offset: number) => string): Anchors {
+  const anchors: Anchors = new Map()
+  const sizes = new Map<unknown, number>()
+  const around = new Set<unknown>()
+  const fail = (node: Node, problem: string): never => {
+    throw new SeedError(problem, { place: placeAt(node.range?.[0] ?? 0) })
+  }
+  function sizeOf(node: unknown): number {
+    if (isAlias(node)) {
+      const target = anchors.get(node.source)
+      if (target === undefined) return fail(node, 'this alias has no anchor before it')
+      if (around.has(target))
+        return fail(node, 'this alias is inside of what it stands for, so the data would have no end')
+      return sizes.get(target) ?? 1
+    }
+    if (!isMap(node) && !isSeq(node) && !isScalar(node)) return 1
+    if (node.anchor !== undefined) anchors.set(node.anchor, node)
+    around.add(node)
+    if (around.size > seedLimits.depth + 1) return fail(node, tooDeep)
+    let size = 1
+    if (isMap(node)) for (const { value } of node.items) size += sizeOf(value)
+    if (isSeq(node)) for (const item of node.items) size += sizeOf(item)
+    around.delete(node)
+    sizes.set(node, size)
+    return size > seedLimits.yamlNodes
+      ? fail(node, 'aliases repeat too much; write the values, or a seed in JSON')
+      : size
+  }
+  sizeOf(document.contents)
+  return anchors
+}
+
+/** Returns the offset of the member or item at this path, or of the nearest one around it. */
+function offsetIn(contents: ParsedNode | null, path: Path, anchors: Anchors): number {
+  let node: unknown = contents
+  let offset = 0
+  for (const step of path) {
+    if (isAlias(node)) node = anchors.get(node.source)
+    const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === step) : undefined
+    const item = isSeq(node) ? node.items[Number(step)] : undefined
+    const found = (pair?.key ?? item) as Node | undefined
+    if (found === undefined) break
+    offset = found.range?.[0] ?? offset
+    node = pair === undefined ? item : pair.value
+  }
+  return offset
+}
