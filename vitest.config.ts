@@ -41,6 +41,7 @@ const databaseTests = [
   'clients-pages',
   'codes',
   'cors-lookup',
+  'export',
   'failed-commit',
   'health',
   'injection.api',

@@ -15,10 +15,14 @@ import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 const args = process.argv.slice(2)
-// The clients command is loaded only if it is used, because loading takes most of a start.
-process.exitCode = await (args[0] === 'clients'
-  ? import('./clients.ts').then(({ clientsMain }) => clientsMain(args.slice(1)))
-  : main())
+// A command is loaded only if it is used, because loading takes most of a start.
+const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
+  clients: async () => (await import('./clients.ts')).clientsMain,
+  export: async () => (await import('./export.ts')).exportMain,
+}
+const [word = '', ...rest] = args
+const load = Object.hasOwn(commands, word) ? commands[word] : undefined
+process.exitCode = await (load === undefined ? main() : (await load())(rest))
 
 async function main(): Promise<number> {
   const command = readCommand(args, process.env)

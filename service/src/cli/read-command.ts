@@ -40,7 +40,7 @@ export function readCommand(args: string[], environment: Environment): Command |
       warnings: unknownVariables(environment),
     }
   } catch (error) {
-    return argumentProblem(error, { flags: Object.keys(flags), words: ['clients'] })
+    return argumentProblem(error, { flags: Object.keys(flags), words: ['clients', 'export'] })
   }
 }
 

@@ -11,6 +11,8 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   agent-service [options]
   agent-service clients ACTION [options]
                          manage API clients; clients --help lists the actions
+  agent-service export [options]
+                         write the data as a seed for --seed; export --help has the options
   From a clone: npm run service -- [options]
 
 ${optionsHelp()}  -h, --help             print this text
