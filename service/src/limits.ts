@@ -86,9 +86,8 @@ export const storeLimits = {
   purgedRows: 1_000,
   /** Statements of one purge, so that the request that caused it does not wait long. */
   purgeStatements: 40,
-  /** Rows that an authorization request deletes at most, because old sessions had no limit. Rows of one insert (SQLite has a limit). */
+  /** Rows that a new authorization request deletes at most, because sessions of earlier versions had no limit. */
   deletedRequests: 1_000,
-  insertedRows: 500,
   /** Changes of the client registry that a list returns. */
   registryChanges: 100,
 } as const

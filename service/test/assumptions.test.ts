@@ -48,11 +48,12 @@ const internal = [
   'limits.ts credentialLimits.sweptKeys',
   'store/engine/failures.ts busySnapshot',
   'store/migrations/006-names-as-sent.ts mostAtOnce',
+  'store/engine/parts-of.ts mostAtOnce',
   'store/engine/postgres.ts int8',
   'store/engine/private-file.ts othersBits',
   'store/engine/private-file.ts ownerOnly',
   ...['connections', 'connectMs', 'lockWaitMs', 'statementMs', 'idleTransactionMs', 'transactionAttempts']
-    .concat(['insertedRows', 'preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'deletedRequests'])
+    .concat(['preparedStatements', 'symbolicLinks', 'purgedRows', 'purgeStatements', 'deletedRequests'])
     .map((name) => `limits.ts storeLimits.${name}`),
   'limits.ts toolLimits.devBodyDepth',
   'cli/options-help.ts flagColumns',

@@ -1,9 +1,7 @@
-import { storeLimits } from '../../limits.ts'
+const mostAtOnce = 500
 
-/** Splits rows into parts for one insert each, because a statement has a limited number of parameters. */
+/** Splits rows into parts for one insert each, because a statement of SQLite has at most 32,766 parameters. */
 export function partsOf<Row>(rows: readonly Row[]): Row[][] {
-  const count = Math.ceil(rows.length / storeLimits.insertedRows)
-  return Array.from({ length: count }, (_, part) =>
-    rows.slice(part * storeLimits.insertedRows, (part + 1) * storeLimits.insertedRows),
-  )
+  const count = Math.ceil(rows.length / mostAtOnce)
+  return Array.from({ length: count }, (_, part) => rows.slice(part * mostAtOnce, (part + 1) * mostAtOnce))
 }
