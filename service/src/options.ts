@@ -3,6 +3,8 @@ import type { OptionEntry } from './option-entry.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 const port = { kind: 'number', value: 'PORT', range: { least: 0, most: 65_535 } } as const
+const milliseconds = { kind: 'number', value: 'MS' } as const
+const ownOrigin = { kind: 'text', value: 'ORIGIN', standard: 'the host with its port' } as const
 
 /** The frameworks of `--env`. Each passes variables with another prefix to pages. */
 export const frameworks = ['vite', 'next', 'node'] as const
@@ -50,16 +52,12 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
   },
   authUrl: {
     flag: 'auth-url',
-    kind: 'text',
-    value: 'ORIGIN',
-    standard: 'the host with its port',
+    ...ownOrigin,
     meaning: 'origin by which clients call the authorization host, without a path',
   },
   baseUrl: {
     flag: 'base-url',
-    kind: 'text',
-    value: 'ORIGIN',
-    standard: 'the host with its port',
+    ...ownOrigin,
     meaning: 'origin by which clients call the API host; it differs from the other one',
   },
   trustedProxies: {
@@ -134,24 +132,21 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
   },
   graceMs: {
     flag: 'grace-ms',
-    kind: 'number',
-    value: 'MS',
+    ...milliseconds,
     range: optionRanges.graceMs,
     standard: String(optionRanges.graceMs.standard),
     meaning: 'how long a replaced refresh token gives the same successor; 0 turns it off',
   },
   accessTokenLifeMs: {
     flag: 'access-token-life-ms',
-    kind: 'number',
-    value: 'MS',
+    ...milliseconds,
     range: optionRanges.accessTokenLifeMs,
     standard: String(optionRanges.accessTokenLifeMs.standard),
     meaning: 'lifetime of an access token',
   },
   codeLifeMs: {
     flag: 'code-life-ms',
-    kind: 'number',
-    value: 'MS',
+    ...milliseconds,
     range: optionRanges.codeLifeMs,
     standard: String(optionRanges.codeLifeMs.standard),
     meaning: 'lifetime of an authorization code',
