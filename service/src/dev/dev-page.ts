@@ -41,7 +41,7 @@ export function serveDevPage(app: Hono<HttpEnvironment>, { dev, baseUrl, roster,
     return show(c, text === undefined ? undefined : { kind: 'done', text })
   })
   app.get('/logins/:id', (c) => {
-    const login = logins.list().find(({ id }) => id === c.req.param('id'))
+    const login = logins.find(c.req.param('id'))
     if (login === undefined) return showError(c, 404, 'This login is not kept any more.', ['Go back to /_dev.'])
     const { emailOf } = roster()
     return showLoginPage(c, { login, token, emailOf, clientName, done: doneText(c.req.query('done') ?? '') })

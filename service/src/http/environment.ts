@@ -23,6 +23,8 @@ export interface LoginTrace {
   links: string[]
   /** The title of the page that was shown. */
   page?: string
+  /** The body of a token response. */
+  tokenResponse?: Readonly<Record<string, unknown>>
 }
 
 /** The bindings and variables of Hono's context. */

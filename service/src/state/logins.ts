@@ -1,32 +1,32 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { ServiceClock } from './clock.ts'
 
-/** One value of a request or a response: as it is if it is no secret, else its fingerprint. */
-export type ShownValue = readonly [name: string, text: string]
+/** One value of a request or a response. */
+export type NamedValue = readonly [name: string, value: string]
 
-/** One request of a login and its response. */
+/** One request of a login and its response. On a page, a value that may be a secret is its fingerprint. */
 export interface LoginStep {
   atMs: number
+  /** What the request is for, such as `Exchange`. */
+  name: string
   method: string
   path: string
   status: number
-  sent: ShownValue[]
-  received: ShownValue[]
+  sent: readonly NamedValue[]
+  received: readonly NamedValue[]
   fault?: string
 }
 
 /** The requests of one login, from authorize to the last refresh. */
-export interface Login {
+export interface Login<Step = LoginStep> {
   id: string
   clientId?: string
   personId?: string
-  steps: LoginStep[]
+  steps: Step[]
 }
 
-/** A request as the middleware saw it. Its values may be secrets; none is kept. */
-export interface SeenRequest extends Omit<LoginStep, 'atMs' | 'sent' | 'received'> {
-  sent: ShownValue[]
-  received: ShownValue[]
+/** A request as the middleware saw it. */
+export interface SeenRequest extends Omit<LoginStep, 'atMs'> {
   /** Values that are no secrets, because the service checked them. */
   plain: readonly string[]
   /** Texts that name the authorization request. */
@@ -37,8 +37,10 @@ export interface SeenRequest extends Omit<LoginStep, 'atMs' | 'sent' | 'received
 
 export interface Logins {
   record(request: SeenRequest): void
-  /** Returns the logins, newest first. */
-  list(): readonly Login[]
+  /** Returns the logins, newest first, without the values of their requests. */
+  list(): Login<Pick<LoginStep, 'atMs' | 'name' | 'status'>>[]
+  /** Returns one login with fingerprints of its secrets. */
+  find(id: string): Login | undefined
   clear(): void
 }
 
@@ -46,24 +48,27 @@ export interface Logins {
 const fixedValues = 'code api.access S256 plain authorization_code refresh_token approve deny Bearer'.split(' ')
 /** Two requests with the same of these belong to one login. */
 const linkNames = ['code', 'refresh_token']
-
 /** The dev page shows the latest, so that refreshes of a whole day do not fill the memory (A-65). */
 const mostLogins = 20
 const mostSteps = 100
+/** A step has at most two texts that link it. */
+const mostLinks = 2 * mostSteps
 
 interface KeptLogin extends Login {
   links: Set<string>
   plain: Set<string>
 }
 
-/** Keeps the requests of the last logins for the dev page. Fingerprints have a key of this process, so that no one can try out passwords or codes on them. */
+/**
+ * Keeps the requests of the last logins for the dev page. It makes fingerprints when a login is shown, because at each request they would slow
+ * down the service under load. Their key is of this process, so that no one can try out codes on them.
+ */
 export function createLogins(clock: ServiceClock): Logins {
   const key = randomBytes(32)
   let kept: KeptLogin[] = []
   let count = 0
-  const linkOf = (value: string): string => createHmac('sha256', key).update(value).digest('hex')
 
-  function loginOf(links: string[]): KeptLogin {
+  function loginOf(links: readonly string[]): KeptLogin {
     const known = kept.find((login) => links.some((link) => login.links.has(link)))
     if (known !== undefined) return known
     count += 1
@@ -71,37 +76,44 @@ export function createLogins(clock: ServiceClock): Logins {
     kept = [started, ...kept].slice(0, mostLogins)
     return started
   }
+  const fingerprint = (text: string): string => `#${createHmac('sha256', key).update(text).digest('hex').slice(0, 8)}`
   return {
-    record(request) {
-      const { sent, received, plain, links: named, clientId, personId, ...step } = request
-      const secrets = [...sent, ...received].filter(([name]) => linkNames.includes(name)).map(([, value]) => value)
-      const links = [...secrets, ...named].map(linkOf)
+    record({ plain, links: named, clientId, personId, ...step }) {
+      const secrets = [...step.sent, ...step.received].filter(([name]) => linkNames.includes(name))
+      const links = [...secrets.map(([, value]) => value), ...named]
       const login = loginOf(links)
       for (const link of links) login.links.add(link)
+      for (const link of login.links) if (login.links.size > mostLinks) login.links.delete(link)
       for (const value of plain) login.plain.add(value)
       if (clientId !== undefined) login.clientId = clientId
       if (personId !== undefined) login.personId = personId
-      const show = (values: ShownValue[]): ShownValue[] =>
-        values.map(([name, value]) => [name, shownText(name, value, { plain: login.plain, linkOf })])
-      login.steps.push({ ...step, atMs: clock.nowMs(), sent: show(sent), received: show(received) })
-      login.steps.splice(0, Math.max(0, login.steps.length - mostSteps))
+      login.steps.push({ ...step, atMs: clock.nowMs() })
+      if (login.steps.length > mostSteps) login.steps.shift()
     },
-    list: () => kept,
+    list: () =>
+      kept.map(({ links: _links, plain: _plain, steps, ...login }) => ({
+        ...login,
+        steps: steps.map(({ atMs, name, status }) => ({ atMs, name, status })),
+      })),
+    find(id) {
+      const found = kept.find((login) => login.id === id)
+      if (found === undefined) return undefined
+      const { links: _links, plain, steps, ...login } = found
+      const show = (values: readonly NamedValue[]): NamedValue[] =>
+        values.map(([name, value]) => [name, plain.has(value) ? value : shownSecret(name, value, fingerprint)])
+      return {
+        ...login,
+        steps: steps.map((step) => ({ ...step, sent: show(step.sent), received: show(step.received) })),
+      }
+    },
     clear: () => {
       kept = []
     },
   }
 }
 
-/** Returns the text to show for a value. Of a verifier it also shows its S256, which equals the challenge. */
-function shownText(
-  name: string,
-  value: string,
-  { plain, linkOf }: { plain: ReadonlySet<string>; linkOf(value: string): string },
-): string {
-  if (name === 'password') return 'not shown'
-  if (plain.has(value)) return value
-  const fingerprint = (text: string): string => `#${linkOf(text).slice(0, 8)}`
+/** Returns the fingerprint of a secret. Of a verifier it also returns that of its S256, which equals the challenge. */
+function shownSecret(name: string, value: string, fingerprint: (text: string) => string): string {
   if (name !== 'code_verifier') return fingerprint(value)
   return `${fingerprint(value)}, S256 ${fingerprint(createHash('sha256').update(value).digest('base64url'))}`
 }

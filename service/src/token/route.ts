@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import { isKnownOrigin } from '../http/middleware/cors.ts'
@@ -34,7 +35,7 @@ async function respond(c: Context<HttpEnvironment>): Promise<Response> {
   const issueTokens = grantType === 'refresh_token' ? refresh : redeemCode
   const issued = await issueTokens(service, { client, fields })
   if (issued.personId !== undefined) c.set('caller', { personId: issued.personId, tenant: client.tenantId })
-  return jsonResponse(c, tokenResponseBody(service, issued))
+  return respondWith(c, tokenResponseBody(service, issued))
 }
 
 /** Refuses pages of origins that no client has registered. A client that is not a page sends no Origin (S-083). */
@@ -49,7 +50,17 @@ async function checkOrigin(c: Context<HttpEnvironment>): Promise<void> {
 function errorResponse(c: Context<HttpEnvironment>, { error, status, headers, message }: OAuthError): Response {
   c.set('refusal', error)
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
-  return jsonResponse(c, { error, error_description: message }, status)
+  return respondWith(c, { error, error_description: message }, status)
+}
+
+function respondWith(
+  c: Context<HttpEnvironment>,
+  body: Record<string, unknown>,
+  status?: ContentfulStatusCode,
+): Response {
+  const trace = c.get('trace')
+  if (trace !== undefined) trace.tokenResponse = body
+  return jsonResponse(c, body, status)
 }
 
 function methodNotAllowed(): OAuthError {

@@ -5,7 +5,7 @@ import type { Client, Person } from '../../service.ts'
 import type { ClockState } from '../../state/clock.ts'
 import type { FaultRule } from '../../state/faults.ts'
 import type { JournalEntry } from '../../state/journal.ts'
-import type { Login } from '../../state/logins.ts'
+import type { Logins } from '../../state/logins.ts'
 import { Fact } from '../../ui/fact.tsx'
 import { showPage } from '../../ui/layout.tsx'
 import { Table } from '../../ui/table.tsx'
@@ -26,7 +26,7 @@ interface DevPage {
   clients: Client[]
   journal: JournalEntry[]
   filter: JournalFilter
-  logins: readonly Login[]
+  logins: ReturnType<Logins['list']>
   clientName(id: string | undefined): string
   emailOf(id: string | undefined): string
   faults: FaultRule[]

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import type { HttpEnvironment } from '../../http/environment.ts'
-import type { Login, LoginStep, ShownValue } from '../../state/logins.ts'
+import type { Login, LoginStep, Logins, NamedValue } from '../../state/logins.ts'
 import { Fact } from '../../ui/fact.tsx'
 import { showPage } from '../../ui/layout.tsx'
 import { Table } from '../../ui/table.tsx'
@@ -63,7 +63,7 @@ function stepRow(step: LoginStep, { login, token }: { login: Login; token: strin
   const { method, path, status, sent, received, fault } = step
   return [
     <>
-      <strong>{stepName(step)}</strong>
+      <strong>{step.name}</strong>
       <span class="line">
         {method} {path}
       </span>
@@ -89,7 +89,7 @@ function stepRow(step: LoginStep, { login, token }: { login: Login; token: strin
   ]
 }
 
-function Values({ values }: { values: readonly ShownValue[] }) {
+function Values({ values }: { values: readonly NamedValue[] }) {
   return (
     <>
       {values.map(([name, value]) => (
@@ -102,7 +102,7 @@ function Values({ values }: { values: readonly ShownValue[] }) {
 }
 
 interface LoginListProps extends Names {
-  logins: readonly Login[]
+  logins: ReturnType<Logins['list']>
 }
 
 /** Lists the logins, newest first, each with a link to its requests. */
@@ -121,24 +121,11 @@ export function LoginList({
         </a>,
         clientName(clientId),
         emailOf(personId),
-        steps.map((step) => `${stepName(step)} ${step.status}`).join(', '),
+        steps.map((step) => `${step.name} ${step.status}`).join(', '),
       ])}
       empty="No logins yet."
     />
   )
-}
-
-const names: Record<string, string> = {
-  authorize: 'Authorize',
-  'sign-in': 'Sign in',
-  'sign-in-as': 'Sign in as',
-  'sign-out': 'Sign out',
-}
-
-function stepName({ path, sent }: LoginStep): string {
-  const step = path.split('/').at(-1) ?? ''
-  if (step !== 'token') return names[step] ?? 'Consent'
-  return sent.some(([name, value]) => name === 'grant_type' && value === 'refresh_token') ? 'Refresh' : 'Exchange'
 }
 
 function timeText(atMs: number): string {

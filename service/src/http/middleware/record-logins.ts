@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { requestLimits } from '../../limits.ts'
 import { isRecord } from '../../shape.ts'
-import type { Logins, ShownValue } from '../../state/logins.ts'
+import type { Logins, NamedValue } from '../../state/logins.ts'
 import { hasMediaType, parseForm, readAtMost } from '../body.ts'
 import type { HttpEnvironment, LoginTrace } from '../environment.ts'
 import { parseJson } from '../json.ts'
@@ -24,10 +24,19 @@ const shownNames = [
   'code',
   'code_verifier',
   'refresh_token',
-  'password',
   'decision',
 ] as const
 const shownMembers = ['error', 'access_token', 'token_type', 'refresh_token', 'scope'] as const
+
+const hiddenPassword: NamedValue = ['password', 'not shown']
+
+const stepNames: Record<string, string> = {
+  authorize: 'Authorize',
+  'sign-in': 'Sign in',
+  'sign-in-as': 'Sign in as',
+  'sign-out': 'Sign out',
+  consent: 'Consent',
+}
 
 /** Records the requests of logins for the dev page: what was sent where, and what came back. */
 export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment> {
@@ -36,7 +45,7 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
     const trace: LoginTrace = { plain: [], links: [] }
     c.set('trace', trace)
     await next()
-    const { plain, links, page } = trace
+    const { plain, links } = trace
     const query = parseQuery(c.req.url)
     const fault = c.get('fault')
     // A fault may have kept the handler from reading the body.
@@ -44,15 +53,17 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
     if (trace.fields === undefined) links.push(...present(fields('request')))
     const clientId = c.get('clientId')
     const personId = c.get('caller')?.personId
-    const received = await receivedFrom(c, page)
+    const received = receivedFrom(c, trace)
+    const sentValue = (name: string) => query.get(name)?.text ?? fields(name)
     logins.record({
+      name: stepName(c.req.path, sentValue('grant_type')),
       method: c.req.raw.method,
       path: c.req.path,
       status: c.res.status,
-      sent: valuesOf(shownNames, (name) => query.get(name)?.text ?? fields(name)),
+      sent: [...valuesOf(shownNames, sentValue), ...present(sentValue('password')).map(() => hiddenPassword)],
       received: received.values,
       links,
-      plain: [...plain, ...received.plain, ...present(clientId)],
+      plain: [...plain, ...received.plain, ...present(clientId), hiddenPassword[1]],
       ...(clientId === undefined ? {} : { clientId }),
       ...(personId === undefined ? {} : { personId }),
       ...(fault === undefined ? {} : { fault }),
@@ -61,12 +72,12 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
 }
 
 interface Received {
-  values: ShownValue[]
+  values: NamedValue[]
   plain: string[]
 }
 
 /** Returns what the browser or the client gets: the title of a page, the target of a redirect, or the members of a token response. */
-async function receivedFrom(c: Context<HttpEnvironment>, page: string | undefined): Promise<Received> {
+function receivedFrom(c: Context<HttpEnvironment>, { page, tokenResponse = {} }: LoginTrace): Received {
   const location = c.res.headers.get('location')
   if (location !== null) {
     const query = parseQuery(location)
@@ -76,12 +87,8 @@ async function receivedFrom(c: Context<HttpEnvironment>, page: string | undefine
     return { values: [['redirect to', target], ...values], plain: [target, ...present(error)] }
   }
   if (page !== undefined) return { values: [['page', page]], plain: [page] }
-  const isJson = c.res.headers.get('content-type')?.startsWith('application/json') === true
-  // The body of a fault is what a test wrote.
-  if (!isJson || c.get('fault')?.startsWith('status ')) return { values: [], plain: [] }
-  const body = (await c.res.clone().json()) as Record<string, unknown>
-  const values = valuesOf(shownMembers, (name) => (typeof body[name] === 'string' ? body[name] : undefined))
-  return { values, plain: typeof body.error === 'string' ? [body.error] : [] }
+  const values = valuesOf(shownMembers, (name) => present(tokenResponse[name]).at(0))
+  return { values, plain: present(tokenResponse.error) }
 }
 
 /** Reads the fields of a form or the members of a JSON object. Returns undefined for each if the body is neither. */
@@ -95,6 +102,10 @@ async function fieldsOf(request: Request): Promise<(name: string) => string | un
   const json = parseJson(text, { maxDepth: requestLimits.tokenDepth, repeatedMembers: 'refuse' })
   const members = new Map(json.kind === 'value' && isRecord(json.value) ? Object.entries(json.value) : [])
   return (name) => present(members.get(name)).at(0)
+}
+
+function stepName(path: string, grantType: string | undefined): string {
+  return stepNames[path.split('/').at(-1) ?? ''] ?? (grantType === 'refresh_token' ? 'Refresh' : 'Exchange')
 }
 
 function present(value: unknown): string[] {
