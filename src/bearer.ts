@@ -11,6 +11,8 @@ import { isTokenText } from './tokens.ts'
 
 /** The options of `createBearerFetch`. */
 export type BearerFetchOptions = BearerTargets & {
+  /** Host names that the targets may have with http, as in `createAuthConfig`. A browser refuses them. Default: none. */
+  readonly allowHttpHosts?: readonly string[] | undefined
   /** Sends the requests. Default: the platform's `fetch`, looked up at each call. */
   readonly fetch?: typeof fetch | undefined
   /** Sets what happens to a request that must not carry the token: `pass` sends it without, `reject` throws. Default: `pass`. */
@@ -20,6 +22,7 @@ export type BearerFetchOptions = BearerTargets & {
 const optionKinds: OptionKinds<BearerFetchOptions> = {
   baseUrl: 'string',
   origins: 'list',
+  allowHttpHosts: 'list',
   fetch: 'function',
   elsewhere: { oneOf: ['pass', 'reject'] },
 }

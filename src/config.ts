@@ -20,6 +20,11 @@ export interface AuthConfigOptions {
   basicEncoding?: 'form' | 'raw' | undefined
   /** A registered redirect URI, sent byte for byte. */
   redirectUri: string
+  /**
+   * Host names that `authUrl`, `baseUrl` and the endpoints may have with http, on a network that you trust, such as that of containers.
+   * Exact names without a port. Whoever reads that network reads tokens. A browser refuses such URLs. Default: none.
+   */
+  allowHttpHosts?: readonly string[] | undefined
   /** Scope names, separated by one space. Default: `api.access`. */
   scope?: string | undefined
   /** Sets the form of token requests: as the Agent Management Service or as RFC 6749 wants them. Default: `service`. */
@@ -52,6 +57,8 @@ export interface AuthConfig {
   readonly clientId: string
   /** `confidential` if there is a client secret. */
   readonly clientKind: 'public' | 'confidential'
+  /** The option, or an empty list. */
+  readonly allowHttpHosts: readonly string[]
   /** The option, byte for byte. */
   readonly redirectUri: string
   /** The option, or its default. */
@@ -85,6 +92,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
   clientSecret: 'string',
   basicEncoding: { oneOf: ['form', 'raw'] },
   redirectUri: 'string',
+  allowHttpHosts: 'list',
   scope: 'string',
   dialect: { oneOf: ['service', 'standard'] },
   authorizationEndpoint: 'string',
@@ -139,22 +147,25 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
     scope = 'api.access',
     timeoutMs = defaultTimeoutMs,
   } = options
-  const authUrl = checkServiceUrl('authUrl', options.authUrl).replace(/\/+$/, '')
+  const allowHttpHosts = Object.freeze([...(options.allowHttpHosts ?? [])])
+  const checked = (name: string, url: unknown): string => checkServiceUrl(name, url, allowHttpHosts)
+  const authUrl = checked('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
   const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
   if (path && !(options.authorizationEndpoint && options.tokenEndpoint))
     invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
   checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs })
-  return Object.freeze<AuthConfig>({
+  const config = Object.freeze<AuthConfig>({
     authUrl,
-    baseUrl: checkServiceUrl('baseUrl', options.baseUrl).replace(/\/+$/, ''),
+    baseUrl: checked('baseUrl', options.baseUrl).replace(/\/+$/, ''),
     clientId,
     clientKind: credentials ? 'confidential' : 'public',
+    allowHttpHosts,
     redirectUri: checkServiceUrl('redirectUri', options.redirectUri),
     scope,
     dialect,
-    authorizationEndpoint: checkServiceUrl('authorizationEndpoint', authorizationEndpoint),
-    tokenEndpoint: checkServiceUrl('tokenEndpoint', tokenEndpoint),
+    authorizationEndpoint: checked('authorizationEndpoint', authorizationEndpoint),
+    tokenEndpoint: checked('tokenEndpoint', tokenEndpoint),
     issuer,
     issuerParameter,
     timeoutMs,
@@ -167,6 +178,8 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
       ;(async () => onEvent?.(event))().catch(() => {})
     },
   })
+  if (allowHttpHosts[0]) config.emit({ type: 'http_allowed', hosts: allowHttpHosts.join(' ') })
+  return config
 }
 
 type Checked = Pick<AuthConfig, 'clientId' | 'issuer' | 'issuerParameter' | 'scope' | 'timeoutMs'>

@@ -20,6 +20,8 @@ export type AuthEvent =
   /** `reason` is that of the session's state. */
   | { readonly type: 'session_ended'; readonly reason: string }
   | { readonly type: 'login_required' }
+  /** Tokens may go to these hosts without TLS, because `allowHttpHosts` names them. Once for each config; a space is between two. */
+  | { readonly type: 'http_allowed'; readonly hosts: string }
   /** The page is a callback, and `ready()` was not called for five seconds. */
   | { readonly type: 'callback_unfinished' }
   /** A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each of 64 origins. */

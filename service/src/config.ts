@@ -26,6 +26,7 @@ export interface ServiceConfig {
   readonly tokenResponse: 'full' | 'minimal'
   readonly redirectUris: readonly string[]
   readonly allowedOrigins: readonly string[]
+  readonly allowedHosts: readonly string[]
   readonly access: AccessChange
   readonly trustedProxies: number
   readonly log: 'off' | 'json' | 'pretty'
@@ -75,6 +76,7 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
     allowedOrigins: Object.freeze(
       listOf('allowedOrigins', options.allowedOrigins).map((origin) => originOf('allowedOrigins', origin)),
     ),
+    allowedHosts: Object.freeze(listOf('allowedHosts', options.allowedHosts).map(hostNameOf)),
     access: readAccessChange(options.access ?? {}),
     trustedProxies: inRange('trustedProxies', options.trustedProxies),
     log: oneOf('log', options.log ?? 'off', 'off', 'json', 'pretty'),
@@ -140,6 +142,13 @@ function listOf(name: string, value: unknown): readonly string[] {
   if (value === undefined) return []
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
   throw new TypeError(`${name} must be a list of strings`)
+}
+
+/** Returns a host name in lower case. A pattern or a URL would never match. */
+function hostNameOf(text: string): string {
+  const isName = /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/i.test(text)
+  if (!isName) throw new TypeError('allowedHosts must be host names without scheme, port or wildcard')
+  return text.toLowerCase()
 }
 
 function inRange(name: keyof typeof optionRanges, given: number | undefined): number {

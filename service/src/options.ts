@@ -107,6 +107,14 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
     standard: 'none',
     meaning: 'origin whose pages may read responses, in addition to those of redirect URIs',
   },
+  allowedHosts: {
+    flag: 'allowed-host',
+    kind: 'list',
+    value: 'NAME',
+    standard: 'none',
+    meaning:
+      'one more host name that requests may have, without a port, such as the name of a container on a private network',
+  },
   access: {
     flag: 'access',
     kind: 'json',

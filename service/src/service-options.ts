@@ -42,6 +42,8 @@ export interface ServiceOptions {
   redirectUris?: string[] | undefined
   /** Origins that may read responses (CORS), in addition to those of redirect URIs. Default: none. */
   allowedOrigins?: string[] | undefined
+  /** Host names without a port that requests may have, besides those of `authUrl` and `baseUrl`. Default: none. */
+  allowedHosts?: string[] | undefined
   /** Which requests of the API get 403, set at each start and after a reset. Default: as seeded. */
   access?: AccessChange | undefined
   /**

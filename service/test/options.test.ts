@@ -26,6 +26,7 @@ const samples: { [Name in keyof Required<ServiceOptions>]: [text: string, value:
   seed: ['seed.yaml', 'seed.yaml'],
   redirectUris: ['https://late.example/cb', ['https://late.example/cb']],
   allowedOrigins: ['https://page.example', ['https://page.example']],
+  allowedHosts: ['agent-service', ['agent-service']],
   access: ['{"billing":{"demo":"inactive"}}', { billing: { demo: 'inactive' } }],
   passwordScheme: ['scrypt', 'scrypt'],
   rotation: ['none', 'none'],

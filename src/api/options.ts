@@ -21,6 +21,8 @@ export interface CallLimits {
 export interface AgentApiOptions extends CallLimits {
   /** The API host. An https URL, or http on loopback. */
   readonly baseUrl: string
+  /** Host names that `baseUrl` may have with http, as in `createAuthConfig`. A browser refuses them. Default: none. */
+  readonly allowHttpHosts?: readonly string[] | undefined
   /** Sends the requests with the bearer header: `createBearerFetch(…)`, `auth.fetch`, or the `fetch` of `useAuth()`. */
   readonly fetch: typeof fetch
   /** Where time is read. Default: the platform's clocks. */
@@ -64,7 +66,13 @@ const limitKinds: OptionKinds<CallLimits> = {
   maxBytes: 'number',
   onResponse: 'function',
 }
-const apiKinds: OptionKinds<AgentApiOptions> = { ...limitKinds, baseUrl: 'string', fetch: 'function', clock: clockKind }
+const apiKinds: OptionKinds<AgentApiOptions> = {
+  ...limitKinds,
+  baseUrl: 'string',
+  allowHttpHosts: 'list',
+  fetch: 'function',
+  clock: clockKind,
+}
 const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: checkedElsewhere }
 const searchAllKinds: OptionKinds<SearchAllOptions> = { ...callKinds, maxRows: 'number' }
 
@@ -73,7 +81,7 @@ export function createApiConfig(options: AgentApiOptions): ApiConfig {
   if (!{ __proto__: null, ...options }.fetch) invalid('fetch is missing. Pass { baseUrl, fetch: createBearerFetch(…) }')
   const own = checkOptions('createAgentApi', options, apiKinds)
   const { baseUrl, fetch } = own
-  const url = new URL(checkServiceUrl('baseUrl', baseUrl))
+  const url = new URL(checkServiceUrl('baseUrl', baseUrl, own.allowHttpHosts))
   checkApiUrl(baseUrl)
   return checked({
     __proto__: null,

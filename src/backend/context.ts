@@ -63,8 +63,9 @@ export function backendContext(given: BackendOptions): BackendContext {
   const routes = proxyRoutes(proxy, basePath)
   if (routes.some(({ template }) => / \/api\//.test(template))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
-  checkValues({ sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint })
-  // `checkServiceUrl` allows http on loopback only.
+  const { allowHttpHosts } = config
+  checkValues({ sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint, allowHttpHosts })
+  // A redirect URI may have http on loopback only.
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)
@@ -116,10 +117,11 @@ interface CheckedValues {
   readonly idleMs: number | undefined
   readonly errorPath: string | undefined
   readonly revocationEndpoint: string | undefined
+  readonly allowHttpHosts: readonly string[]
 }
 
 function checkValues(values: CheckedValues): void {
-  const { sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint } = values
+  const { sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint, allowHttpHosts } = values
   const { min, max } = sessionLifeLimitsMs
   if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid('basePath must be a plain path such as /auth')
   // This line refuses a basePath with dots as well, because the URL parser removed them from the redirect URI.
@@ -133,5 +135,5 @@ function checkValues(values: CheckedValues): void {
     invalid('idleMs must be from two minutes to 400 days, in milliseconds')
   if (errorPath !== undefined && !/^\/(?![/\\])[^?#\s]*$/.test(errorPath))
     invalid('errorPath must be a path of the app, such as /sign-in-failed')
-  if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint)
+  if (revocationEndpoint !== undefined) checkServiceUrl('revocationEndpoint', revocationEndpoint, allowHttpHosts)
 }

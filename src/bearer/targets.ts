@@ -11,6 +11,10 @@ export type BearerTargets =
   /** `origins`: URLs without a path, by the same rules. */
   | { readonly origins: readonly string[]; readonly baseUrl?: undefined }
 
+interface HttpHosts {
+  readonly allowHttpHosts?: readonly string[] | undefined
+}
+
 type FetchInput = Parameters<typeof fetch>[0]
 /** Returns the absolute URL of a text if it may receive the token. */
 type Judge = (text: string) => string | undefined
@@ -21,9 +25,9 @@ const encoded = /%([\da-f]{2})/gi
 export type TargetOf = (input: FetchInput) => string | Request | undefined
 
 /** Allows the targets of the options. Relative text is resolved against `baseUrl`, or else against the page. Throws `config_invalid`. */
-export function allowedTargets({ baseUrl, origins = [] }: BearerTargets): TargetOf {
-  if (baseUrl !== undefined) return targetsUnder(baseUrl)
-  const bases = origins.map((url) => new URL(checkServiceUrl('origins', url)))
+export function allowedTargets({ baseUrl, origins = [], allowHttpHosts }: BearerTargets & HttpHosts): TargetOf {
+  if (baseUrl !== undefined) return targetsUnder(baseUrl, allowHttpHosts)
+  const bases = origins.map((url) => new URL(checkServiceUrl('origins', url, allowHttpHosts)))
   if (bases.length === 0) invalid('baseUrl or origins is missing')
   if (bases.some(({ pathname }) => pathname !== '/')) invalid('origins must have no path. Use baseUrl for a path')
   return targetsAt(
@@ -33,8 +37,8 @@ export function allowedTargets({ baseUrl, origins = [] }: BearerTargets): Target
 }
 
 /** Allows the targets under one base URL. They throw `config_invalid` for a relative URL that would hold `/api` twice. */
-export function targetsUnder(baseUrl: string): TargetOf {
-  const { origin, pathname } = new URL(checkServiceUrl('baseUrl', baseUrl))
+export function targetsUnder(baseUrl: string, allowHttpHosts?: readonly string[]): TargetOf {
+  const { origin, pathname } = new URL(checkServiceUrl('baseUrl', baseUrl, allowHttpHosts))
   const prefix = pathname.replace(/\/+$/, '')
   return targetsAt([origin], prefix, `${origin}${prefix}/`)
 }

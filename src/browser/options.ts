@@ -7,7 +7,8 @@ import type { PopupLogin } from './popup.ts'
 import type { BrowserStorage } from './storage/browser-storage.ts'
 
 /** The options of `createBrowserAuth`: those of `createAuthConfig` for a public client, and these. */
-export interface BrowserAuthOptions extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding'> {
+export interface BrowserAuthOptions
+  extends Omit<AuthConfigOptions, 'clientSecret' | 'basicEncoding' | 'allowHttpHosts'> {
   /** Stores the session's record: `indexedDbStorage()` for several tabs and reloads. Default: the memory of this page. */
   readonly storage?: BrowserStorage | undefined
   /** Identifies a session if several share one storage. Default: `default`. */
@@ -32,7 +33,7 @@ export interface SignInOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const { clientSecret: _, basicEncoding: __, ...publicKinds } = authOptionKinds
+const { clientSecret: _, basicEncoding: __, allowHttpHosts: ___, ...publicKinds } = authOptionKinds
 
 const authKinds: OptionKinds<BrowserAuthOptions> = {
   ...publicKinds,

@@ -1,4 +1,5 @@
 import { invalid } from './invalid.ts'
+import { isBrowser } from './service-url.ts'
 
 interface ClientOptions {
   readonly clientId: string
@@ -14,8 +15,7 @@ export function clientCredentials({
 }: ClientOptions): (() => string) | undefined {
   if (clientSecret === undefined) return undefined
   if (!clientSecret) invalid('clientSecret is empty. Set it or remove it')
-  if ('document' in globalThis || 'importScripts' in globalThis)
-    invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
+  if (isBrowser()) invalid('a browser cannot keep a clientSecret. Use a public client or a backend')
   return () => basicCredentials(clientId, clientSecret, basicEncoding)
 }
 

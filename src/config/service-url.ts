@@ -3,18 +3,24 @@ import { invalid } from './invalid.ts'
 
 /**
  * Returns the text unchanged if it is an https URL, or http on loopback, without fragment, user info and query. A redirect URI may
- * have a query. Throws `config_invalid`, which does not quote the value.
+ * have a query. Outside of a browser, `httpHosts` may have http as well. Throws `config_invalid`, which does not quote the value.
  */
-export function checkServiceUrl(name: string, value: unknown): string {
+export function checkServiceUrl(name: string, value: unknown, httpHosts: readonly string[] = []): string {
   const text = typeof value === 'string' ? value : ''
   // Checks the text, because the parser removes white space and an empty query, fragment or user info.
   const isRedirect = name === 'redirectUri'
   const forbidden = isRedirect ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   const url = attempt(() => new URL(text))
-  const secure = url?.protocol === 'https:' || isLoopback(url?.hostname ?? '')
+  const { protocol, hostname = '' } = url ?? {}
+  const secure = protocol === 'https:' || isLoopback(hostname) || (httpHosts.includes(hostname) && !isBrowser())
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
   const parts = isRedirect ? 'user info' : 'user info, query'
   invalid(`${name} ${text ? `must be an https URL, or http on loopback, without ${parts} or fragment` : 'is missing'}`)
+}
+
+/** Returns whether this is a page or a worker of a browser. */
+export function isBrowser(): boolean {
+  return 'document' in globalThis || 'importScripts' in globalThis
 }
 
 export function isLoopback(hostname: string): boolean {

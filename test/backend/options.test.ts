@@ -24,6 +24,10 @@ describe('the options of a backend', () => {
     ['another SameSite', { sameSite: 'none' as never }],
     ['an error page elsewhere', { errorPath: '//evil.example' }],
     ['plain http', { redirectUri: 'http://app.demo.example/auth/callback' }],
+    [
+      'revocation over plain http beside allowed hosts',
+      { revocationEndpoint: 'http://auth.example.com/revoke', allowHttpHosts: ['agent-service'] },
+    ],
     ['revocation over plain http', { revocationEndpoint: 'http://auth.example.com/revoke' }],
     ['a route without method', { proxy: ['/api/x'] }],
     ['a route with a wildcard', { proxy: ['GET /api/*'] }],

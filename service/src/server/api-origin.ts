@@ -48,7 +48,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   serveHealth(app, service)
   app.use(journalRequests('base'))
   app.use(cors('GET, POST'))
-  app.use(hostGuard(service.config.baseUrl, refuseHost))
+  app.use(hostGuard({ origin: service.config.baseUrl, names: service.config.allowedHosts }, refuseHost))
   app.use(injectFaults('base'))
   app.use(refuseForeignOrigin)
   for (const endpoint of endpoints) {

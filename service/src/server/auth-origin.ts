@@ -40,7 +40,7 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   serveMetrics(app, service)
   app.use(journalRequests('auth'))
   if (service.config.dev === 'on') app.use(recordLogins(service.logins))
-  app.use(hostGuard(service.config.authUrl, refuseHost))
+  app.use(hostGuard({ origin: service.config.authUrl, names: service.config.allowedHosts }, refuseHost))
   app.use(purgeOnRequest(service))
   // Pages get no CORS headers, because no other origin may read them (S-011).
   app.use(tokenPath, cors('POST'))

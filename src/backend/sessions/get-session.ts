@@ -115,5 +115,6 @@ function tokenSourceOf({ live, uses }: BackendContext, key: string): AccessToken
 
 /** Returns a `fetch` that calls the API and no other origin. */
 export function apiFetch({ config, injectedFetch }: BackendContext, source: AccessTokenSource): typeof fetch {
-  return createBearerFetch(source, { baseUrl: config.baseUrl, fetch: injectedFetch, elsewhere: 'reject' })
+  const { baseUrl, allowHttpHosts } = config
+  return createBearerFetch(source, { baseUrl, allowHttpHosts, fetch: injectedFetch, elsewhere: 'reject' })
 }

@@ -10,15 +10,16 @@ export function ownHosts(origin: string): Set<string> {
   return new Set(hasOtherSpellings ? loopbackHosts.map((host) => host + suffix) : [url.host])
 }
 
-/** Refuses any other Host with 421 (A-13). This is the protection from DNS rebinding. */
+/** Refuses any other Host with 421 (A-13). This is the protection from DNS rebinding. `names` count on every port. */
 export function hostGuard(
-  origin: string,
+  { origin, names }: { origin: string; names: readonly string[] },
   refuse: (c: Context<HttpEnvironment>, problem: string) => Response,
 ): MiddlewareHandler<HttpEnvironment> {
   const hosts = ownHosts(origin)
   return async (c, next) => {
     const host = c.req.header('host') ?? new URL(c.req.url).host
-    return hosts.has(host.toLowerCase()) ? next() : refuse(c, 'this host is not served here')
+    const isServed = hosts.has(host.toLowerCase()) || names.includes(host.toLowerCase().replace(/:\d+$/, ''))
+    return isServed ? next() : refuse(c, 'this host is not served here')
   }
 }
 

@@ -1,0 +1,31 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { Service, ServiceOptions } from '../src/index.ts'
+import { createService } from './start.ts'
+
+async function started(options: ServiceOptions): Promise<Service> {
+  const service = await createService(options)
+  onTestFinished(service.close)
+  return service
+}
+
+async function statuses(service: Service, host: string): Promise<number[]> {
+  const urls = [`${service.authUrl}/auth/v1/sign-out`, `${service.baseUrl}/openapi.json`]
+  return Promise.all(urls.map(async (url) => (await service.fetch(url, { headers: { host } })).status))
+}
+
+test('a request may name an allowed host on any port, and no other one [S-083]', async () => {
+  const service = await started({ allowedHosts: ['Agent-Service'] })
+  for (const host of ['agent-service:4001', 'agent-service:9', 'agent-service', 'AGENT-SERVICE:4002'])
+    expect([host, await statuses(service, host)]).toEqual([host, [200, 200]])
+  for (const host of ['evil.example', 'agent-service.evil.example', 'x.agent-service', 'agent-service:80:80'])
+    expect([host, await statuses(service, host)]).toEqual([host, [421, 421]])
+  expect(await statuses(await started({}), 'agent-service:4001')).toEqual([421, 421])
+})
+
+test.each(['*', '*.example', 'http://agent-service', 'agent-service:4001', '', 'a b'])(
+  'allowedHosts takes no %j',
+  async (name) => {
+    const message = 'allowedHosts must be host names without scheme, port or wildcard'
+    await expect(createService({ allowedHosts: [name] })).rejects.toThrow(new TypeError(message))
+  },
+)
