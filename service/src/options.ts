@@ -6,13 +6,9 @@ const port = { kind: 'number', value: 'PORT', range: { least: 0, most: 65_535 } 
 const milliseconds = { kind: 'number', value: 'MS' } as const
 const ownOrigin = { kind: 'text', value: 'ORIGIN', standard: 'the host with its port' } as const
 
-/** The frameworks of `--env`. Each passes variables with another prefix to pages. */
-export const frameworks = ['vite', 'next', 'node'] as const
-export type Framework = (typeof frameworks)[number]
-
 /**
  * The options of `createService` and `startService`. The parser of the command, its help text and the table of the README come from
- * these two lists, so an option that is added here works as a flag, as a variable and in code.
+ * this list and that of command-options.ts, so an option that is added here works as a flag, as a variable and in code.
  */
 export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
   dev: {
@@ -180,26 +176,5 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
     kind: 'switch',
     standard: 'off, with `dev` on',
     meaning: 'serves metrics for Prometheus at `/metrics` of the authorization host',
-  },
-}
-
-/** The options of the command alone: they say what it prints and opens. */
-export const commandOptions: Record<'json' | 'env' | 'quiet' | 'open', OptionEntry> = {
-  json: { flag: 'json', kind: 'switch', standard: 'off', meaning: 'prints one JSON line instead of text' },
-  env: {
-    flag: 'env',
-    kind: 'choice',
-    choices: frameworks,
-    value: 'FRAMEWORK',
-    standard: 'all names, without prefixes',
-    meaning:
-      'names for the printed .env: vite (`VITE_…` for pages, a second file for a backend), next (`NEXT_PUBLIC_…` for pages, no prefix for the server) or node (a backend alone)',
-  },
-  quiet: { flag: 'quiet', kind: 'switch', standard: 'off', meaning: 'prints nothing but warnings and errors' },
-  open: {
-    flag: 'open',
-    kind: 'switch',
-    standard: 'off',
-    meaning: 'opens the dev page in the browser, or without dev controls the description of the API',
   },
 }

@@ -3,10 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readCommand } from '../src/cli/read-command.ts'
 import { helpText } from '../src/cli/texts.ts'
+import { commandOptions } from '../src/command-options.ts'
 import { createServiceConfig } from '../src/config.ts'
 import type { OptionEntry } from '../src/option-entry.ts'
 import { variableOf } from '../src/option-entry.ts'
-import { commandOptions, serviceOptions } from '../src/options.ts'
+import { serviceOptions } from '../src/options.ts'
 import type { ServiceOptions } from '../src/service-options.ts'
 
 const readme = await readFile(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8')

@@ -1,6 +1,6 @@
 import { commandName } from '../command-name.ts'
+import type { Framework } from '../command-options.ts'
 import { randomSecret } from '../credentials/secrets.ts'
-import type { Framework } from '../options.ts'
 import type { Client, Service } from '../service.ts'
 
 /**

@@ -1,5 +1,6 @@
+import { commandOptions } from '../command-options.ts'
 import type { OptionEntry } from '../option-entry.ts'
-import { commandOptions, serviceOptions } from '../options.ts'
+import { serviceOptions } from '../options.ts'
 
 const flagColumns = 25
 const lineColumns = 126

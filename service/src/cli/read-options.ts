@@ -1,8 +1,9 @@
 import type { ParseArgsConfig } from 'node:util'
+import { commandOptions } from '../command-options.ts'
 import { nearName } from '../near-name.ts'
 import type { OptionEntry } from '../option-entry.ts'
 import { isVariable, variableOf } from '../option-entry.ts'
-import { commandOptions, serviceOptions } from '../options.ts'
+import { serviceOptions } from '../options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type FlagValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
