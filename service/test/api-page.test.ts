@@ -3,9 +3,10 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
+import { findClientReturningTo } from '../src/store/tables/clients.ts'
 import { hashOf } from '../src/ui/style.ts'
 import { clientOf } from './login.ts'
-import { createService } from './start.ts'
+import { assemble, createService } from './start.ts'
 
 const rendererFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const redirectPath = '/docs/oauth2-redirect.html'
@@ -89,4 +90,17 @@ test('the API page is at the spelling of loopback that its redirect URI has', as
     status: 302,
     location: `${service.baseUrl}/docs`,
   })
+})
+
+test('the client that the API page names is the first active public one with its redirect URI', async () => {
+  const redirectUri = 'https://api.example/docs/oauth2-redirect.html'
+  const { service: own, context } = await assemble({ redirectUris: [redirectUri] })
+  const found = () => findClientReturningTo(context.store.db, redirectUri)
+  expect(await found()).toBe(clientOf(own, 'Demo public').clientId)
+  await context.store.forTenant('demo').clients.setActive(clientOf(own, 'Demo public').clientId, 'inactive')
+  expect(await found()).toBe(clientOf(own, 'Other public').clientId)
+  await context.store.forTenant('other').clients.setActive(clientOf(own, 'Other public').clientId, 'inactive')
+  expect(await found()).toBeUndefined()
+  expect(await findClientReturningTo(context.store.db, 'https://api.example/docs')).toBeUndefined()
+  await own.close()
 })
