@@ -198,6 +198,7 @@ test.each([
   ['no method', { code_challenge_method: undefined }, '', 'invalid_request'],
   ['malformed challenge', { code_challenge: 'short' }, '', 'invalid_request'],
   ['repeated challenge', {}, `&code_challenge=${'a'.repeat(43)}`, 'invalid_request'],
+  ['repeated method', {}, '&code_challenge_method=S256', 'invalid_request'],
 ])(
   '%s goes back to the client after the sign-in [S-004 S-005 S-006 S-007 A-55]',
   async (_, parameters, suffix, error) => {

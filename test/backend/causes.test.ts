@@ -1,3 +1,4 @@
+// The causes of events, and the events that have one: src/backend/error-cause.ts.
 import { createServer } from 'node:http'
 import type { TokenStorage } from 'agent-auth'
 import type { BackendEvent } from 'agent-auth/backend'

@@ -1,3 +1,4 @@
+// An app that is reached or mounted in another way than its redirect URI says: src/backend/setup-problems.ts.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { toNodeHandler } from 'agent-auth/backend/node'
