@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { type Bundle, bundleForNode } from '../../test/support/bundle.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import { printed } from '../../test/support/printed.ts'
 import { tcpProxy } from '../../test/support/tcp-proxy.ts'
@@ -27,25 +27,13 @@ export interface ProcessOptions {
 }
 
 /** The command as one file, as it is shipped: it starts in a fraction of the time that the sources take. */
-export async function bundleCommand(): Promise<{ file: string; remove(): Promise<void> }> {
-  const cache = join(root, 'node_modules/.cache')
+export async function bundleCommand(): Promise<Bundle> {
   const manifest = await readFile(join(root, 'service/package.json'), 'utf8')
   const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> }
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'agent-service-'))
-  await build({
+  return bundleForNode({
     entryPoints: [join(root, 'service/src/cli/cli.ts')],
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: false,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
     external: Object.keys(dependencies),
-    logLevel: 'warning',
   })
-  return { file: join(folder, 'cli.mjs'), remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
 /** `agent-service --dev --json` in a process of its own, once it has printed its line. */

