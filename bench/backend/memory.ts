@@ -53,18 +53,20 @@ function keyOf(at: number): string {
   return `web-${String(at).padStart(43, '0')}`
 }
 
-/** As Redis would give them: nothing of them is kept here. */
+/** As Redis would give them: nothing of them is kept here. It has no endings, whose names have a fifth part. */
 const elsewhere: TokenStorage = {
   getItem: async (name) =>
-    JSON.stringify({
-      v: 1,
-      owner: name,
-      id: name.slice(-43),
-      rev: 1,
-      accessToken: 'a'.repeat(800),
-      refreshToken: 'r'.repeat(60),
-      obtainedAtMs: 0,
-    }),
+    name.split(':').length > 4
+      ? null
+      : JSON.stringify({
+          v: 1,
+          owner: name,
+          id: name.slice(-43),
+          rev: 1,
+          accessToken: 'a'.repeat(800),
+          refreshToken: 'r'.repeat(60),
+          obtainedAtMs: 0,
+        }),
   async setItem() {},
   async removeItem() {},
   withLock: (_name, task) => task(),

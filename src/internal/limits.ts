@@ -151,7 +151,7 @@ export const maxReturnUrlLength = 1_024
 export const maxRememberedFailures = 256
 /** How many session ids one process remembers with their keys, so that a request needs no hash. */
 export const maxRememberedSessionKeys = 1_000
-/** How many idle sessions stay in memory, so that the next call needs no read. Each takes about 8 kB. */
+/** How many idle sessions stay in memory, so that the next call needs no read. Each takes about 9 kB. */
 export const maxIdleSessions = 1_000
 /** How many sessions more may stay in memory because a failing storage did not take their tokens. */
 export const maxUnsavedSessions = 9_000

@@ -8,7 +8,7 @@ import { once } from '../once.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
 import { requestHeaders } from '../proxy/headers.ts'
 import { drainBody } from '../proxy/request-body.ts'
-import type { RequestQueue } from '../proxy/request-queue.ts'
+import { type RequestQueue, requestQueue } from '../proxy/request-queue.ts'
 import { type ProxyMatch, queryOf } from '../proxy/routes.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
@@ -76,11 +76,12 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
 /** Waits for the turn of a request, and reports the wait if there is one. */
 async function turnOf(
   { config: { clock }, emit }: BackendContext,
-  { queue }: LiveSession,
+  live: LiveSession,
   { route, signal }: { route: string; signal: AbortSignal },
 ): ReturnType<RequestQueue['begin']> {
   let startedMs: number | undefined
-  const turn = await queue.begin(signal, () => {
+  live.queue ??= requestQueue()
+  const turn = await live.queue.begin(signal, () => {
     startedMs = clock.monotonicMs()
     emit({ type: 'proxy_wait_started', route })
   })

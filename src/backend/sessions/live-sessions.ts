@@ -5,7 +5,7 @@ import type { SessionState } from '../../session/state.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import { removeOldest } from '../oldest.ts'
-import { type RequestQueue, requestQueue } from '../proxy/request-queue.ts'
+import type { RequestQueue } from '../proxy/request-queue.ts'
 import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */
@@ -15,8 +15,8 @@ export interface LiveSession extends Pick<HookedSession, 'session' | 'current' |
   readonly observed: ObservedStorage
   /** Calls the API with the session's token. Made at the first proxied request. */
   fetch?: typeof fetch
-  /** Its proxied requests. */
-  readonly queue: RequestQueue
+  /** Its proxied requests. Made at the first of them. */
+  queue?: RequestQueue
 }
 
 /** One Session object for each key in this process, so that callers share its refresh and its retry delay. */
@@ -128,5 +128,5 @@ function open(config: AuthConfig, sessions: TokenStorage, key: string): Entry {
     { storage: observed.storage, key },
     { onSignOut() {} },
   )
-  return { key, session, current, signInAs, observed, queue: requestQueue(), users: 0 }
+  return { key, session, current, signInAs, observed, users: 0 }
 }
