@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { TestProjectInlineConfiguration, ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isMissing, programs, skipsTests } from './test/support/programs.ts'
+import { databaseTests, pageTests, unitTests, wholeTests } from './test/support/test-lists.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const path = (relative: string): string => root + relative
@@ -19,66 +20,22 @@ const shared: ViteUserConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
 }
 
-/** Begins with the files that say `@module-tag slow`: their waiting goes by beside the others' work. */
+/**
+ * Begins each project with the files that say `@module-tag slow`: their waiting goes by beside the others' work. A worker ends
+ * when the next file belongs to another project, so the files of one project stay together.
+ */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isSlow = ({ moduleId }: TestSpecification): boolean =>
       /^\/\/ @module-tag slow$/m.test(readFileSync(moduleId, 'utf8'))
+    const slow = new Set(files.filter(isSlow))
     const sorted = await super.sort(files)
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+    return [...new Set(sorted.map(({ project }) => project))].flatMap((project) => {
+      const own = sorted.filter((file) => file.project === project)
+      return [...own.filter((file) => slow.has(file)), ...own.filter((file) => !slow.has(file))]
+    })
   }
 }
-
-/** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
-const databaseTests = [
-  'access-change',
-  'api-access',
-  'api-create',
-  'api-responses',
-  'api-search',
-  'authorize',
-  'broken-store',
-  'clients-pages',
-  'codes',
-  'cors-lookup',
-  'export',
-  'failed-commit',
-  'health',
-  'injection.api',
-  'injection.auth',
-  'kills',
-  'login-flow',
-  'metrics',
-  'migrations',
-  'open-requests',
-  'purge',
-  'refresh',
-  'reset',
-  'revoke-meanwhile',
-  'search-indexes',
-  'seeds',
-  'security-events',
-  'several-processes.postgres',
-  'sign-in',
-  'tenant-load',
-  'tenants.random',
-  'text-order',
-  'token-endpoint',
-  'token-lookup',
-  'unavailable',
-  'unavailable.postgres',
-].map((name) => `service/test/${name}.test.ts`)
-
-/** Rooms of the library whose tests need no other process than their own. */
-const unitTests = ['bearer', 'browser-entry', 'config', 'core', 'mistakes', 'session', 'storage', 'token-endpoint'].map(
-  (room) => `test/${room}/**/*.test.ts`,
-)
-
-/** Pages in Chromium. */
-const pageTests = ['test/browser/**/*.test.ts']
-
-/** The examples as they are started, on frameworks and in whole browsers. */
-const wholeTests = ['test/e2e/**/*.test.ts']
 
 const config: ViteUserConfig = {
   test: {

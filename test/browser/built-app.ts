@@ -1,5 +1,5 @@
 import { serverUrl } from '../support/servers-client.ts'
-import { bundleAgainst } from './built-package.ts'
+import { bundleAgainst } from './bundle-against.ts'
 
 /** Builds a file of this folder against the package as it is published, which is built once in a run. */
 export async function buildScript(file: string, alias?: Record<string, string>): Promise<string> {

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build as bundle } from 'esbuild'
 import { build } from 'tsup'
 import options from '../../tsup.config.ts'
 
@@ -13,24 +12,4 @@ export async function buildPackage(): Promise<{ folder: string; remove(): Promis
   const folder = await mkdtemp(join(root, 'node_modules', '.browser-test-'))
   await build({ ...options, outDir: folder, dts: false, clean: false, silent: true, config: false })
   return { folder, remove: () => rm(folder, { recursive: true }) }
-}
-
-/** Builds a file of this folder against the package built there; returns the one script. */
-export async function bundleAgainst(folder: string, file: string, alias: Record<string, string> = {}): Promise<string> {
-  const { outputFiles } = await bundle({
-    entryPoints: [join(root, 'test/browser', file)],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    alias: {
-      ...alias,
-      'agent-auth/backend/client': join(folder, 'backend/client.js'),
-      'agent-auth/browser': join(folder, 'browser.js'),
-      'agent-auth/react': join(folder, 'react.js'),
-    },
-    logLevel: 'silent',
-  })
-  return outputFiles[0]?.text ?? ''
 }

@@ -16,6 +16,8 @@ const quiet = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Without a screen, the process that draws does little more than start.
+  '--in-process-gpu',
 ]
 
 /** The first Chromium on PATH, or undefined when there is none. */
