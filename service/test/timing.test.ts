@@ -3,7 +3,7 @@ import { createRandom } from './random.ts'
 import { assemble } from './start.ts'
 import { compareSamples, timingContests } from './timing.ts'
 
-// That both refusals do the same work is proved by counting (sign-in.test.ts, token-endpoint.test.ts). Here the judge of
+// That both refusals do the same work is proved by counting (sign-in.test.ts, secret-guesses.test.ts). Here the judge of
 // the long run is judged, and each contest is seen to run; a busy machine decides nothing.
 
 function sample(seed: number, shift: number): number[] {

@@ -6,7 +6,6 @@ import { parseBasic } from '../src/token/basic.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, authorize, basic, clientOf, errorOf, exchange, login, refresh } from './login.ts'
 import { assemble, createService } from './start.ts'
-import { observe } from './statements.ts'
 
 let assembly: Assembly
 let service: Service
@@ -336,60 +335,6 @@ test('an exchange from a return address that is not registered is told how to re
   // A registered one that is not the code's says nothing of the code.
   const other = await exchange(service, callback, { redirect_uri: 'http://127.0.0.1:5173/callback' })
   expect(await other.json()).toMatchObject({ error_description: expect.stringContaining('invalid, expired, revoked') })
-})
-
-test('guessing a secret is slowed down with Retry-After, and the right one passes all the same [S-044]', async () => {
-  const guess = (secret: string) =>
-    post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, secret) } })
-  service.dev.freeze()
-  const statuses: number[] = []
-  for (let count = 0; count < 30; count += 1) statuses.push((await guess(`wrong-${count}`)).status)
-  expect(statuses.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 401))
-  expect(new Set(statuses.slice(11))).toEqual(new Set([429]))
-  const slowed = await guess('wrong')
-  expect({ status: slowed.status, retryAfter: slowed.headers.get('retry-after') }).toEqual({
-    status: 429,
-    retryAfter: '1',
-  })
-  await expectError(await guess(confidential.clientSecret ?? ''), 400, 'invalid_grant')
-})
-
-test('a right secret makes the failures of its client and address forgotten [S-044]', async () => {
-  const statusOf = async (secret: string) =>
-    (await post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, secret) } })).status
-  service.dev.freeze()
-  for (let count = 0; count < 10; count += 1) expect(await statusOf('x')).toBe(401)
-  expect(await statusOf(confidential.clientSecret ?? '')).toBe(400)
-  for (let count = 0; count < 11; count += 1) expect(await statusOf('x')).toBe(401)
-  expect(await statusOf('x')).toBe(429)
-})
-
-test('two hundred guesses at once are eleven, and the delays grow to a quarter of an hour [S-044]', async () => {
-  const guess = () => post({ body: '{"refresh_token":"x"}', headers: { authorization: basic(confidential, 'x') } })
-  service.dev.freeze()
-  const answers = await Promise.all(Array.from({ length: 200 }, guess))
-  expect(answers.filter(({ status }) => status === 401)).toHaveLength(11)
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(189)
-  const delays: number[] = []
-  for (let count = 0; count < 12; count += 1) {
-    delays.push(Number((await guess()).headers.get('retry-after')))
-    service.dev.advance((delays.at(-1) ?? 0) * 1_000)
-    expect((await guess()).status).toBe(401)
-  }
-  expect([...delays.slice(0, 4), Math.max(...delays)]).toEqual([1, 2, 4, 8, 900])
-})
-
-test('an unknown client costs the same queries as a wrong secret [S-044]', async () => {
-  const sql: string[] = []
-  observe(assembly, { before: (statement) => void sql.push(statement.sql) })
-  const work = async (authorization: string) => {
-    sql.length = 0
-    const answer = await post({ body: '{"refresh_token":"x"}', headers: { authorization } })
-    return [answer.status, await answer.text(), ...sql]
-  }
-  const wrong = await work(basic(confidential, 'x'))
-  expect(wrong.slice(2)).toHaveLength(2)
-  expect(await work(`Basic ${Buffer.from('app_0:x').toString('base64')}`)).toEqual(wrong)
 })
 
 const registered = 'https://app.demo.example'

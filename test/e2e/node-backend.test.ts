@@ -196,7 +196,7 @@ describe('npm run example:backend', () => {
 })
 
 for (const [processes, place, server, variable] of [
-  [4, 'Redis', 'redis', 'REDIS_URL'],
+  [2, 'Redis', 'redis', 'REDIS_URL'],
   [2, 'PostgreSQL', 'postgres', 'DATABASE_URL'],
 ] as const)
   describe(`npm run example:backend -- --processes ${processes}, on ${place}`, { tags: [server] }, () => {

@@ -1,16 +1,15 @@
 // Which test files a project of vitest.config.ts runs.
 
 /** Tests in which the database has a part: statements, transactions, their failures, or what the types of a row become. */
-export const databaseTests = [
+export const databaseTests: string[] = [
   'access-change',
-  'api-access',
   'api-create',
   'api-responses',
   'api-search',
-  'authorize',
   'broken-store',
   'clients-pages',
   'codes',
+  'consent',
   'cors-lookup',
   'export',
   'failed-commit',
@@ -27,21 +26,20 @@ export const databaseTests = [
   'reset',
   'revoke-meanwhile',
   'search-indexes',
-  'security-events',
+  'secret-guesses',
   'seeds',
   'several-processes.postgres',
   'sign-in',
   'tenant-load',
   'tenants.random',
   'text-order',
-  'token-endpoint',
   'token-lookup',
   'unavailable',
   'unavailable.postgres',
 ].map((name) => `service/test/${name}.test.ts`)
 
 /** Rooms of the library whose tests need no other process than their own. */
-export const unitTests = [
+export const unitTests: string[] = [
   'bearer',
   'browser-entry',
   'config',
@@ -53,7 +51,7 @@ export const unitTests = [
 ].map((room) => `test/${room}/**/*.test.ts`)
 
 /** Pages in Chromium. */
-export const pageTests = ['test/browser/**/*.test.ts']
+export const pageTests: string[] = ['test/browser/**/*.test.ts']
 
 /** The examples as they are started, on frameworks and in whole browsers. */
-export const wholeTests = ['test/e2e/**/*.test.ts']
+export const wholeTests: string[] = ['test/e2e/**/*.test.ts']

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Client, Service } from '../src/index.ts'
+import type { Assembly } from '../src/server/assemble.ts'
+import { basic, clientOf, errorOf } from './login.ts'
+import { assemble } from './start.ts'
+import { observe } from './statements.ts'
+
+let assembly: Assembly
+let service: Service
+let confidential: Client
+beforeEach(async () => {
+  assembly = await assemble({})
+  service = assembly.service
+  confidential = clientOf(service, 'Demo confidential')
+})
+afterEach(() => service.close())
+
+/** A refresh with these credentials of a client, of a token that there is not. */
+function post(authorization: string): Promise<Response> {
+  return service.fetch(`${service.authUrl}/auth/v1/token?grant_type=refresh_token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization },
+    body: '{"refresh_token":"x"}',
+  })
+}
+
+test('guessing a secret is slowed down with Retry-After, and the right one passes all the same [S-044]', async () => {
+  const guess = (secret: string) => post(basic(confidential, secret))
+  service.dev.freeze()
+  const statuses: number[] = []
+  for (let count = 0; count < 30; count += 1) statuses.push((await guess(`wrong-${count}`)).status)
+  expect(statuses.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 401))
+  expect(new Set(statuses.slice(11))).toEqual(new Set([429]))
+  const slowed = await guess('wrong')
+  expect({ status: slowed.status, retryAfter: slowed.headers.get('retry-after') }).toEqual({
+    status: 429,
+    retryAfter: '1',
+  })
+  const right = await guess(confidential.clientSecret ?? '')
+  expect({ status: right.status, error: await errorOf(right) }).toEqual({ status: 400, error: 'invalid_grant' })
+})
+
+test('a right secret makes the failures of its client and address forgotten [S-044]', async () => {
+  const statusOf = async (secret: string) => (await post(basic(confidential, secret))).status
+  service.dev.freeze()
+  for (let count = 0; count < 10; count += 1) expect(await statusOf('x')).toBe(401)
+  expect(await statusOf(confidential.clientSecret ?? '')).toBe(400)
+  for (let count = 0; count < 11; count += 1) expect(await statusOf('x')).toBe(401)
+  expect(await statusOf('x')).toBe(429)
+})
+
+test('two hundred guesses at once are eleven, and the delays grow to a quarter of an hour [S-044]', async () => {
+  const guess = () => post(basic(confidential, 'x'))
+  service.dev.freeze()
+  const answers = await Promise.all(Array.from({ length: 200 }, guess))
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(11)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(189)
+  const delays: number[] = []
+  for (let count = 0; count < 12; count += 1) {
+    delays.push(Number((await guess()).headers.get('retry-after')))
+    service.dev.advance((delays.at(-1) ?? 0) * 1_000)
+    expect((await guess()).status).toBe(401)
+  }
+  expect([...delays.slice(0, 4), Math.max(...delays)]).toEqual([1, 2, 4, 8, 900])
+})
+
+test('an unknown client costs the same queries as a wrong secret [S-044]', async () => {
+  const sql: string[] = []
+  observe(assembly, { before: (statement) => void sql.push(statement.sql) })
+  const work = async (authorization: string) => {
+    sql.length = 0
+    const answer = await post(authorization)
+    return [answer.status, await answer.text(), ...sql]
+  }
+  const wrong = await work(basic(confidential, 'x'))
+  expect(wrong.slice(2)).toHaveLength(2)
+  expect(await work(`Basic ${Buffer.from('app_0:x').toString('base64')}`)).toEqual(wrong)
+})
