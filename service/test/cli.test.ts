@@ -6,9 +6,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { listen } from '../../test/support/listen.ts'
 import { serverUrl } from '../../test/support/servers-client.ts'
+import { commandMain } from '../src/cli/command.ts'
 import { exchangeBytes, open, statusOf } from './raw-socket.ts'
 
 let command: string
@@ -41,6 +42,24 @@ function run(args: string[], env: Record<string, string> = {}): Run {
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
   return { child, firstOutput, exit }
+}
+
+/** The same without a process, which takes a fifth of a second, for arguments that start nothing. */
+async function refused(args: string[], env: Record<string, string>): Promise<Awaited<Run['exit']>> {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  const printed = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      printed[name] += String(text)
+      return true
+    }),
+  )
+  try {
+    return { code: await commandMain(args), ...printed }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+    vi.unstubAllEnvs()
+  }
 }
 
 const freePorts = ['--auth-port', '0', '--base-port', '0']
@@ -256,10 +275,16 @@ test.each([
     'is not a SQLite database; choose another path',
   ],
 ])('%s', async (_, args, env, code, text) => {
-  const result = await run(args, env).exit
+  const result = code === 1 ? await run(args, env).exit : await refused(args, env)
   expect(result.code).toBe(code)
   expect(result.stdout + result.stderr).toContain(text)
   expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
+})
+
+test('the process ends with what the command returns', async () => {
+  const wrong = await run(['--bogus']).exit
+  expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' })
+  expect(wrong.stderr).toContain('there is no option --bogus')
 })
 
 test.each([['--auth-port'], ['--base-port']])('a port in use is named, with the way out (%s)', async (option) => {

@@ -1,0 +1,115 @@
+import { commandName } from '../command-name.ts'
+import { refuseDev } from '../config.ts'
+import { toolLimits } from '../limits.ts'
+import { startAlone } from '../server/start-service.ts'
+import type { Service } from '../service.ts'
+import type { ServiceOptions } from '../service-options.ts'
+import { refuseDataFile } from './data-file.ts'
+import { environmentText } from './environment.ts'
+import { failureText } from './failures.ts'
+import type { Command } from './read-command.ts'
+import { readCommand } from './read-command.ts'
+import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
+
+const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
+
+/** A command is loaded only if it is used, because loading takes most of a start. */
+const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
+  clients: async () => (await import('./clients.ts')).clientsMain,
+  export: async () => (await import('./export.ts')).exportMain,
+}
+
+/** `agent-service …`; returns the exit code. */
+export async function commandMain(args: string[]): Promise<number> {
+  const [word = '', ...rest] = args
+  const load = Object.hasOwn(commands, word) ? commands[word] : undefined
+  return load === undefined ? startMain(args) : (await load())(rest)
+}
+
+async function startMain(args: string[]): Promise<number> {
+  const command = readCommand(args, process.env)
+  if (typeof command === 'string') {
+    process.stderr.write(`agent-service: ${command}\nTry ${commandName()} --help\n`)
+    return exitCodes.usage
+  }
+  if (command.kind === 'help') {
+    process.stdout.write(helpText)
+    return exitCodes.ok
+  }
+  for (const warning of command.warnings) process.stderr.write(`agent-service: warning: ${warning}\n`)
+  if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
+    process.stderr.write(
+      'agent-service: --dev does not start with NODE_ENV=production: leave --dev out, or set another NODE_ENV\n',
+    )
+    return exitCodes.usage
+  }
+  const problem = command.options.dev === 'on' ? refuseDev(command.options) : undefined
+  if (problem !== undefined) {
+    process.stderr.write(`agent-service: --dev does not start with this --auth-url, --base-url or --host: ${problem}\n`)
+    return exitCodes.usage
+  }
+  return run(command)
+}
+
+async function run({ output, framework, opens, options }: Command): Promise<number> {
+  try {
+    const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
+    if (problem !== undefined) throw new Error(problem)
+    const stopped = stopSignal()
+    const service = await startAlone(options)
+    warnOfKeptClients(service, options)
+    const texts = {
+      text: () => rosterText(service) + environmentText(service, framework) + placesText(service, options.dev),
+      json: () => jsonLine(service),
+      nothing: () => '',
+    }
+    process.stdout.write(texts[output]())
+    if (opens === 'pages') await openPages(service, options.dev)
+    await stopped
+    await service.close()
+    return exitCodes.ok
+  } catch (error) {
+    process.stderr.write(`agent-service: ${failureText(error, options.databaseUrl)}\n`)
+    return exitCodes.failed
+  }
+}
+
+/** Opens the dev page or the description. A machine without a browser is warned and goes on. */
+async function openPages({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev']): Promise<void> {
+  const url = dev === 'on' ? `${authUrl}/_dev` : `${baseUrl}/docs`
+  const { default: open } = await import('open')
+  await open(url).catch(() =>
+    process.stderr.write(`agent-service: warning: no browser could be started; open ${url}\n`),
+  )
+}
+
+/** Warns that redirect URIs were not registered, because only the first start on a database registers them. */
+function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions): void {
+  const registered = new Set(clients.flatMap((client) => client.redirectUris))
+  const missing = redirectUris.filter((uri) => !registered.has(uri))
+  if (missing.length === 0) return
+  process.stderr.write(
+    `agent-service: warning: --redirect-uri ignored, because this database already has clients: ${missing.join(', ')}. ` +
+      `To add a client, run: ${commandName()} clients create\n`,
+  )
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        endAtDeadline()
+        resolve()
+      })
+    }
+  })
+}
+
+/** Ends a process that something keeps running. The timer itself does not keep it running (S-089, A-66). */
+function endAtDeadline(): void {
+  const end = (): never => {
+    process.stderr.write('agent-service: did not stop in time and was ended\n')
+    process.exit(exitCodes.failed)
+  }
+  setTimeout(end, toolLimits.stopMs).unref()
+}
