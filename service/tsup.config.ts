@@ -5,7 +5,7 @@ import type { Options } from 'tsup'
 import { defineConfig } from 'tsup'
 
 /** One file instead of 450 modules: most of a start was finding and reading them. libsql is native and stays out. */
-const bundled = ['@hono/node-server', 'hono', 'kysely', 'open', 'yaml', 'zod']
+const bundled = ['@hono/node-server', 'hono', 'kysely', 'open', 'zod']
 
 /** The page /docs serves these files. The package also holds 10 MB that no page loads, and a dependency that reports installs. */
 const copied: Record<string, string[]> = {

@@ -36,7 +36,7 @@ test('what the build bundles is not installed once more, and what it leaves out 
   )
   const imported = await importedPackages()
   expect([...imported].sort()).toEqual([...bundled, ...Object.keys(dependencies)].sort())
-  expect(Object.keys(dependencies)).toEqual(['libsql', 'pg', 'pino', 'pino-pretty', 'prom-client'])
+  expect(Object.keys(dependencies)).toEqual(['libsql', 'pg', 'pino', 'pino-pretty', 'prom-client', 'yaml'])
 })
 
 test('what only some starts need is imported when it is used, because a static import would be a part of every start', async () => {

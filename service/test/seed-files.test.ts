@@ -80,15 +80,15 @@ test.each([
   expect([ended.code, ended.stderr.startsWith(text)]).toEqual([code, true])
 })
 
-test('the command starts with a seed, and ends with the line and column of a mistake', async () => {
+test('the command as it is built starts with a seed in YAML, and ends with the line and column of a mistake', async () => {
   const command = await serverUrl('command')
   const run = (file: string): ReturnType<typeof spawn> =>
     spawn(process.execPath, [command, '--json', '--auth-port', '0', '--base-port', '0'], {
       env: { ...process.env, AGENT_SERVICE_SEED: file },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-  const started = run(`${service}seeds/minimal.json`)
-  const [line] = (await once(started.stdout ?? started, 'data')) as [Buffer]
+  const started = run(`${service}seeds/minimal.yaml`)
+  const [line] = (await Promise.race([once(started.stdout ?? started, 'data'), once(started, 'close')])) as [Buffer]
   const { people, clients } = JSON.parse(String(line)) as { people: object[]; clients: object[] }
   expect([people, clients]).toMatchObject([[{ email: 'ada@team.example' }], [{ clientId: 'team-web' }]])
   started.kill('SIGTERM')
