@@ -1,6 +1,12 @@
-import { readFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { serverUrl } from '../../test/support/servers-client.ts'
 import { readCommand } from '../src/cli/read-command.ts'
 import { helpText } from '../src/cli/texts.ts'
 import { commandOptions } from '../src/command-options.ts'
@@ -9,6 +15,7 @@ import type { OptionEntry } from '../src/option-entry.ts'
 import { variableOf } from '../src/option-entry.ts'
 import { serviceOptions } from '../src/options.ts'
 import type { ServiceOptions } from '../src/service-options.ts'
+import { startService } from './start.ts'
 
 const readme = await readFile(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8')
 
@@ -169,4 +176,41 @@ test.each([
   { host: '0.0.0.0', authUrl: 'https://auth.example', baseUrl: 'https://api.example' },
 ] as ServiceOptions[])('%o is taken [S-082]', (options) => {
   expect(createServiceConfig(options).host).toBe(options.host)
+})
+
+test.each(['127.0.0.2', '::1'])('the service listens on the host %s and says so in its URLs [S-082]', async (host) => {
+  const service = await startService({ host })
+  onTestFinished(service.close)
+  const { hostname } = new URL(service.authUrl)
+  expect(hostname).toBe(host === '::1' ? '[::1]' : host)
+  expect((await fetch(`${service.baseUrl}/openapi.json`)).status).toBe(200)
+})
+
+test('a host that this machine does not have is named with the option', async () => {
+  // 192.0.2.0/24 is for documentation (RFC 5737).
+  const started = startService({ host: '192.0.2.7', plainHttp: 'allowed' })
+  await expect(started).rejects.toThrow('this machine has no address 192.0.2.7: choose another with host')
+})
+
+test('--open starts the browser with the dev page, and --quiet prints nothing', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-service-open-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const opened = join(folder, 'opened')
+  await writeFile(
+    join(folder, 'xdg-open'),
+    `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
+    { mode: 0o755 },
+  )
+  const args = [await serverUrl('command'), '--dev', '--open', '--quiet', '--auth-port', '0', '--base-port', '0']
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let stdout = ''
+  child.stdout.on('data', (bytes) => {
+    stdout += bytes
+  })
+  await expect.poll(() => existsSync(opened)).toBe(true)
+  expect(await readFile(opened, 'utf8')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_dev$/)
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(stdout).toBe('')
 })
