@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { transact } from '../src/store/engine/transact.ts'
+import { endAccess } from '../src/store/tables/account-access.ts'
+import { findAccountByEmail } from '../src/store/tables/accounts.ts'
 import type { Service } from './login.ts'
-import { callApi, clientOf, login, refresh } from './login.ts'
-import { startService } from './start.ts'
+import { agentSearch, callApi, clientOf, login, personOf, refresh } from './login.ts'
+import { assemble, startService } from './start.ts'
 
 /** Logs in, refreshes and creates an agent, and notes every status it sees. */
 async function use(service: Service, statuses: Set<number>): Promise<void> {
@@ -43,4 +46,22 @@ test('a reset comes through whatever is under way, and what it interrupts is no 
   expect([...statuses]).toContain(200)
   expect([...statuses]).not.toContain(500)
   expect((await login(service)).access_token).not.toBe('')
+})
+
+test('ending the access of a user revokes the tokens and sessions of this user alone', async () => {
+  const assembly = await assemble()
+  const { service, context } = assembly
+  onTestFinished(service.close)
+  const client = clientOf(service, 'Demo public')
+  const ada = await login(service, { client })
+  const rui = await login(service, { client, person: personOf(service, 'rui') })
+  const session = await service.dev.mintSessionToken('ada@demo.example')
+  const account = await findAccountByEmail(context.store.db, 'ada@demo.example')
+  await transact(context.store.db, (tx) => endAccess(tx, account?.id ?? '', context.clock.nowMs()))
+  const status = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
+  expect([await status(ada.access_token), await status(session), await status(rui.access_token)]).toEqual([
+    401, 401, 200,
+  ])
+  expect((await refresh(service, client, ada.refresh_token)).status).toBe(400)
+  expect((await refresh(service, client, rui.refresh_token)).status).toBe(200)
 })

@@ -4,10 +4,12 @@ import type { Settings } from './settings.js'
 
 /** Creates the backend of this example and of the apps in `adapters`. */
 export function exampleBackend(settings: Settings, sessions: TokenStorage): Backend {
-  const { authUrl, baseUrl, clientId, clientSecret, origin, cookieSecrets } = settings
+  const { authUrl, baseUrl, tokenEndpoint, allowHttpHosts, clientId, clientSecret, origin, cookieSecrets } = settings
   return createBackend({
     authUrl,
     baseUrl,
+    tokenEndpoint,
+    allowHttpHosts,
     clientId,
     clientSecret,
     redirectUri: `${origin}/auth/callback`,

@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const sessions = await openSessions(process.env)
   const app = await createApp(exampleBackend(settings, sessions.storage), sessions.place)
   const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }))
-  server.listen(settings.port, '127.0.0.1')
+  server.listen(settings.port, settings.host)
   await once(server, 'listening')
   const stop = (): void => {
     server.close(() => void sessions.close().finally(() => process.exit(0)))

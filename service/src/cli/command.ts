@@ -17,6 +17,8 @@ const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
   clients: async () => (await import('./clients.ts')).clientsMain,
   export: async () => (await import('./export.ts')).exportMain,
+  backup: async () => (await import('./backup.ts')).backupMain,
+  'reset-password': async () => (await import('./reset-password.ts')).resetPasswordMain,
 }
 
 /** `agent-service …`; returns the exit code. */

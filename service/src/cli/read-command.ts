@@ -41,7 +41,10 @@ export function readCommand(args: string[], environment: Environment): Command |
       warnings: unknownVariables(environment),
     }
   } catch (error) {
-    return argumentProblem(error, { flags: Object.keys(flags), words: ['clients', 'export'] })
+    return argumentProblem(error, {
+      flags: Object.keys(flags),
+      words: ['clients', 'export', 'backup', 'reset-password'],
+    })
   }
 }
 

@@ -13,6 +13,10 @@ export const helpText: string = `agent-service: the Agent Management Service on 
                          manage API clients; clients --help lists the actions
   agent-service export [options]
                          write the data as a seed for --seed; export --help has the options
+  agent-service backup FILE --data SOURCE
+                         copy a data file, also while the service runs on it
+  agent-service reset-password EMAIL --data FILE
+                         give a user a new password, and sign the user out everywhere
   From a clone: npm run service -- [options]
 
 ${optionsHelp()}  -h, --help             print this text

@@ -1,0 +1,31 @@
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import Database from 'libsql'
+import { storeLimits } from '../../limits.ts'
+
+/**
+ * Copies a data file to a new file for its owner only. The copy has the state of one moment, also while a service writes. Throws
+ * EEXIST if there is a file already. A copy that fails leaves no file.
+ */
+export function copyDataFile(dataFile: string, copy: string): void {
+  // SQLite writes into an empty file, and would create a new one that others can read.
+  const descriptor = openSync(copy, 'wx', 0o600)
+  try {
+    copyInto(dataFile, copy)
+    fsyncSync(descriptor)
+  } catch (error) {
+    rmSync(copy, { force: true })
+    throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function copyInto(dataFile: string, copy: string): void {
+  const database = new Database(dataFile)
+  try {
+    database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
+    database.prepare('vacuum into ?').run([copy])
+  } finally {
+    database.close()
+  }
+}

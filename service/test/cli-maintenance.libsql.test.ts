@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { serverUrl } from '../../test/support/servers-client.ts'
+import { backupMain } from '../src/cli/backup.ts'
+import { resetPasswordMain } from '../src/cli/reset-password.ts'
+import type { Service } from '../src/index.ts'
+import { agentSearch, authorizeUrl, Browser, callApi, clientOf, login, personOf, refresh, signInPath } from './login.ts'
+import { startService } from './start.ts'
+
+const email = 'ada@demo.example'
+
+async function folderWithService(): Promise<{ folder: string; dataFile: string; service: Service }> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-service-maintenance-'))
+  const dataFile = join(folder, 'data.db')
+  const service = await startService({ dataFile, passwordScheme: 'keyed' })
+  onTestFinished(async () => {
+    await service.close()
+    await rm(folder, { recursive: true })
+  })
+  return { folder, dataFile, service }
+}
+
+interface Ran {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+async function run(args: string[], input = ''): Promise<Ran> {
+  const child = spawn(process.execPath, [await serverUrl('command'), ...args])
+  child.stdin.end(input)
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, stdout, stderr }
+}
+
+/** The same without a process. */
+async function inProcess(main: (args: string[]) => Promise<number>, args: string[]): Promise<[number, string]> {
+  const written: unknown[] = []
+  const keep = (chunk: unknown): boolean => written.push(chunk) > 0
+  const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep))
+  try {
+    return [await main(args), written.join('')]
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+async function canSignIn(service: Service, password: string): Promise<boolean> {
+  const browser = new Browser(service.fetch)
+  const page = await browser.submit(await browser.get(authorizeUrl(service).url), signInPath, { email, password })
+  return page.status === 200
+}
+
+test('backup copies a data file under a running service, for its owner only, and a service starts on the copy', async () => {
+  const { folder, dataFile, service } = await folderWithService()
+  const client = clientOf(service, 'Demo public')
+  const { refresh_token: token } = await login(service, { client })
+  const copy = join(folder, 'copy.db')
+  expect(await inProcess(backupMain, [copy, '--data', dataFile])).toEqual([0, `copied to ${copy}\n`])
+  expect((await stat(copy)).mode & 0o777).toBe(0o600)
+  const restored = await startService({ dataFile: copy })
+  onTestFinished(restored.close)
+  expect((await refresh(restored, client, token)).status).toBe(200)
+  // The copy is a database of its own.
+  expect((await refresh(service, client, token)).status).toBe(200)
+})
+
+test('backup overwrites nothing, and leaves nothing where it fails', async () => {
+  const { folder, dataFile } = await folderWithService()
+  const before = (await readdir(folder)).sort()
+  expect(await inProcess(backupMain, [dataFile, '--data', dataFile])).toEqual([
+    1,
+    `agent-service: the file ${JSON.stringify(dataFile)} exists already; choose another path\n`,
+  ])
+  const [code, said] = await inProcess(backupMain, [join(folder, 'no', 'copy.db'), '--data', dataFile])
+  expect([code, said]).toEqual([1, expect.stringContaining('its folder does not exist')])
+  const missing = join(folder, 'none.db')
+  expect(await inProcess(backupMain, [join(folder, 'copy.db'), '--data', missing])).toEqual([
+    1,
+    `agent-service: there is no data file ${JSON.stringify(missing)}\n`,
+  ])
+  expect((await readdir(folder)).sort()).toEqual(before)
+})
+
+test('reset-password prints a new password once, and ends sign-in sessions and tokens of this user alone', async () => {
+  const { dataFile, service } = await folderWithService()
+  const client = clientOf(service, 'Demo public')
+  const browser = new Browser(service.fetch)
+  const tokens = await login(service, { client, browser })
+  const others = await login(service, { client, person: personOf(service, 'rui') })
+  const session = await service.dev.mintSessionToken(email)
+  const { code, stdout, stderr } = await run(['reset-password', email, '--data', dataFile])
+  const [, password = ''] = /^ada@demo\.example: password ([\w-]{43})\n$/.exec(stdout) ?? []
+  expect([code, stderr]).toEqual([0, ''])
+  expect([await canSignIn(service, personOf(service, 'ada').password), await canSignIn(service, password)]).toEqual([
+    false,
+    true,
+  ])
+  expect((await browser.get(authorizeUrl(service).url)).html).toContain('name="password"')
+  const status = async (token: string) => (await callApi(service, { token, path: agentSearch, body: {} })).status
+  expect([await status(tokens.access_token), await status(session), await status(others.access_token)]).toEqual([
+    401, 401, 200,
+  ])
+  expect((await refresh(service, client, tokens.refresh_token)).status).toBe(400)
+  expect((await refresh(service, client, others.refresh_token)).status).toBe(200)
+})
+
+test('reset-password takes a password from the standard input, and does not print it', async () => {
+  const { dataFile, service } = await folderWithService()
+  const args = ['reset-password', email, '--data', dataFile, '--stdin']
+  const short = await run(args, 'short\n')
+  expect([short.code, short.stderr]).toEqual([1, 'agent-service: a password has 8 to 1024 characters\n'])
+  const { code, stdout } = await run(args, 'correct horse battery\n')
+  expect([code, stdout]).toEqual([0, `${email}: done\n`])
+  expect(await canSignIn(service, 'correct horse battery')).toBe(true)
+})
+
+test.each([
+  ['backup', backupMain, [], 'backup takes the path of one new file'],
+  ['backup', backupMain, ['a', 'b', '--data', 'x'], 'backup takes the path of one new file'],
+  ['backup', backupMain, ['a'], 'backup needs --data SOURCE'],
+  ['backup', backupMain, ['a', '--date', 'x'], 'did you mean --data?'],
+  ['reset-password', resetPasswordMain, [], 'takes the email address of one user'],
+  ['reset-password', resetPasswordMain, [email], 'needs --data FILE or DATABASE_URL'],
+  ['reset-password', resetPasswordMain, [email, '--sdtin'], 'did you mean --stdin?'],
+])('%s (%#): wrong arguments are named, with exit code 2', async (name, main, args, problem) => {
+  const [code, said] = await inProcess(main, args)
+  expect([code, said]).toEqual([2, expect.stringContaining(problem)])
+  expect(said).toContain(`Try agent-service ${name} --help\n`)
+})
+
+test.each([
+  ['backup', backupMain],
+  ['reset-password', resetPasswordMain],
+] as const)('%s --help says what it does and its exit codes', async (name, main) => {
+  const [code, said] = await inProcess(main, ['--help'])
+  expect([code, said.split('\n')[0]]).toEqual([0, expect.stringContaining(`agent-service ${name}: `)])
+  expect(said).toContain('Exit codes: 0')
+})
