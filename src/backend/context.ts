@@ -51,11 +51,19 @@ export interface BackendContext {
   emit(event: BackendEvent): void
 }
 
+/** Names that the other functions, the printed variables and other libraries have for an option. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['storage', 'sessions'],
+  ['cookieSecret', 'secrets'],
+  ['callbackPath', 'redirectUri and basePath'],
+])
+
 /** Checks the options and creates the context. Throws `config_invalid`. */
 export function backendContext(given: BackendOptions): BackendContext {
-  // The other functions of this library have the option under this name.
-  if (Object.entries(given ?? {}).some(([name, value]) => name === 'storage' && value !== undefined))
-    invalid('storage is not an option of createBackend. Use sessions')
+  for (const [name, value] of Object.entries(given ?? {})) {
+    const meant = otherNames.get(name)
+    if (meant && value !== undefined) invalid(`${name} is not an option of createBackend. Use ${meant}`)
+  }
   const options = checkOptions('createBackend', given, backendOptionKinds)
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default, idleMs } = options

@@ -1,13 +1,14 @@
 import { isAgentAuthError } from '../errors.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { type Check, checkService } from './check-service.ts'
-import type { CommandLine } from './command-line.ts'
+import { type CommandLine, UsageError } from './command-line.ts'
 import { probe } from './probe.ts'
 import { chooseSettings, openStorage, type Profile, profileOf, whereStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
 /** Checks the settings, the service and the storage. Exit code 1 is for a finding. */
 export async function doctor({ profile: name, flags }: CommandLine): Promise<Result> {
+  checkOrigin(flags.origin)
   const storage = openStorage(process.env)
   const checks = [await checkStorage(storage)]
   const profile = checks[0]?.cause ? undefined : await openSettings(storage, name, flags)
@@ -23,6 +24,12 @@ export async function doctor({ profile: name, flags }: CommandLine): Promise<Res
     text: checks.map(textOf).join('\n'),
     json: { checks: checks.map(withVerdict) },
   }
+}
+
+/** Throws a `UsageError` for a value that no page has as its origin, because the service would then seem to refuse it. */
+function checkOrigin(origin: string | undefined): void {
+  if (origin === undefined || (URL.canParse(origin) && new URL(origin).origin === origin)) return
+  throw new UsageError('--origin takes the origin of a page, such as http://127.0.0.1:5173, without a path')
 }
 
 /** A check that was not made has no `ok`. */
@@ -55,6 +62,6 @@ async function openSettings(
     return profileOf(storage, name, await chooseSettings(storage, name, flags))
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
-    return { check: 'settings', cause: error.message, fix: 'Pass --auth-url, --base-url and --client-id.' }
+    return { check: 'settings', cause: error.message, fix: 'Pass the right --auth-url, --base-url and --client-id.' }
   }
 }

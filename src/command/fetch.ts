@@ -19,7 +19,8 @@ export async function fetchPath({ profile, rest }: CommandLine): Promise<Result>
   const { baseUrl } = config
   const body = given === '-' ? await textOf(process.stdin) : given
   const { ok, status, text } = await send(createBearerFetch(session, { baseUrl }), baseUrl, { method, path, body })
-  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}\n`)
+  const hint = status === 404 && !path.startsWith('/api/') ? '; its paths begin with /api' : ''
+  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}${hint}\n`)
   return {
     exitCode: ok ? 0 : 1,
     text: process.stdout.isTTY ? withoutControls(text) : text,
@@ -35,6 +36,7 @@ function readArguments([name = '', path = '', given]: readonly string[]) {
   // The platform refuses to send these, with an error that says less.
   if (/^(CONNECT|TRACE|TRACK)$/.test(method)) throw new UsageError(`METHOD cannot be ${method}`)
   if (given !== undefined && /^(GET|HEAD)$/.test(method)) throw new UsageError(`${method} takes no BODY`)
+  if (given?.startsWith('@')) throw new UsageError('BODY is no file: write - as BODY, and < FILE after it')
   return { method, path, given }
 }
 

@@ -14,9 +14,11 @@ import { type Replacement, replaceFile } from './replace-file.ts'
  * `config_invalid`.
  */
 export function fileStorage(path: string): SharedStorage {
+  if ((path as unknown) instanceof URL) invalid('path must be a string. Use fileURLToPath(url) of node:url')
   checkArgument('path', path, 'string')
   if (!path || path.includes('\0')) invalid('path must name a file')
-  if (path.startsWith('~')) invalid('path must not begin with ~, which only a shell replaces. Use os.homedir()')
+  if (/^(~|\$\w|\$\{|%\w+%)/.test(path))
+    invalid('path must not begin with ~ or a variable, which only a shell replaces. Use os.homedir()')
   return leasedStorage(fileDatabase(resolve(path)))
 }
 

@@ -105,13 +105,18 @@ function accountOf(path: string): string {
 }
 
 async function loadKeyring(load: () => Promise<Keyring>): Promise<Keyring | undefined> {
+  let keyring: Keyring | undefined
   try {
-    return await load()
+    keyring = await load()
   } catch (error) {
     // The package is there, and its program for this platform is not: this machine has no keychain to use.
     if ((error as NodeJS.ErrnoException | undefined)?.code !== 'ERR_MODULE_NOT_FOUND') return undefined
     invalid('keyring could not load its package. Install @napi-rs/keyring')
   }
+  // Without this, records would be plain on a machine that has a keychain.
+  if (typeof keyring?.AsyncEntry !== 'function')
+    invalid("keyring must return the package: () => import('@napi-rs/keyring'), version 2.1 or later")
+  return keyring
 }
 
 /** Resolves to undefined if the keychain refuses, is locked or is not there. Its errors may quote the entry. */

@@ -56,7 +56,7 @@ const loading: BackendClientState = { status: 'loading' }
  * Throws `config_invalid`.
  */
 export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
-  const { auth } = checkOptions('AuthProvider', props, propKinds)
+  const { auth } = checkOptions('AuthProvider', props, propKinds, 'Pass auth={createBrowserAuth(options)}')
   checkArgument('auth', auth, propKinds.auth)
   const { session, signIn, signOut, fetch } = auth
   const current = useSyncExternalStore(

@@ -1,4 +1,13 @@
-import { type ComponentType, createElement, type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import {
+  type ComponentType,
+  createElement,
+  isValidElement,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
 import { invalid } from '../config/invalid.ts'
 import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
 import { useAuth } from './auth-provider.ts'
@@ -36,6 +45,9 @@ const propKinds: OptionKinds<Omit<RequireSessionProps, 'children'>> = { fallback
 export function RequireSession({ children, ...props }: RequireSessionProps): ReactNode {
   const { fallback, returnTo } = checkOptions('RequireSession', props, propKinds)
   if (!fallback) invalid('RequireSession needs the property fallback. Pass a component')
+  // Suspense takes an element under this name, and React would report neither the property nor the component.
+  if (typeof fallback === 'string' || isValidElement(fallback))
+    invalid('fallback must be a component. Write fallback={Door}, not fallback={<Door />}')
   const { state, error } = useAuth()
   const { attempt, signIn } = useLogin(returnTo)
   const isLeaving = attempt.phase === 'leaving'

@@ -77,6 +77,12 @@ describe('the options of a backend', () => {
     ['sessions', { sessions: new Map() }, ', such as memoryStorage(), redisStorage(…) or postgresStorage(…).'],
     ['sessions', { sessions: { ...memoryStorage(), [Symbol.toStringTag]: 'Storage' } }, 'must not be localStorage'],
     ['storage', { storage: memoryStorage() }, 'storage is not an option of createBackend. Use sessions'],
+    ['cookieSecret', { cookieSecret: 'x' }, 'cookieSecret is not an option of createBackend. Use secrets'],
+    [
+      'callbackPath',
+      { callbackPath: '/cb' },
+      'callbackPath is not an option of createBackend. Use redirectUri and basePath',
+    ],
     ['a route', { proxy: [{ method: 'GET', path: '/api/x' }] }, 'proxy[0] needs route in the place of method and path'],
     ['a route', { proxy: [{ path: 'GET /api/x' }] }, "such as { route: 'GET /api/agents/:id' }"],
     ['basePath', { basePath: 7 }, 'basePath must be a string'],

@@ -12,7 +12,7 @@ import { failure, tokensWith } from '../support/token-flow.ts'
 const body = 'text \u001b[31m and \u009b more\n\twith a line\n'
 const server = createServer((request, response) => {
   request.resume()
-  response.writeHead(200, { 'content-type': 'text/plain' }).end(body)
+  response.writeHead(request.url?.endsWith('/none') ? 404 : 200, { 'content-type': 'text/plain' }).end(body)
 })
 let baseUrl = ''
 beforeAll(async () => {
@@ -53,6 +53,17 @@ describe('the body of a response', () => {
     await machine()
     expect(await fetched('GET', '/api/x')).toMatchObject({ exitCode: 0, json: { status: 200, body } })
   })
+})
+
+test.each([
+  ['/none', 'agent-auth: the API responded with 404; its paths begin with /api\n'],
+  ['/api/none', 'agent-auth: the API responded with 404\n'],
+])('a 404 of %s says %j on stderr [C-137]', async (path, text) => {
+  await machine()
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => write.mockRestore())
+  expect(await fetched('GET', path)).toMatchObject({ exitCode: 1 })
+  expect(write.mock.calls).toEqual([[text]])
 })
 
 test.each([['G-T'], [''], ['CONNECT'], ['TRACK']])('the method %j is refused [C-137]', async (method) => {

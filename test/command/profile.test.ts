@@ -171,7 +171,7 @@ describe('the storage', () => {
     const line = { name: 'doctor', profile: 'default', output: 'text', rest: [] } as const
     const { text } = await doctor({ ...line, flags: {} })
     expect(text).toMatch(
-      /^ok {7}storage and lock\nproblem {2}settings: .*\n {9}Pass --auth-url, --base-url and --client-id\.$/,
+      /^ok {7}storage and lock\nproblem {2}settings: .*\n {9}Pass the right --auth-url, --base-url and --client-id\.$/,
     )
     const away = 'http://127.0.0.1:1'
     const checked = await doctor({ ...line, flags: { ...flags, 'auth-url': away, 'base-url': away } })

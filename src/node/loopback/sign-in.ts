@@ -53,7 +53,7 @@ const final: readonly AgentAuthErrorCode[] = ['login_denied', 'login_failed', 'i
  */
 export async function signInWithLoopback(config: AuthConfig, given: LoopbackOptions = {}): Promise<Tokens> {
   checkConfig('signInWithLoopback', config)
-  const options = checkOptions('signInWithLoopback', given, optionKinds)
+  const options = checkOptions('signInWithLoopback', given, optionKinds, 'If it is an authorize parameter, use params')
   const { timeoutMs = defaultLoopbackMs, signal } = options
   const registered = new URL(config.redirectUri)
   if (registered.protocol !== 'http:' || !/^(127\.0\.0\.1|\[::1])$/.test(registered.hostname))
