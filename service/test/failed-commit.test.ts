@@ -139,6 +139,9 @@ async function tried({ table, success, prepare }: Scene, state?: string): Promis
   return first as Awaited<ReturnType<typeof read>>
 }
 
+/** As PostgreSQL says it. */
+const diskFull = '53100'
+
 describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
   test('a commit that fails is a 500 with an id, changes nothing, and the same request succeeds later', async () => {
     const { status, text, retryAfter } = await tried(scene)
@@ -150,7 +153,7 @@ describe.each(Object.entries(scenes))('%s [S-088]', (name, scene) => {
   if (!isOnPostgres()) return
 
   test('a commit that the database has no room for is 503, and changes nothing [D-36]', async () => {
-    const { status, text, retryAfter } = await tried(scene, '53100')
+    const { status, text, retryAfter } = await tried(scene, diskFull)
     expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '1' })
     expect(text).toMatch(scene.unavailable)
   })

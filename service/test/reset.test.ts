@@ -26,7 +26,7 @@ async function use(service: Service, statuses: Set<number>): Promise<void> {
   })
 }
 
-test('a reset comes through whatever is under way, and what it interrupts is no unexpected error', async () => {
+test('dev.reset() succeeds under load, and no request that it interrupts gets 500', async () => {
   const running = await startService()
   onTestFinished(running.close)
   const { authUrl, baseUrl, people, clients, dev } = running

@@ -285,17 +285,17 @@ test.each(['every query', 'the first query', 'the second query', 'the third quer
     const { store } = assembly.context
     const db = opaqueDatabase(rawDatabase(store.db).withPlugin(plugin))
     Object.assign(store, { db, forTenant: (tenantId: string) => tenantStore(db, tenantId) })
-    let closed = 0
+    let failedClosed = 0
     await run(unguarded.numRuns, createRandom(seed + 1), ({ answered, checkOwn }) => {
       scoped = 0
       if (answered.status === 500) {
-        closed += 1
+        failedClosed += 1
         expect(answered.text).toMatch(/^\{"success":false,"data":\{\},"error_type":"server_error"/)
       } else checkOwn()
     })
     expect(transformer.lost).toBeGreaterThan(unguarded.numRuns / 4)
     // The third reads what a scoped query chose: losing its predicate changes nothing.
-    expect(closed > unguarded.numRuns / 20, `${closed} answered 500`).toBe(which !== 'the third query')
+    expect(failedClosed > unguarded.numRuns / 20, `${failedClosed} answered 500`).toBe(which !== 'the third query')
   },
 )
 const tenantTables = /"(?:parent_agents|llm_models|context_groups)"/

@@ -65,7 +65,7 @@ describe('the session cookie', () => {
     expect(await elsewhere.status()).toBe('signed-in')
   })
 
-  test('a younger date in the cookie is another session [C-114]', async () => {
+  test('a cookie whose date was edited opens no session [C-114]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     await browser.logIn()

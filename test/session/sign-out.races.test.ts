@@ -37,7 +37,7 @@ describe('sign-out in another realm', () => {
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
-  test('between the last look and the write of a refresh: removed once more behind its lock [C-074]', async () => {
+  test('a sign-out elsewhere between the last read and the write of a refresh: the record is removed again [C-074]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     let pause: (() => void) | undefined
