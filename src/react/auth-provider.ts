@@ -64,10 +64,12 @@ export function AuthProvider({ children, ...props }: AuthProviderProps): ReactEl
     () => session.state,
     () => loading,
   )
-  const [start, setStart] = useState<{ readonly error?: unknown }>()
+  const [ended, setEnded] = useState<{ readonly auth: PageAuth; readonly error?: unknown }>()
+  // With another `auth`, the end of the first one's start says nothing.
+  const start = ended?.auth === auth ? ended : undefined
   useEffect(() => {
     let isMounted = true
-    const end = (error?: unknown): void => void (isMounted && setStart({ error }))
+    const end = (error?: unknown): void => void (isMounted && setEnded({ auth, error }))
     auth.ready().then(() => end(), end)
     return () => {
       isMounted = false
@@ -75,7 +77,7 @@ export function AuthProvider({ children, ...props }: AuthProviderProps): ReactEl
   }, [auth])
   // A component that signs in a signed-out user by itself must first learn whether a login has just failed.
   const state = !start && current.status === 'signed-out' ? loading : current
-  if (start?.error !== undefined && current.status === 'signed-in') setStart({})
+  if (start?.error !== undefined && current.status === 'signed-in') setEnded({ auth })
   const value = useMemo(
     () => ({
       state,

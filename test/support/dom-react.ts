@@ -9,7 +9,7 @@ import {
 } from 'agent-auth/browser'
 import { AuthProvider, type PageAuth, RequireSession, type SessionFallbackProps, useAuth } from 'agent-auth/react'
 import { act, createElement, type ReactElement, StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
+import { createRoot, type Root } from 'react-dom/client'
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
 import { tokenService } from './token-service.ts'
 
@@ -48,13 +48,17 @@ function Protected(): ReactElement {
 async function render(auth: PageAuth): Promise<HTMLElement> {
   const element = document.body.appendChild(document.createElement('main'))
   const root = createRoot(element)
-  const page = createElement(RequireSession, { fallback: Fallback }, createElement(Protected))
-  await act(async () => root.render(createElement(StrictMode, null, createElement(AuthProvider, { auth }, page))))
+  await renderIn(root, auth)
   onTestFinished(async () => {
     await act(async () => root.unmount())
     element.remove()
   })
   return element
+}
+
+async function renderIn(root: Root, auth: PageAuth): Promise<void> {
+  const page = createElement(RequireSession, { fallback: Fallback }, createElement(Protected))
+  await act(async () => root.render(createElement(StrictMode, null, createElement(AuthProvider, { auth }, page))))
 }
 
 const shows = (element: HTMLElement, text: string): Promise<void> =>
@@ -94,6 +98,22 @@ export function reactInDom(): void {
     await shows(element, 'protected for ben')
     await act(async () => auth.session.signIn(tokens('opaque')))
     await shows(element, 'protected')
+  })
+
+  it('waits for ready() of another auth before a sign-in starts, also if the first one was ready', async () => {
+    const first = authWith()
+    await first.session.signIn(tokens('of-ada'))
+    const root = createRoot(document.createElement('main'))
+    onTestFinished(() => act(async () => root.unmount()))
+    await renderIn(root, first)
+    await act(() => first.ready())
+    const second = authWith({ key: 'second' })
+    await second.session.ready()
+    expect(second.session.state.status).toBe('signed-out')
+    const pending = new Promise<never>(() => {})
+    const signIn = vi.fn(() => pending)
+    await renderIn(root, { ...second, ready: () => pending, signIn })
+    expect(signIn).not.toHaveBeenCalled()
   })
 
   it('takes the client of a backend, whose state and sign-out the components see', async () => {
