@@ -115,8 +115,8 @@ test('what earlier versions wrote is found like what this one writes [A-23]', as
   const written = await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
     const models = llmModelsOf(db, 't')
-    const [llm_model = 0] = await models.createAll([{ model_name: 'ΑΣ', model_version: '1', provider: 'ΑΣΑ' }])
-    await parentAgentsOf(db, 't').createAll([{ ...agent, llm_model }])
+    await models.createAll([{ model_name: 'ΑΣ', model_version: '1', provider: 'ΑΣΑ' }])
+    await parentAgentsOf(db, 't').createAll([{ ...agent, llm_model: await models.firstId() }])
     const now = await searchTexts(db)
     await sql`update llm_models set search_text = ${'ας\n1\nασα'}`.execute(db)
     await sql`update parent_agents set search_text = ${'ας\nας\nας\none\ntwo'}`.execute(db)
@@ -133,10 +133,11 @@ test('what earlier versions wrote is found like what this one writes [A-23]', as
 test('names of earlier versions are returned as they were, and their text is found by its NFC [A-17]', async () => {
   await opened(async (db) => {
     await db.insertInto('tenants').values({ id: 't', name: 'T', active: 1, billing_active: 1 }).execute()
-    const [llm_model = 0] = await llmModelsOf(db, 't').createAll([
-      { model_name: 'M', model_version: '1', provider: 'p' },
+    const models = llmModelsOf(db, 't')
+    await models.createAll([{ model_name: 'M', model_version: '1', provider: 'p' }])
+    await parentAgentsOf(db, 't').createAll([
+      { ...agent, llm_model: await models.firstId(), description: 'cafe\u0301' },
     ])
-    await parentAgentsOf(db, 't').createAll([{ ...agent, llm_model, description: 'cafe\u0301' }])
     await sql`update parent_agents set search_text = ${'ας\nας\nας\ncafe\u0301'}`.execute(db)
     await sql`delete from kysely_migration where name >= '006'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
@@ -175,12 +176,4 @@ test('pages of the clients of an earlier version are known [S-045]', async () =>
     [true, true, true, false],
     [true, false, false, true],
   ])
-})
-
-test.each([
-  ['one more', sql`insert into kysely_migration (name, timestamp) values ('999-later', 'now')`],
-  ['another one', sql`update kysely_migration set name = '004-otherwise' where name like '004%'`],
-])('data of another version, with %s, is not opened', async (_, change) => {
-  await opened((db) => change.execute(db))
-  await expect(openStore(location)).rejects.toThrow('the database could not be brought up to date')
 })

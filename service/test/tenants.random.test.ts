@@ -52,7 +52,15 @@ async function furnish(tenant: string): Promise<void> {
       .values({ id: tenant, name: tenant, active: 1, billing_active: 1 })
       .execute()
     const { models: ownModels, agents, contextGroups } = store.forTenant(tenant)
-    const modelIds = await ownModels.createAll([...demoModels])
+    await ownModels.createAll([...demoModels])
+    const { rows } = await ownModels.search({
+      limit: 250,
+      offset: 0,
+      searchValue: undefined,
+      filter: { kind: 'all', filters: [] },
+      sort: [],
+    })
+    const modelIds = rows.map(({ id }) => id)
     const ids = await agents.createAll(demoAgents(modelIds, clock.nowMs()))
     await contextGroups.create([...ids.values()].map((agentId) => ({ agentId, groups: demoGroups() })))
   }

@@ -24,7 +24,7 @@ export async function approveAtOnce(
   const service = c.get('service')
   const { store, journal } = service
   const { redirectUri, state } = asked
-  c.set('caller', { personId: account.id, tenant: account.tenantId })
+  c.set('caller', { personId: account.id })
   const approval = await findApproval(store.db, clientId, account.tenantId)
   const refusal = refusalFields(asked.refusal, approval)
   if (refusal !== undefined) {

@@ -23,6 +23,7 @@ const help = `agent-service export: writes the data of a data file or of DATABAS
 
 The seed has tenants, users, clients, models and agents, and the hashes of passwords and secrets with the key of these hashes. Keep it
 as secret as the data. Sign-ins, tokens and the history of clients are not in it. A service may run on the same data.
+Data of another version of agent-service is refused, and stays as it is.
 Exit codes: 0 done or help, 1 refused or failed, 2 wrong arguments.
 `
 
@@ -79,7 +80,7 @@ function refuseExported(dataFile: string): string | undefined {
 }
 
 async function exportedText({ dataFile, databaseUrl }: Export['location']): Promise<string> {
-  const store = await openStore({ dataFile, databaseUrl })
+  const store = await openStore({ dataFile, databaseUrl }, { migrations: 'refuse' })
   try {
     const data = await readAllData(store.db, Date.now())
     if (data.tenants.length === 0) throw new Error('the database holds no data yet; start the service on it first')

@@ -41,8 +41,8 @@ export interface HttpEnvironment {
     turns: TenantTurns
     /** Set once the client of a request is known: only origins of that client may read the response (S-045). */
     clientId?: string
-    /** The user and the tenant of a bearer token. */
-    caller?: { personId: string; tenant: string }
+    /** The user, and on the API host the tenant of the bearer token. */
+    caller?: { personId: string; tenant?: string }
     grantType?: string
     /** With dev controls, on a request of a login: what `recordLogins` shows of it. */
     trace?: LoginTrace

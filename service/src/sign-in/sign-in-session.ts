@@ -19,7 +19,7 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   const sessionHash = hashToken(cookie)
   const account = await useSignInSession(store.db, sessionHash, clock.nowMs())
   if (!account?.active) return undefined
-  c.set('caller', { personId: account.id, tenant: account.tenantId })
+  c.set('caller', { personId: account.id })
   return { account, sessionHash }
 }
 
@@ -32,7 +32,7 @@ export async function startSignedIn(c: Context<HttpEnvironment>, account: Accoun
   await createSignInSession(store.db, hashToken(id), account.id, clock.nowMs())
   writeCookie(c, 'session', id)
   rememberDevice(c, account.email.toLowerCase())
-  c.set('caller', { personId: account.id, tenant: account.tenantId })
+  c.set('caller', { personId: account.id })
   return { account, sessionHash: hashToken(id) }
 }
 

@@ -40,16 +40,28 @@ export interface Store {
 
 export type MissingPart = 'database' | 'migrations'
 
-/** Opens the database and brings its tables up to date. Rejects if either fails, with the database's error as `cause`. */
-export async function openStore(location: StoreLocation): Promise<Store> {
+interface Opening {
+  /** `refuse` rejects data of an older version, because a running older service would not be ready after a migration. */
+  migrations: 'run' | 'refuse'
+}
+
+/**
+ * Opens the database and brings its tables up to date. Rejects if either fails, with the database's error as `cause`, and if the data
+ * has a migration that this version does not know (a rollback). A running older service then reports `migrations` in /readyz.
+ */
+export async function openStore(
+  location: StoreLocation,
+  { migrations: mode }: Opening = { migrations: 'run' },
+): Promise<Store> {
   const engine = await openEngine(location)
   const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   const db = opaqueDatabase(raw)
   const known = migrations(engine)
-  const error = await migrate(raw, known)
-  if (error !== undefined) {
+  try {
+    await (mode === 'run' ? migrate(raw, known) : requireCurrent(raw, Object.keys(known)))
+  } catch (error) {
     await raw.destroy()
-    throw new Error('the database could not be brought up to date', { cause: error })
+    throw error
   }
   return {
     db,
@@ -80,16 +92,35 @@ async function lockParentRows(tx: RawDatabase, { lockRows }: StoreEngine): Promi
   for (const table of lockedTables) await lockRows(tx, table)
 }
 
-/** Resolves to the error that is left. If another process migrates at the same time, it begins again (A-42). */
-async function migrate(db: RawDatabase, known: Record<string, Migration>): Promise<unknown> {
+const refusals = {
+  empty: 'the database holds no data yet; start the service on it first',
+  older: 'the data is of an older version of agent-service; use that version, or start this one on it first',
+  newer: 'the data is of a newer version of agent-service; start that version, or choose other data',
+} as const
+
+/** Rejects with the error that is left. If another process migrates at the same time, it begins again (A-42). */
+async function migrate(db: RawDatabase, known: Record<string, Migration>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => known } })
   const giveUpAtMs = performance.now() + storeLimits.migrationMs
   for (;;) {
-    if (await isUpToDate(db, Object.keys(known))) return undefined
+    const version = await findVersion(db, Object.keys(known))
+    if (version === 'current') return
+    if (version === 'newer') throw new Error(refusals.newer)
     const { error } = await migrator.migrateToLatest()
-    if (!isMigratedElsewhere(error) || performance.now() > giveUpAtMs) return error
+    if (error === undefined) return
+    if (!isMigratedElsewhere(error) || performance.now() > giveUpAtMs) throw notUpToDate(error)
     await sleep(storeLimits.migrationPauseMs)
   }
+}
+
+async function requireCurrent(db: RawDatabase, names: readonly string[]): Promise<void> {
+  await sql`select 1`.execute(db).catch((error: unknown) => Promise.reject(notUpToDate(error)))
+  const version = await findVersion(db, names)
+  if (version !== 'current') throw new Error(refusals[version])
+}
+
+function notUpToDate(cause: unknown): Error {
+  return new Error('the database could not be brought up to date', { cause })
 }
 
 /** SQLite says `SQLITE_BUSY` for a lock that it waited for, and also for a file that another process opens first. */
@@ -103,14 +134,21 @@ async function missingParts(db: RawDatabase, names: readonly string[]): Promise<
   } catch {
     return ['database']
   }
-  return (await isUpToDate(db, names)) ? [] : ['migrations']
+  return (await findVersion(db, names)) === 'current' ? [] : ['migrations']
 }
 
-/** Replaces the migrator's own check, which takes several queries. If this one fails, the migrator reports the reason. */
-async function isUpToDate(db: RawDatabase, names: readonly string[]): Promise<boolean> {
+type DataVersion = keyof typeof refusals | 'current'
+
+/**
+ * Compares the migrations of the data with those of this version, by one query instead of the migrator's several. If the query fails,
+ * the migrator reports the reason.
+ */
+async function findVersion(db: RawDatabase, names: readonly string[]): Promise<DataVersion> {
   const done = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db).then(
     ({ rows }) => rows,
     () => [],
   )
-  return done.length === names.length && done.every(({ name }) => names.includes(name))
+  if (!done.every(({ name }) => names.includes(name))) return 'newer'
+  if (done.length === names.length) return 'current'
+  return done.length === 0 ? 'empty' : 'older'
 }

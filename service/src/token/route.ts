@@ -34,7 +34,7 @@ async function respond(c: Context<HttpEnvironment>): Promise<Response> {
   c.set('clientId', client.id)
   const issueTokens = grantType === 'refresh_token' ? refresh : redeemCode
   const issued = await issueTokens(service, { client, fields })
-  if (issued.personId !== undefined) c.set('caller', { personId: issued.personId, tenant: client.tenantId })
+  if (issued.personId !== undefined) c.set('caller', { personId: issued.personId })
   return respondWith(c, tokenResponseBody(service, issued))
 }
 

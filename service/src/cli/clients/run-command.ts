@@ -36,7 +36,7 @@ export async function runClientsCommand(command: ClientsCommand): Promise<Comman
   const { dataFile, databaseUrl } = command.location
   if (dataFile !== undefined && !existsSync(dataFile))
     return refused(`there is no data file ${JSON.stringify(dataFile)}; agent-service --data creates it`)
-  const store = await openStore({ dataFile, databaseUrl })
+  const store = await openStore({ dataFile, databaseUrl }, { migrations: 'refuse' })
   try {
     if (command.action === 'list') return await list(store, command)
     return command.action === 'history' ? await history(store, command) : await change(store, command)

@@ -1,5 +1,6 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
+import { partsOf } from '../engine/parts-of.ts'
 import type { Flag } from '../schema.ts'
 
 export async function listTenantIds(db: Db): Promise<string[]> {
@@ -21,7 +22,7 @@ export async function insertTenants(tx: Db, tenants: readonly NewTenant[]): Prom
     active: flagOf(activity),
     billing_active: flagOf(billing),
   }))
-  await rawDatabase(tx).insertInto('tenants').values(rows).execute()
+  for (const part of partsOf(rows)) await rawDatabase(tx).insertInto('tenants').values(part).execute()
 }
 
 function flagOf(activity: 'active' | 'inactive'): Flag {

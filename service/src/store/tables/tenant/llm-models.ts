@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { RawDatabase } from '../../database.ts'
+import { partsOf } from '../../engine/parts-of.ts'
 import type { LlmModelTable } from '../../schema.ts'
 import type { Found, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
@@ -12,8 +13,7 @@ export type NewLlmModel = Pick<LlmModelRow, 'model_name' | 'model_version' | 'pr
 /** The models that agents of one tenant can be assigned. */
 export interface LlmModels {
   search(search: Search<LlmModelColumn>): Promise<Found<LlmModelRow>>
-  /** Adds models and returns their ids in the same order. */
-  createAll(models: (NewLlmModel & { id?: number })[]): Promise<number[]>
+  createAll(models: (NewLlmModel & { id?: number })[]): Promise<void>
   /** Returns the first model of the tenant, which a new agent gets (A-18). */
   firstId(): Promise<number>
 }
@@ -34,14 +34,11 @@ export function llmModelsOf(db: RawDatabase, tenantId: string): LlmModels {
       return { rows: ids.flatMap((id) => byId.get(id) ?? []), count }
     },
     async createAll(models) {
-      if (models.length === 0) return []
       const rows = models.map((model) => {
         const search_text = searchTextOf([model.model_name, model.model_version, model.provider])
         return { ...model, tenant_id: tenantId, search_text }
       })
-      const created = await db.insertInto('llm_models').values(rows).returning('id').execute()
-      // The database assigns ids in the order of the rows, but may return them in another order.
-      return created.map(({ id }) => id).sort((left, right) => left - right)
+      for (const part of partsOf(rows)) await db.insertInto('llm_models').values(part).execute()
     },
     async firstId() {
       const { id, tenant_id } = await db
