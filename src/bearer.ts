@@ -81,7 +81,8 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
       headers.set('authorization', `Bearer ${token}`)
       response = await send(replay.input, replay.init)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
-      // If a redirect left the allowed URLs, the request arrived without the token, so that its 401 says nothing about it.
+      // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`
+      // (docs/bearer.md). In both cases the 401 is not that of an allowed URL.
       if (response.redirected && !(response.url && targetOf(response.url))) return response
       const newer = await tokenFrom(tokens, { rejected: token, signal })
       const again = newer === token ? undefined : await replay.again?.()

@@ -18,7 +18,7 @@ export type BackendEvent =
   | ProxyWaitEndedEvent
   /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
-  /** The API ended a response before its end, or sent nothing for 30 s, or the session ended. Once for each response. */
+  /** The API ended a response before its end, or sent nothing for the `timeoutMs` of the route, or the session ended. Once for each response. */
   | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
   /** An operation of the storage failed. The session emits `storage_degraded` as well. */
   | { readonly type: 'storage_error'; readonly operation: StorageOperation; readonly cause: ErrorCause }
