@@ -17,7 +17,8 @@ export interface TokenRequest {
 }
 
 /**
- * Sends one token request and reads its response under one deadline. It retries nothing and follows no redirect.
+ * Sends one token request and reads its response under one deadline (`timeoutMs`, default: 10 s). It retries nothing. A redirect is
+ * not followed and counts as wrong configuration, and a body over 256 KiB is `response_too_large` (token-endpoint/response.ts).
  * Specification section 5.2, RFC 6749 section 5.
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {

@@ -5,6 +5,7 @@ const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:[1-9]\d{0,4})?([/?].*
 /**
  * Compares redirect URIs as text, because URL parsing would turn other spellings into the registered one. Only the port
  * of a public client's loopback literal is free, because a native app cannot choose it in advance (S-001, RFC 8252 §7.3).
+ * A URI that does not match gets a page with 400, and never a redirect (authorize/authorize.ts).
  */
 export function matchesRegistered(sent: string, registered: string, kind: 'public' | 'confidential'): boolean {
   if (sent === registered) return true

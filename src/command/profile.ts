@@ -47,6 +47,7 @@ export function whereStorage(env: NodeJS.ProcessEnv): string {
   return `The storage is ${resolve(storagePath(env))}. AGENT_AUTH_HOME sets another folder.`
 }
 
+/** Returns the file of the sessions, which only its user can read: AGENT_AUTH_HOME, or a folder for settings, has it. */
 function storagePath(env: NodeJS.ProcessEnv): string {
   const { AGENT_AUTH_HOME, XDG_CONFIG_HOME, APPDATA } = env
   const folder =

@@ -8,7 +8,10 @@ interface LockOptions {
 /** The last lock owner of each name, per storage, because two sessions over one storage must not refresh at once. */
 const tails = new WeakMap<object, Map<string, Promise<unknown>>>()
 
-/** Runs the task under the storage's own lock. A storage without one is locked within this page or process. */
+/**
+ * Runs the task under the storage's own lock. A storage without one is locked within this page or process,
+ * so that two of them may refresh at once. The loser takes over the tokens of the winner (`wasReplaced` in session/refresh.ts).
+ */
 export function withLock<T>(
   storage: TokenStorage,
   name: string,

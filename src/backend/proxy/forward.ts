@@ -36,7 +36,8 @@ export interface Forwarded {
 
 /**
  * Sends a request to the API with the bearer header, and passes the response on. Never rejects: if the API gives no response
- * that can be passed on, the browser gets an error response.
+ * that can be passed on, the browser gets an error response. The bearer fetch retries a 401 once if the body can be sent twice
+ * (bearer.ts). If it stays a 401, the browser gets that.
  */
 export async function forward(context: BackendContext, call: ProxyCall): Promise<Forwarded> {
   const { request, route } = call
@@ -44,6 +45,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
+  // It ends when the response begins. From then on `relayBody` limits each silence.
   const timer = setTimeout(() => stop.abort(lateError(route)), route.timeoutMs)
   // Filled in by a streamed body, because `fetch` rejects with an error of its own when the stream fails.
   const streamed: { problem?: BodyProblem } = {}

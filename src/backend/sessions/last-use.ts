@@ -7,7 +7,10 @@ import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
 import { removeOldest } from '../oldest.ts'
 import { after } from './after.ts'
 
-/** When each session was used last, for all processes. */
+/**
+ * When each session was used last, for all processes. A session ends by itself after `idleMs` without a use (default: never), and
+ * `sessionLifeMs` after its login (cookies/session-cookie.ts).
+ */
 export interface LastUses {
   /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */
   isIdle(name: string, record: SessionRecord): MaybePromise<boolean>

@@ -7,7 +7,7 @@ export interface CallbackServer {
   readonly origin: string
   /** The redirect URI of the login. */
   readonly redirectUri: string
-  /** Returns whether the URL is the callback of the login. */
+  /** Returns whether the URL is the callback of the login. If not, as with another `state`, the browser gets 400 and the login goes on. */
   accept(url: string): boolean
   /** Called when the browser has the last page. */
   onShown(): void

@@ -12,7 +12,10 @@ export interface SearchBody<Column extends string, Own> {
   own: Own | undefined
 }
 
-/** Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22, A-23). */
+/**
+ * Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22, A-23).
+ * There is no cursor: `limit` is 1 to 250, default 100, and `offset` counts from 0.
+ */
 export function searchBody<Column extends string, Own>(
   columns: ColumnTypes<Column>,
   { name, schema }: { name: string; schema: z.ZodType<Own> },
