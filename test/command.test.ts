@@ -514,6 +514,7 @@ test.each<[args: string[], code: number, said?: string]>([
   [['fetch', 'TRACE', '/api/x'], 2],
   [[...loginAt('https://a.test'), '--ports', 'x'], 2, '--ports takes numbers'],
   [['login', '--timeout', '700', '--json'], 2, '--timeout takes seconds from 1 to 600\n'],
+  [['login', '--timeout', '600'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
   [['login', '--timeout', '0'], 2, '--timeout takes seconds from 1 to 600\n'],
   [['login', '--ports', '8080,70000'], 2, '--ports takes numbers up to 65535 separated by commas\n'],
   [
