@@ -3,7 +3,7 @@ import type { AccessChange } from './access-change.ts'
 import { readAccessChange } from './access-change.ts'
 import { defaultPorts, optionRanges } from './limits.ts'
 import { isLoopback, isLoopbackAddress } from './loopback.ts'
-import { nearName } from './near-name.ts'
+import { meantNames } from './near-name.ts'
 import { serviceOptions } from './options.ts'
 import type { Seed } from './seed-types.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -124,8 +124,8 @@ function unknownOption(name: string): string {
   const advice = 'Remove it; the README lists the options'
   // Other text may be a value in the wrong place, such as a URL with a password.
   if (!/^\w{1,24}$/.test(name)) return `agent-service does not know one of the options. ${advice}`
-  const meant = nearName(name, Object.keys(serviceOptions))
-  return `${name} is not an option of agent-service. ${meant === undefined ? advice : `Did you mean ${meant}?`}`
+  const meant = meantNames(name, Object.keys(serviceOptions))
+  return `${name} is not an option of agent-service. ${meant.length === 0 ? advice : `Did you mean ${meant.join(' or ')}?`}`
 }
 
 function oneOf<Value extends string>(name: string, value: Value, ...allowed: readonly Value[]): Value {
@@ -174,7 +174,9 @@ function originOf(name: string, text: string): string {
 
 function seedOf({ seed, redirectUris = [] }: ServiceOptions): string | Seed | undefined {
   if (seed !== undefined && redirectUris.length > 0)
-    throw new TypeError('redirectUris are for the demo clients; write those of a seed into the seed')
+    throw new TypeError(
+      'redirectUris adds to the demo clients alone; write the redirect URIs of other clients into the seed',
+    )
   const isSeed = seed === undefined || isRecord(seed) || (typeof seed === 'string' && seed !== '')
   if (isSeed) return seed
   throw new TypeError('seed must be the path of a seed file, or a seed as an object')

@@ -11,6 +11,22 @@ export function nearName(name: string, names: readonly string[]): string | undef
     .find((one) => one !== undefined)
 }
 
+/** Returns the near name, or those that share a word with it: `port` may be each of two ports. */
+export function meantNames(name: string, names: readonly string[]): readonly string[] {
+  const near = nearName(name, names)
+  const words = wordsOf(name)
+  const sharing = names.filter((one) => wordsOf(one).some((word) => words.includes(word)))
+  const isNear = near !== undefined && (sharing.length === 0 || sharing.includes(near))
+  return isNear ? [near] : sharing
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name
+    .replace(/([a-z])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[-_]/)
+}
+
 /** Returns that a name is unknown, and the one that was probably meant or all that are known. */
 export function unknownNameText(name: string, known: readonly string[]): string {
   const meant = nearName(name, known)

@@ -15,14 +15,15 @@ export interface OptionEntry {
   readonly meaning: string
 }
 
-const prefix = 'AGENT_SERVICE_'
+/** How the environment variable of each option begins. */
+export const variablePrefix = 'AGENT_SERVICE_'
 
 /** Returns the environment variable of an option. */
 export function variableOf({ flag }: Pick<OptionEntry, 'flag'>): string {
-  return prefix + flag.toUpperCase().replaceAll('-', '_')
+  return variablePrefix + flag.toUpperCase().replaceAll('-', '_')
 }
 
 /** Returns whether an environment variable has the form of those of the options. */
 export function isVariable(name: string): boolean {
-  return name.startsWith(prefix)
+  return name.startsWith(variablePrefix)
 }

@@ -106,11 +106,17 @@ test.each([
 })
 
 test('a variable that is no option is named, with the one that was probably meant, and the service starts', () => {
-  const environment = { AGENT_SERVICE_AUHT_PORT: '1', AGENT_SERVICE_PORT_80_TCP_PROTO: 'tcp', OTHER: 'x' }
+  const environment = {
+    AGENT_SERVICE_AUHT_PORT: '1',
+    AGENT_SERVICE_PORT: '1',
+    AGENT_SERVICE_PORT_80_TCP_PROTO: 'tcp',
+    OTHER: 'x',
+  }
   expect(readCommand([], environment)).toMatchObject({
     kind: 'start',
     warnings: [
       'the variable AGENT_SERVICE_AUHT_PORT is no option; did you mean AGENT_SERVICE_AUTH_PORT?',
+      'the variable AGENT_SERVICE_PORT is no option; did you mean AGENT_SERVICE_AUTH_PORT or AGENT_SERVICE_BASE_PORT?',
       'the variable AGENT_SERVICE_PORT_80_TCP_PROTO is no option',
     ],
   })

@@ -1,7 +1,8 @@
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { failureText } from '../src/cli/failures.ts'
 import { loadSeed } from '../src/seed/load-seed.ts'
 import { SeedError } from '../src/seed/seed-error.ts'
 
@@ -92,7 +93,7 @@ test.each([
   ['a misspelt list that is needed', 'tenant: []\n', '1:1: tenant: tenant is unknown; did you mean tenants?'],
   ['no tenant', 'people: []\n', '1:1: tenants: is missing'],
   ['another kind of value', `${head}    billing: paid\n`, '3:5: tenants[0].billing: must be active or inactive'],
-  ['two documents', `${head}---\n${head}`, 'not valid YAML: Source contains multiple documents'],
+  ['two documents', `${head}---\n${head}`, 'not valid YAML: write one document, without ---'],
   ['a member twice in YAML', `${head}    id: globex\n`, '3:5: not valid YAML: Map keys must be unique'],
   [
     'a member twice in JSON',
@@ -154,4 +155,15 @@ test('a seed in code is held to the same rules', async () => {
   const people = [{ email: 'a@x.example' }, { email: 'a@x.example' }]
   const error = loadSeed({ tenants: [{ id: 'acme' }], people })
   await expect(error).rejects.toThrow('seed: people[1].email: the same email as people[0]')
+})
+
+test('the command names members of a seed as the file does, also in a file with the name of an option', async () => {
+  const file = join(folder, 'log.yaml')
+  await writeFile(file, `${head}clients:\n  - name: Web\n    redirectUris: http://127.0.0.1/callback\n`)
+  const error: unknown = await loadSeed(relative('.', file)).catch((reason: unknown) => reason)
+  expect(failureText(error, undefined)).toBe(`${relative('.', file)}:5:5: clients[0].redirectUris: must be a list`)
+  expect(failureText(new SeedError('may not be empty', { file: 'log.yaml' }), undefined)).toBe(
+    'log.yaml: may not be empty',
+  )
+  expect(failureText(new SeedError('is other data'), undefined)).toBe('--seed: is other data')
 })

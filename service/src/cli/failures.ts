@@ -1,4 +1,5 @@
 import { serviceOptions } from '../options.ts'
+import { SeedError } from '../seed/seed-error.ts'
 import { portFailureText } from '../server/port-failure.ts'
 import { databaseFailureText } from './database-failure.ts'
 
@@ -7,6 +8,8 @@ export function failureText(error: unknown, databaseUrl: string | undefined): st
   const ofPort = portFailureText(error, { ports: '--auth-port and --base-port', host: '--host' })
   if (ofPort !== undefined) return ofPort
   const { message, cause } = error as { message?: unknown; cause?: unknown }
+  // It begins with the file and names members of the seed, such as redirectUris, which are no flags.
+  if (error instanceof SeedError) return error.message.replace(/^seed: /, '--seed: ')
   if (cause instanceof Error) return databaseFailureText(cause, databaseUrl)
   return typeof message === 'string' && message !== '' ? asTyped(message) : 'the service did not start'
 }

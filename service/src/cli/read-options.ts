@@ -1,8 +1,8 @@
 import type { ParseArgsConfig } from 'node:util'
 import { commandOptions } from '../command-options.ts'
-import { nearName } from '../near-name.ts'
+import { meantNames, nearName } from '../near-name.ts'
 import type { OptionEntry } from '../option-entry.ts'
-import { isVariable, variableOf } from '../option-entry.ts'
+import { isVariable, variableOf, variablePrefix } from '../option-entry.ts'
 import { serviceOptions } from '../options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -68,10 +68,13 @@ function expectedBy({ kind, choices = [], range, value }: OptionEntry): string {
 /** Returns a warning for each variable that looks like an option and is none. It may belong to another program, so it is not refused. */
 export function unknownVariables(environment: Environment): string[] {
   const known = entries.map(variableOf)
+  const bare = known.map((name) => name.slice(variablePrefix.length))
   return Object.keys(environment)
     .filter((name) => isVariable(name) && !known.includes(name))
     .map((name) => {
-      const meant = nearName(name, known)
-      return `the variable ${name.slice(0, 60)} is no option${meant === undefined ? '' : `; did you mean ${meant}?`}`
+      // A variable that another program sets, as Kubernetes does, may share a word with an option and is near none.
+      const meant = nearName(name, known) === undefined ? [] : meantNames(name.slice(variablePrefix.length), bare)
+      const hint = meant.map((one) => variablePrefix + one).join(' or ')
+      return `the variable ${name.slice(0, 60)} is no option${hint === '' ? '' : `; did you mean ${hint}?`}`
     })
 }

@@ -23,6 +23,7 @@ export function parseYaml(text: string): ParsedText {
 
 function problemText(message: string): string {
   if (message.startsWith('Maximum call stack')) return tooDeep
+  if (message.startsWith('Source contains multiple documents')) return 'not valid YAML: write one document, without ---'
   // What follows a colon or a quote may be a piece of the file, such as a secret.
   return `not valid YAML: ${message.split(/[:"]/)[0]}`
 }
