@@ -31,8 +31,8 @@ interface Ran {
   stderr: string
 }
 
-async function run(args: string[], input = ''): Promise<Ran> {
-  const child = spawn(process.execPath, [await serverUrl('command'), ...args])
+async function run(args: string[], input = '', cwd = process.cwd()): Promise<Ran> {
+  const child = spawn(process.execPath, [await serverUrl('command'), ...args], { cwd })
   child.stdin.end(input)
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: child.exitCode, stdout, stderr }
@@ -85,6 +85,14 @@ test('backup overwrites nothing, and leaves nothing where it fails', async () =>
     `agent-service: there is no data file ${JSON.stringify(missing)}\n`,
   ])
   expect((await readdir(folder)).sort()).toEqual(before)
+})
+
+test('backup takes a name that SQLite would take for a URL as that of a file', async () => {
+  const { folder, dataFile } = await folderWithService()
+  const before = await readdir(folder)
+  expect(await run(['backup', 'file:copy.db', '--data', dataFile], '', folder)).toMatchObject({ code: 0, stderr: '' })
+  expect((await readdir(folder)).filter((name) => !before.includes(name))).toEqual(['file:copy.db'])
+  expect((await stat(join(folder, 'file:copy.db'))).size).toBeGreaterThan(0)
 })
 
 test('reset-password prints a new password once, and ends sign-in sessions and tokens of this user alone', async () => {

@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 
@@ -21,10 +22,11 @@ export function copyDataFile(dataFile: string, copy: string): void {
 }
 
 function copyInto(dataFile: string, copy: string): void {
-  const database = new Database(dataFile)
+  // SQLite takes a relative path such as `:memory:` or `file:…` for something else than a file of that name.
+  const database = new Database(resolve(dataFile))
   try {
     database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
-    database.prepare('vacuum into ?').run([copy])
+    database.prepare('vacuum into ?').run([resolve(copy)])
   } finally {
     database.close()
   }
