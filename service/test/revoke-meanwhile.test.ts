@@ -1,10 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
+import { signal, untilWaiting } from './held-up.ts'
 import { login } from './login.ts'
-import { assemble, isOnPostgres } from './start.ts'
+import { assemble } from './start.ts'
 
 const laterMs = (): number => Date.now() + 60_000
 
@@ -46,21 +45,6 @@ const insert = {
       .execute(),
   expire: (tx: RawDatabase, grant_id: string) =>
     tx.insertInto('access_tokens').values({ hash: 'successor', grant_id, expires_ms: laterMs() }).execute(),
-}
-
-function signal(): { given: Promise<void>; give: () => void } {
-  let give = (): void => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { given, give }
-}
-
-/** Until the control waits for a lock; libSQL has one connection, so that there it waits from the start. */
-async function untilWaiting(db: RawDatabase, isOver: () => boolean): Promise<void> {
-  if (!isOnPostgres()) return setImmediate()
-  const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while (!isOver() && (await waiting.execute(db)).rows.length === 0) await setImmediate()
 }
 
 test.each([

@@ -23,6 +23,7 @@ export const databaseTests: string[] = [
   'open-requests',
   'purge',
   'refresh',
+  'replace-password',
   'reset',
   'revoke-meanwhile',
   'search-indexes',

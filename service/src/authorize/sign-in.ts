@@ -13,8 +13,9 @@ export async function signIn(c: Context<HttpEnvironment>): Promise<Response> {
   if (form instanceof Response) return form
   const attempt = await attemptSignIn(c, { email: form.get('email') ?? '', password: form.get('password') ?? '' })
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
-  if (attempt.kind !== 'verified') return askSignIn(c, { request: form.requestField, ...refusalOf(c, attempt) })
-  return askConsent(c, { ...form, signedIn: await startSignedIn(c, attempt.account), from: 'sign-in form' })
+  const signedIn = attempt.kind === 'verified' ? await startSignedIn(c, attempt.account) : undefined
+  if (signedIn !== undefined) return askConsent(c, { ...form, signedIn, from: 'sign-in form' })
+  return askSignIn(c, { request: form.requestField, ...refusalOf(c, attempt) })
 }
 
 /** POST /auth/v1/sign-in-as, field email: signs a user in without a password, with dev controls only. */
@@ -22,9 +23,11 @@ export async function signInAs(c: Context<HttpEnvironment>): Promise<Response> {
   const form = await readRequestForm(c)
   if (form instanceof Response) return form
   const account = await chosenAccount(c, form.get('email') ?? '')
-  if (account === undefined) return showError(c, 403, 'This user cannot sign in without a password here.')
+  const signedIn = account && (await startSignedIn(c, account))
+  if (account === undefined || signedIn === undefined)
+    return showError(c, 403, 'This user cannot sign in without a password here.')
   c.get('service').journal.event('sign_in_succeeded', { personId: account.id, tenant: account.tenantId })
-  return askConsent(c, { ...form, signedIn: await startSignedIn(c, account), from: 'sign-in form' })
+  return askConsent(c, { ...form, signedIn, from: 'sign-in form' })
 }
 
 /** POST /auth/v1/sign-out: ends the sign-in session and shows the sign-in page again. */

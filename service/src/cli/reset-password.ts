@@ -6,10 +6,8 @@ import { loadKeys } from '../credentials/keys.ts'
 import { createPasswords } from '../credentials/passwords.ts'
 import { randomSecret } from '../credentials/secrets.ts'
 import { credentialLimits } from '../limits.ts'
-import { transact } from '../store/engine/transact.ts'
+import { replacePassword } from '../store/replace-password.ts'
 import { openStore } from '../store/store.ts'
-import { endAccess } from '../store/tables/account-access.ts'
-import { findAccountByEmail, savePasswordHash } from '../store/tables/accounts.ts'
 import { argumentProblem } from './argument-problem.ts'
 import { refuseDataFile } from './data-file.ts'
 import { failureText } from './failures.ts'
@@ -95,22 +93,12 @@ interface NewPassword {
   databaseUrl: string | undefined
 }
 
-/** Sets the password and ends all sessions of the user in one transaction. */
 async function resetPassword({ email, password, ...location }: NewPassword): Promise<'done' | 'unknown'> {
   const store = await openStore(location)
   try {
     const { hashKey } = await loadKeys(store.db)
-    const hash = await createPasswords({ scheme: 'scrypt', key: hashKey }).hash(password)
-    const reset = async (tx: typeof store.db): Promise<'done' | 'unknown'> => {
-      // An authorization that another process writes at this moment must not survive.
-      await store.lockAuthorizations(tx)
-      const account = await findAccountByEmail(tx, email)
-      if (account === undefined) return 'unknown'
-      await savePasswordHash(tx, account.id, hash)
-      await endAccess(tx, account.id, Date.now())
-      return 'done'
-    }
-    return await transact(store.db, reset, 'after-lock-timeout')
+    const passwordHash = await createPasswords({ scheme: 'scrypt', key: hashKey }).hash(password)
+    return await replacePassword(store, { email, passwordHash, nowMs: Date.now() })
   } finally {
     await store.close()
   }

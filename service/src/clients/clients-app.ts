@@ -47,9 +47,9 @@ async function signInToClients(c: Context<HttpEnvironment>): Promise<Response> {
   if (get instanceof Response) return get
   const attempt = await attemptSignIn(c, { email: get('email') ?? '', password: get('password') ?? '' })
   if (attempt.kind === 'too_long') return showError(c, 422, 'The password is too long. Enter a shorter one.')
-  if (attempt.kind !== 'verified') return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
-  await startSignedIn(c, attempt.account)
-  return c.redirect(clientsPath, 303)
+  const signedIn = attempt.kind === 'verified' ? await startSignedIn(c, attempt.account) : undefined
+  if (signedIn !== undefined) return c.redirect(clientsPath, 303)
+  return showClientsSignIn(c, { token: signInToken(c), ...refusalOf(c, attempt) })
 }
 
 async function signOutOfClients(c: Context<HttpEnvironment>): Promise<Response> {

@@ -41,9 +41,15 @@ export async function attemptSignIn(
   }
 }
 
-/** Returns status and text of a refusal: the same for an unknown account and a wrong password (S-020). */
-export function refusalOf(c: Context<HttpEnvironment>, refused: Refused): { status: 403 | 429 | 503; problem: string } {
-  if (refused.kind === 'refused') {
+/**
+ * Returns status and text of a refusal: the same for an unknown account, a wrong password (S-020), and one that was replaced after it
+ * was verified.
+ */
+export function refusalOf(
+  c: Context<HttpEnvironment>,
+  refused: Exclude<Attempt, { kind: 'too_long' }>,
+): { status: 403 | 429 | 503; problem: string } {
+  if (refused.kind === 'refused' || refused.kind === 'verified') {
     return { status: 403, problem: 'The email address or the password is wrong. Try again.' }
   }
   const seconds = Math.ceil(refused.retryAfterMs / secondMs)
@@ -59,17 +65,27 @@ function waitText(seconds: number): string {
   return `${Math.ceil(seconds / 60 / 60)} hours`
 }
 
+interface Presented {
+  email: string
+  password: string
+  lane: AttemptPlace['lane']
+}
+
 async function checkPassword(
   c: Context<HttpEnvironment>,
-  { email, password, lane }: { email: string; password: string; lane: AttemptPlace['lane'] },
+  presented: Presented,
 ): Promise<{ account: Account | undefined; proof: 'right' | 'wrong' | 'busy' }> {
+  const { email, password, lane } = presented
   const { store, passwords } = c.get('service')
   const account = await findAccountByEmail(store.db, email)
   const result = await passwords.verify(password, account?.passwordHash, { lane, account: email })
   if (result === 'busy') return { account, proof: 'busy' }
   if (account === undefined || result === 'mismatch' || !account.active) return { account, proof: 'wrong' }
   if (!passwords.isCurrent(account.passwordHash)) {
-    await savePasswordHash(store.db, account.id, await passwords.hash(password))
+    const renewed = { passwordHash: await passwords.hash(password), replaced: account.passwordHash }
+    // If the hash was replaced during the comparison, the new one decides.
+    if ((await savePasswordHash(store.db, account.id, renewed)) === 'outdated') return checkPassword(c, presented)
+    return { account: { ...account, passwordHash: renewed.passwordHash }, proof: 'right' }
   }
   return { account, proof: 'right' }
 }

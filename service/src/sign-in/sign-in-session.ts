@@ -23,13 +23,18 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
   return { account, sessionHash }
 }
 
-/** Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation, S-022). */
-export async function startSignedIn(c: Context<HttpEnvironment>, account: Account): Promise<SignedIn> {
+/**
+ * Starts a session with a new id, so that an id from before the sign-in is worthless (session fixation, S-022). Starts none if the
+ * password was replaced since the account was read.
+ */
+export async function startSignedIn(c: Context<HttpEnvironment>, account: Account): Promise<SignedIn | undefined> {
   const { store, clock } = c.get('service')
   const previous = readCookie(c, 'session')
   if (previous !== undefined) await deleteSignInSession(store.db, hashToken(previous))
   const id = randomSecret()
-  await createSignInSession(store.db, hashToken(id), account.id, clock.nowMs())
+  const { id: personId, passwordHash } = account
+  const session = { idHash: hashToken(id), personId, passwordHash, nowMs: clock.nowMs() }
+  if ((await createSignInSession(store.db, session)) === 'outdated') return undefined
   writeCookie(c, 'session', id)
   rememberDevice(c, account.email.toLowerCase())
   c.set('caller', { personId: account.id })

@@ -25,10 +25,12 @@ export interface Store {
    */
   lockParentRows(tx: Db): Promise<void>
   /**
-   * For the dev controls: waits for every transaction that writes an authorization, also a new one. No other one begins until
+   * For the dev controls and a new password: waits for every transaction that writes an authorization, also a new one. No other one begins until
    * this one ends.
    */
   lockAuthorizations(tx: Db): Promise<void>
+  /** For a new password: lets no other transaction add a sign-in session until this one ends. */
+  lockSignIns(tx: Db): Promise<void>
   /** Returns what a request would miss: a database that answers, or the tables of this version. */
   missing(): Promise<MissingPart[]>
   /** Returns the connections of a pool, if the engine has one. */
@@ -71,6 +73,7 @@ export async function openStore(
       for (const table of ['llm_models', 'parent_agents'] as const) await engine.continueIds(rawDatabase(tx), table)
     },
     lockAuthorizations: (tx) => engine.lockTable(rawDatabase(tx), 'grants'),
+    lockSignIns: (tx) => engine.lockTable(rawDatabase(tx), 'sign_in_sessions'),
     missing: () => missingParts(raw, Object.keys(known)),
     connections: () => engine.connections(),
     close: () => raw.destroy(),

@@ -1,10 +1,10 @@
-import type { Compilable, CompiledQuery, DialectAdapter, Expression, QueryResult } from 'kysely'
+import type { AliasableExpression, Compilable, CompiledQuery, DialectAdapter, QueryResult } from 'kysely'
 import { sql } from 'kysely'
 import type { Db, RawDatabase } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 
 /** Placeholders for the values that a prepared query gets when it runs. */
-export type Slots<Values> = { readonly [Name in keyof Values]: Expression<Values[Name]> }
+export type Slots<Values> = { readonly [Name in keyof Values]: AliasableExpression<Values[Name]> }
 
 /** A query whose text never changes. */
 export interface Prepared<Values, Row> {

@@ -1,6 +1,23 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 
+/**
+ * Voids the open decisions and the codes of a user, from which applications would get tokens. Call it before authorizations are
+ * locked, because a code exchange locks its code first.
+ */
+export async function voidCodes(tx: Db, personId: string): Promise<void> {
+  const db = rawDatabase(tx)
+  // First, because a decision that is being stored adds a code.
+  await db
+    .deleteFrom('authorization_requests')
+    .where('session_hash', 'in', (own) =>
+      own.selectFrom('sign_in_sessions').select('id_hash').where('person_id', '=', personId),
+    )
+    .execute()
+  // A used code stays, so that its next use is noticed.
+  await db.deleteFrom('authorization_codes').where('person_id', '=', personId).where('used_ms', 'is', null).execute()
+}
+
 /** Ends everything that a user signed in to: sign-in sessions, user session tokens, and authorizations with all their tokens. */
 export async function endAccess(tx: Db, personId: string, nowMs: number): Promise<void> {
   const db = rawDatabase(tx)

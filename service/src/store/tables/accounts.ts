@@ -108,6 +108,20 @@ export async function setPermissions(tx: Db, email: string, permissions: string[
   return 'set'
 }
 
-export async function savePasswordHash(db: Db, personId: string, passwordHash: string): Promise<void> {
-  await rawDatabase(db).updateTable('people').set({ password_hash: passwordHash }).where('id', '=', personId).execute()
+interface PasswordChange {
+  passwordHash: string
+  /** The hash that is replaced. Without it, any. */
+  replaced?: string
+}
+
+/** Saves a password hash. `outdated` means that the user has another password than `replaced` by now. */
+export async function savePasswordHash(
+  db: Db,
+  personId: string,
+  { passwordHash, replaced }: PasswordChange,
+): Promise<'saved' | 'outdated'> {
+  const own = rawDatabase(db).updateTable('people').set({ password_hash: passwordHash }).where('id', '=', personId)
+  const change = replaced === undefined ? own : own.where('password_hash', '=', replaced)
+  const { numUpdatedRows } = await change.executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n ? 'saved' : 'outdated'
 }

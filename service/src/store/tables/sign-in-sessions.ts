@@ -9,15 +9,26 @@ import { findAccountBySession } from './accounts.ts'
 interface NewSession {
   idHash: string
   personId: string
+  passwordHash: string
   nowMs: number
 }
 
-const insertSession = prepare((db, { idHash, personId, nowMs }: Slots<NewSession>) =>
-  db.insertInto('sign_in_sessions').values({ id_hash: idHash, person_id: personId, created_ms: nowMs, seen_ms: nowMs }),
+const insertSession = prepare((db, { idHash, personId, passwordHash, nowMs }: Slots<NewSession>) =>
+  db
+    .insertInto('sign_in_sessions')
+    .columns(['id_hash', 'person_id', 'created_ms', 'seen_ms'])
+    .expression((people) =>
+      people
+        .selectFrom('people')
+        .select([idHash.as('id_hash'), 'id', nowMs.as('created_ms'), nowMs.as('seen_ms')])
+        .where('id', '=', personId)
+        .where('password_hash', '=', passwordHash),
+    ),
 )
 
-export async function createSignInSession(db: Db, idHash: string, personId: string, nowMs: number): Promise<void> {
-  await insertSession.run(db, { idHash, personId, nowMs })
+/** Adds a sign-in session, unless the password hash of its user was replaced since it was compared. */
+export async function createSignInSession(db: Db, session: NewSession): Promise<'created' | 'outdated'> {
+  return (await insertSession.run(db, session)) === 1 ? 'created' : 'outdated'
 }
 
 const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: number }>) =>

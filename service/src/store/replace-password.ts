@@ -1,0 +1,32 @@
+import { transact } from './engine/transact.ts'
+import type { Store } from './store.ts'
+import { endAccess, voidCodes } from './tables/account-access.ts'
+import { findAccountByEmail, savePasswordHash } from './tables/accounts.ts'
+
+interface NewPassword {
+  email: string
+  passwordHash: string
+  nowMs: number
+}
+
+/** Sets the password of a user and ends what the user signed in to, in one transaction. */
+export function replacePassword(
+  store: Store,
+  { email, passwordHash, nowMs }: NewPassword,
+): Promise<'done' | 'unknown'> {
+  return transact(
+    store.db,
+    async (tx) => {
+      const account = await findAccountByEmail(tx, email)
+      if (account === undefined) return 'unknown'
+      await voidCodes(tx, account.id)
+      // What another process writes at this moment must not survive.
+      await store.lockAuthorizations(tx)
+      await store.lockSignIns(tx)
+      await savePasswordHash(tx, account.id, { passwordHash })
+      await endAccess(tx, account.id, nowMs)
+      return 'done'
+    },
+    'after-lock-timeout',
+  )
+}

@@ -1,0 +1,20 @@
+import { setImmediate } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { RawDatabase } from '../src/store/database.ts'
+import { isOnPostgres } from './start.ts'
+
+/** A promise that is resolved by hand. */
+export function signal(): { given: Promise<void>; give: () => void } {
+  let give = (): void => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give }
+}
+
+/** Until the one under test waits for a lock; libSQL has one connection, so that there it waits from the start. */
+export async function untilWaiting(db: RawDatabase, isOver: () => boolean): Promise<void> {
+  if (!isOnPostgres()) return setImmediate()
+  const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while (!isOver() && (await waiting.execute(db)).rows.length === 0) await setImmediate()
+}

@@ -1,0 +1,108 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { Assembly } from '../src/server/assemble.ts'
+import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
+import { replacePassword } from '../src/store/replace-password.ts'
+import { findAccountByEmail } from '../src/store/tables/accounts.ts'
+import { createSignInSession } from '../src/store/tables/sign-in-sessions.ts'
+import { signal, untilWaiting } from './held-up.ts'
+import { authorize, authorizeUrl, Browser, clientOf, exchange, personOf, signInPath } from './login.ts'
+import { assemble } from './start.ts'
+
+const email = 'ada@demo.example'
+
+interface Started extends Assembly {
+  browser: Browser
+  /** Replaces the password of this user as `agent-service reset-password` does. */
+  replace(password: string): Promise<unknown>
+}
+
+async function started(): Promise<Started> {
+  const assembly = await assemble()
+  const { service, context } = assembly
+  onTestFinished(service.close)
+  const { store, passwords, clock } = context
+  const replace = async (password: string) =>
+    replacePassword(store, { email, passwordHash: await passwords.hash(password), nowMs: clock.nowMs() })
+  return { ...assembly, browser: new Browser(service.fetch), replace }
+}
+
+const newPassword = 'n'.repeat(43)
+
+test('a new password voids the codes of its user that no application has exchanged', async () => {
+  const { service, replace } = await started()
+  const client = clientOf(service, 'Demo public')
+  const ada = await authorize(service, { client })
+  const rui = await authorize(service, { client, person: personOf(service, 'rui') })
+  expect(await replace(newPassword)).toBe('done')
+  expect((await exchange(service, ada)).status).toBe(400)
+  expect((await exchange(service, rui)).status).toBe(200)
+})
+
+test('a new password deletes the requests that its user was asked about, so that a decision on its way is refused', async () => {
+  const { service, context, browser, replace } = await started()
+  const other = new Browser(service.fetch)
+  for (const [each, name] of [
+    [browser, 'ada'],
+    [other, 'rui'],
+  ] as const) {
+    const person = { email: personOf(service, name).email, password: personOf(service, name).password }
+    await each.submit(await each.get(authorizeUrl(service).url), signInPath, person)
+  }
+  const requests = rawDatabase(context.store.db).selectFrom('authorization_requests').select('id_hash')
+  expect(await requests.execute()).toHaveLength(2)
+  await replace(newPassword)
+  expect(await requests.execute()).toHaveLength(1)
+})
+
+test('a sign-in whose password was replaced during the comparison is refused', async () => {
+  const { service, context, browser, replace } = await started()
+  const { password } = personOf(service, 'ada')
+  const { verify } = context.passwords
+  context.passwords.verify = async (...presented) => {
+    const result = await verify(...presented)
+    await replace(newPassword)
+    return result
+  }
+  const page = await browser.get(authorizeUrl(service).url)
+  const answer = await browser.submit(page, signInPath, { email, password })
+  expect([answer.status, browser.cookie('session')]).toEqual([403, undefined])
+})
+
+test('a hash of an older form is renewed, but never in the place of a password that was replaced', async () => {
+  const { service, context, browser, replace } = await started()
+  const { password } = personOf(service, 'ada')
+  let renewals = 0
+  const { verify } = context.passwords
+  context.passwords.isCurrent = () => renewals > 0
+  context.passwords.verify = async (...presented) => {
+    const result = await verify(...presented)
+    if (renewals === 0) await replace(newPassword)
+    renewals += 1
+    return result
+  }
+  const page = await browser.get(authorizeUrl(service).url)
+  expect((await browser.submit(page, signInPath, { email, password })).status).toBe(403)
+  expect((await browser.submit(page, signInPath, { email, password: newPassword })).status).toBe(200)
+})
+
+test('a new password waits for a sign-in session that is being added, and ends it', async () => {
+  const { context, replace } = await started()
+  const db = rawDatabase(context.store.db)
+  const { id = '', passwordHash = '' } = (await findAccountByEmail(context.store.db, email)) ?? {}
+  const [begun, mayEnd] = [signal(), signal()]
+  const adding = db.transaction().execute(async (tx) => {
+    const session = { idHash: 'session', personId: id, passwordHash, nowMs: context.clock.nowMs() }
+    expect(await createSignInSession(opaqueDatabase(tx), session)).toBe('created')
+    begun.give()
+    await mayEnd.given
+  })
+  await begun.given
+  let isOver = false
+  const replacing = replace(newPassword).finally(() => {
+    isOver = true
+  })
+  await untilWaiting(db, () => isOver)
+  mayEnd.give()
+  await Promise.all([adding, replacing])
+  expect(await db.selectFrom('sign_in_sessions').select('id_hash').execute()).toEqual([])
+})
