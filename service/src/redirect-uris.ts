@@ -19,6 +19,7 @@ export function matchesRegistered(sent: string, registered: string, kind: 'publi
 /**
  * Returns the origin of the pages at which a login with this redirect URI can end (S-045). `:*` is any port. The store compares it
  * with `pageOriginsOf` the origin of a page.
+ * A migration calls it, so a change needs a new migration that writes all rows again.
  */
 export function registeredPageOrigin(registered: string, kind: 'public' | 'confidential'): string {
   const url = new URL(registered)

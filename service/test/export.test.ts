@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Seed, ServiceOptions } from '../src/index.ts'
 import { seedOf, seedText } from '../src/seed/export-seed.ts'
 import type { Assembly } from '../src/server/assemble.ts'
-import { readAllData } from '../src/store/read-all-data.ts'
+import { readSeedRows } from '../src/store/read-seed-rows.ts'
 import { callApi, clientOf, login, personOf } from './login.ts'
 import { assemble } from './start.ts'
 
@@ -22,7 +22,7 @@ async function started(options: ServiceOptions): Promise<Assembly> {
 }
 
 async function exportOf({ context }: Assembly): Promise<string> {
-  return seedText(seedOf(await readAllData(context.store.db, context.clock.nowMs())))
+  return seedText(seedOf(await readSeedRows(context.store.db, context.clock.nowMs())))
 }
 
 async function seedFile(text: string): Promise<string> {

@@ -44,7 +44,7 @@ export function tokenGetter(
     try {
       return await accessToken(parts, schedule, wanted)
     } finally {
-      // A refresh has written the record already, or its own write has just failed.
+      // Not after a refresh, because it wrote the record itself, or its write has just failed.
       if (current.record === record) savePending()
     }
   }

@@ -67,11 +67,13 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
     },
     set(record, expected, maxAgeMs) {
       const { id, tokens } = record
+      // Without a record before, no sign-in is replaced.
       const previous = current.record?.id ?? id
       // A saved record of another sign-in comes from elsewhere, where it replaced the previous one.
       if (previous !== id && expected.kind === 'saved') recent.markReplaced(previous)
       // Any other is a new sign-in here.
       else if (previous !== id) recent.markEnded(previous)
+      // Before `expect`, which compares its record with the current one.
       current.record = withAge(clock, record, maxAgeMs)
       current.expect(expected)
       recent.noteToken(tokens.accessToken, id)

@@ -102,8 +102,8 @@ async function commit(
 function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
   // The save of the sign-in has not acquired the lock yet, gave up its wait, or has failed and is not confirmed yet (`saveSignIn` in
-  // save.ts), so `expected` does not name the record that it writes over. The first read right after the write is trusted. Only a
-  // later absence is a sign-out.
+  // save.ts), so `expected` does not name the record that it writes over. With `unread`, `confirm` (save.ts) takes what it reads as
+  // the record before. If another read comes first, an absent record is a sign-out.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

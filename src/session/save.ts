@@ -11,8 +11,8 @@ import { type SessionStore, tryRead } from './store.ts'
 interface FailedSave {
   /** The record that the storage shows if the write did not take effect. */
   readonly expected: ExpectedRecord
-  /** Whether a write was sent, which may have taken effect. */
-  readonly write: 'sent' | 'not_sent'
+  /** Whether a write may have taken effect. */
+  readonly effect: 'possible' | 'none'
 }
 
 const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'expected' }
@@ -30,7 +30,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
     .catch((error): FailedSave => {
       if (!isAgentAuthError(error)) throw error
       problems.report('write_failed')
-      return { expected: unread, write: 'not_sent' }
+      return { expected: unread, effect: 'none' }
     })
   if (failed) await confirm(parts, record, failed)
 }
@@ -74,22 +74,22 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
-  if (record && isWriteLeft(expected)) await confirm(parts, record, { expected, write: 'sent' })
+  if (record && isWriteLeft(expected)) await confirm(parts, record, { expected, effect: 'possible' })
   notify()
 }
 
 async function confirm(
   { store, current, problems, sync }: SessionParts,
   record: CurrentRecord,
-  { expected, write }: FailedSave,
+  { expected, effect }: FailedSave,
 ): Promise<void> {
   const stored = await tryRead(store)
-  // A first save is in progress here, not left over.
+  // `first_save` is the save that this call confirms, because `saveSignIn` has not settled it yet.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
   if (stored === undefined) {
     problems.report('read_failed')
-    current.expect(write === 'sent' ? perhapsWritten(expected) : expected)
+    current.expect(effect === 'possible' ? perhapsWritten(expected) : expected)
   } else {
     // The first read right after the write is trusted, so it becomes what is expected before it is applied. Otherwise it could
     // count as a change elsewhere. Only a later absence is a sign-out.
@@ -133,8 +133,8 @@ async function writeOver(
     return undefined
   }
   problems.report('write_failed')
-  if (!found) return { expected: unread, write: 'sent' }
-  return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, write: 'sent' }
+  if (!found) return { expected: unread, effect: 'possible' }
+  return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, effect: 'possible' }
 }
 
 /**
@@ -143,11 +143,11 @@ async function writeOver(
  */
 async function removeWrittenOver(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
   const stored = await tryRead(store)
-  if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, write: 'sent' }
+  if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, effect: 'possible' }
   // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
   const isRemoved = await succeedsOrThrowsBug(() => store.remove())
   const expected: ExpectedRecord = isRemoved ? expectAbsent : { kind: 'unknown', over: found, absence: 'expected' }
-  return { expected, write: 'not_sent' }
+  return { expected, effect: 'none' }
 }
 
 /** Returns whether a write that failed is left to repeat. */

@@ -6,7 +6,7 @@ import type { RefreshSchedule } from './schedule.ts'
 import { type SessionStore, tryRead } from './store.ts'
 
 export interface SignOut {
-  /** Resolves when the first removal has ended. From then on only records of sign-ins that ended here are removed. */
+  /** Resolves when the first removal has ended. From then on a record that can be read is removed only if its sign-in ended here. */
   readonly firstRemoval: Promise<boolean>
   /** Rejects with `storage_failed` if the record may still be there. */
   readonly done: Promise<void>

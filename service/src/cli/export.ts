@@ -4,7 +4,7 @@ import { inMebibytes } from '../byte-count.ts'
 import { commandName } from '../command-name.ts'
 import { seedOf, seedText } from '../seed/export-seed.ts'
 import { seedLimits } from '../seed/seed-limits.ts'
-import { readAllData } from '../store/read-all-data.ts'
+import { readSeedRows } from '../store/read-seed-rows.ts'
 import { openStore } from '../store/store.ts'
 import { argumentProblem } from './argument-problem.ts'
 import { refuseDataFile } from './data-file.ts'
@@ -82,7 +82,7 @@ function refuseExported(dataFile: string): string | undefined {
 async function exportedText({ dataFile, databaseUrl }: Export['location']): Promise<string> {
   const store = await openStore({ dataFile, databaseUrl }, { migrations: 'refuse' })
   try {
-    const data = await readAllData(store.db, Date.now())
+    const data = await readSeedRows(store.db, Date.now())
     if (data.tenants.length === 0) throw new Error('the database holds no data yet; start the service on it first')
     return seedText(seedOf(data))
   } finally {

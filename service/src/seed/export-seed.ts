@@ -1,8 +1,8 @@
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from '../seed-types.ts'
-import type { AllData } from '../store/read-all-data.ts'
+import type { SeedRows } from '../store/read-seed-rows.ts'
 
 /** Returns data as a seed that names every id, time and default, so that its export is the same text again. */
-export function seedOf(data: AllData): Seed {
+export function seedOf(data: SeedRows): Seed {
   const keys = new Map(data.keys.map(({ name, value }) => [name, value]))
   const billing = JSON.parse(keys.get('endpoint-billing') ?? '{}') as Seed['endpointBilling']
   const groups = grouped(data.contextGroups, ({ agent_id }) => agent_id)
@@ -37,7 +37,7 @@ function activityOf(flag: 0 | 1): 'active' | 'inactive' {
   return flag === 1 ? 'active' : 'inactive'
 }
 
-function personOf(row: AllData['people'][number]): SeedPerson {
+function personOf(row: SeedRows['people'][number]): SeedPerson {
   return {
     id: row.id,
     tenant: row.tenant_id,
@@ -49,7 +49,7 @@ function personOf(row: AllData['people'][number]): SeedPerson {
   }
 }
 
-function clientsOf({ clients, redirectUris, approvals, secrets }: AllData): SeedClient[] {
+function clientsOf({ clients, redirectUris, approvals, secrets }: SeedRows): SeedClient[] {
   const uris = grouped(redirectUris, ({ client_id }) => client_id)
   const hashes = grouped(secrets, ({ client_id }) => client_id)
   return clients.map(({ id, tenant_id, name, kind, active }) => {
@@ -71,7 +71,7 @@ function clientsOf({ clients, redirectUris, approvals, secrets }: AllData): Seed
   })
 }
 
-function agentOf(row: AllData['agents'][number], groups: AllData['contextGroups']): SeedAgent {
+function agentOf(row: SeedRows['agents'][number], groups: SeedRows['contextGroups']): SeedAgent {
   return {
     id: row.id,
     tenant: row.tenant_id,
@@ -90,7 +90,7 @@ function agentOf(row: AllData['agents'][number], groups: AllData['contextGroups'
   }
 }
 
-function groupOf(row: AllData['contextGroups'][number]): SeedContextGroup {
+function groupOf(row: SeedRows['contextGroups'][number]): SeedContextGroup {
   const { key, tool_key, tool_name, display_name, tool_id, source_type } = row
   return {
     ...{ key, tool_key, tool_name, display_name, tool_id, source_type },

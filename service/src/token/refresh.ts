@@ -30,6 +30,8 @@ interface RefreshTokenUse extends LiveRefreshToken {
   client: ClientRecord
   presented: PresentedToken
   permissions: string[]
+  /** Set if the token was used before, and is in its grace period. */
+  successorEncrypted: string | undefined
 }
 
 /** Issues tokens for a refresh token (RFC 6749 §6). Throws an OAuthError if it is refused. */
@@ -70,7 +72,8 @@ async function checkAndIssue(
   const { personId, tenantId } = authorization
   // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now. The revocation
   // ends every refresh and access token of the authorization.
-  if (token.usedMs !== null && !(await mayRepeatSuccessor(service, tx, token))) {
+  const successorEncrypted = await repeatableSuccessor(service, tx, token)
+  if (token.usedMs !== null && successorEncrypted === undefined) {
     await revokeAuthorization(tx, authorization.id, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
@@ -78,10 +81,13 @@ async function checkAndIssue(
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }
-  // In the grace period the successor's idle life counts, not that of the used token.
+  // Not for a repeat: the successor is younger than `graceMs`, so its idle life is not over.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
   const { permissions } = eligibility
-  return { kind: 'issued', tokens: await issue(service, { ...live, tx, client, presented, permissions }) }
+  return {
+    kind: 'issued',
+    tokens: await issue(service, { ...live, tx, client, presented, permissions, successorEncrypted }),
+  }
 }
 
 /** Returns whether the request asks for no other scope. An authorization has one scope (RFC 6749 §3.3, §6, A-53). */
@@ -90,19 +96,22 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
 }
 
 /**
- * Returns whether a used token gets its successor again, because the client may have lost the response. It does for a
- * short time, while the successor is unused (S-048). Any other use means that two parties have the token (S-050).
+ * Returns the successor that a used token gets again, because the client may have lost the response. It does for a short
+ * time, while the successor is unused (S-048). If a used token gets none, two parties have it (S-050).
  */
-async function mayRepeatSuccessor({ clock, config }: ServiceContext, tx: Db, token: RefreshToken): Promise<boolean> {
-  if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return false
+async function repeatableSuccessor(
+  { clock, config }: ServiceContext,
+  tx: Db,
+  token: RefreshToken,
+): Promise<string | undefined> {
+  if (token.usedMs === null || clock.nowMs() - token.usedMs >= config.graceMs) return undefined
   // The successor needs no check of its own for a revocation, because what revokes it revokes this token too.
-  if (token.successorHash === null || token.successorEncrypted === null) return false
-  return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused'
+  if (token.successorHash === null || token.successorEncrypted === null) return undefined
+  return (await findRefreshTokenUse(tx, token.successorHash)) === 'unused' ? token.successorEncrypted : undefined
 }
 
-/** Issues what this use gives. A used token that comes here is in its grace period (`mayRepeatSuccessor`). */
 function issue(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
-  if (use.token.usedMs !== null) return repeatSuccessor(service, use)
+  if (use.successorEncrypted !== undefined) return repeatSuccessor(service, use, use.successorEncrypted)
   return service.config.rotation === 'rotate' ? rotate(service, use) : keep(service, use)
 }
 
@@ -125,10 +134,14 @@ async function keep(service: ServiceContext, use: RefreshTokenUse): Promise<Issu
   return issueAccessToken(service, use)
 }
 
-/** Returns the tokens that the first use got. If their access token has expired since, a new one replaces it. */
-async function repeatSuccessor(service: ServiceContext, use: RefreshTokenUse): Promise<IssuedTokens> {
-  const { tx, token, presented } = use
-  const pair = JSON.parse(decrypt(presented.refreshToken, token.successorEncrypted ?? '')) as IssuedTokens
+/** Returns the tokens that the first use got. If their access token has expired since, a new one replaces it beside the same refresh token. */
+async function repeatSuccessor(
+  service: ServiceContext,
+  use: RefreshTokenUse,
+  successorEncrypted: string,
+): Promise<IssuedTokens> {
+  const { tx, presented } = use
+  const pair = JSON.parse(decrypt(presented.refreshToken, successorEncrypted)) as IssuedTokens
   const accessToken = await findAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
   return accessToken === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
 }

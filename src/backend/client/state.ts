@@ -10,7 +10,10 @@ export interface BackendClientState extends SessionState {
   readonly claims?: TokenClaims
 }
 
-/** Returns a name that differs if another user signed in, or no user is signed in. */
+/**
+ * Returns a name that differs if another user signed in, or no user is signed in. Of the reasons, other pages take over `signed_out`
+ * only (session.ts).
+ */
 export function nameOf({ sessionRef, reason, status }: BackendClientState): string {
   return sessionRef ?? reason ?? status
 }

@@ -66,7 +66,7 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     return turn === 'full' ? fullQueue : lateTurn
   }
   const release = once(() => {
-    // Without a turn the browser has left, and the request is not sent.
+    // `left` goes on to `forward`, whose signal has fired, so that nothing is sent and the event has 499.
     if (turn !== 'left') turn()
     releaseSession()
   })

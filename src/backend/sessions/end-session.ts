@@ -47,7 +47,7 @@ async function isUnknown({ session }: LiveSession): Promise<boolean> {
 
 /**
  * Waits a second at most for a refresh in any process, because that refresh replaces the token to revoke, then begins the
- * sign-out. If it got the lock, it has tried to remove the record before it frees the lock. `endSession` sends the revocation.
+ * sign-out. With the lock, the record is removed before the lock is free. `endSession` sends the revocation.
  */
 async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
   const { config, sessions } = context

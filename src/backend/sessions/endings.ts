@@ -32,12 +32,12 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
   // A session name has four parts, so a name with a fifth is that of no session.
   const allName = `${sessionName(config, '')}:ended`
   /** Changes with every ending of a subject, so that no other one is read as long as there is none. */
-  const subjects = `${sessionName(config, '')}:ended-subjects`
+  const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
   const read = marks.read
 
   function concerning({ tokens }: SessionRecord, when: 'due' | 'now'): MaybePromise<Concerning> {
-    const ofSubject = after(read(subjects, when), (any): MaybePromise<EndingMark | undefined> => {
+    const ofSubject = after(read(anySubjectName, when), (any): MaybePromise<EndingMark | undefined> => {
       const subject = any && subjectOf(tokens)
       return subject === undefined ? undefined : read(nameOf(subject), when)
     })
@@ -49,7 +49,7 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
 
   return {
     exist: () =>
-      after(read(allName, 'due'), (found) => found !== undefined || after(read(subjects, 'due'), (any) => !!any)),
+      after(read(allName, 'due'), (found) => found !== undefined || after(read(anySubjectName, 'due'), (any) => !!any)),
     hasEnded: (record) =>
       // Reads again, because the sign-in may have noted an ending that this process has not read yet.
       after(isOverBy(record, 'due'), (ended) => ended && isOverBy(record, 'now')),
@@ -64,7 +64,8 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
     endAll: () => marks.write(allName),
     async endSessionsOf(subject) {
       await marks.write(nameOf(subject))
-      await marks.write(subjects)
+      // Last, because a process reads the ending of a subject only if this one exists.
+      await marks.write(anySubjectName)
     },
   }
 }

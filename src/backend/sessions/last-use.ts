@@ -26,10 +26,10 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
   // A session name has four parts, so a name with a fifth is that of no session.
   const nameOf = (name: string): string => `${name}:last-use`
   /** The uses in this process that the storage did not take, because a storage without writes must not end a session in use. */
-  const unnoted = new Map<string, number>()
-  /** The notes that this process read or wrote last. */
-  const notes = new Map<string, number>()
-  const lastUseMs = (name: string, notedMs: number): number => Math.max(notedMs, unnoted.get(name) ?? 0)
+  const unsavedUses = new Map<string, number>()
+  /** The last uses that this process read from the storage or wrote to it. */
+  const storedUses = new Map<string, number>()
+  const lastUseMs = (name: string, notedMs: number): number => Math.max(notedMs, unsavedUses.get(name) ?? 0)
 
   function remember(uses: Map<string, number>, name: string, atMs: number): void {
     uses.delete(name)
@@ -39,13 +39,13 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
 
   async function write(name: string, beforeMs: number, nowMs: number): Promise<void> {
     // At once, so that uses during the write do not repeat it.
-    remember(notes, name, nowMs)
+    remember(storedUses, name, nowMs)
     if (await succeeds(bounded(async () => sessions.setItem(nameOf(name), String(nowMs))))) {
-      unnoted.delete(name)
+      unsavedUses.delete(name)
       return
     }
-    remember(notes, name, beforeMs)
-    remember(unnoted, name, nowMs)
+    remember(storedUses, name, beforeMs)
+    remember(unsavedUses, name, nowMs)
   }
 
   return {
@@ -53,24 +53,24 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
       after(sessions.getItem(nameOf(name)), (noted) => {
         // Only a session that is used gets tokens, so that their time counts if there is no note yet, or none any more.
         const notedMs = Math.max(tokens.obtainedAtMs, timeOf(noted))
-        remember(notes, name, notedMs)
+        remember(storedUses, name, notedMs)
         return clock.wallMs() - lastUseMs(name, notedMs) >= idleMs
       }),
     note(name) {
       const nowMs = clock.wallMs()
-      const beforeMs = notes.get(name) ?? 0
+      const beforeMs = storedUses.get(name) ?? 0
       if (nowMs - beforeMs < idleMs / idleLimits.steps) return
       // A storage that hangs must not delay every request.
-      if (nowMs - (unnoted.get(name) ?? 0) < revalidateAfterMs) return
+      if (nowMs - (unsavedUses.get(name) ?? 0) < revalidateAfterMs) return
       return write(name, beforeMs, nowMs)
     },
     endsAtMs(name) {
-      const notedMs = notes.get(name)
+      const notedMs = storedUses.get(name)
       return notedMs === undefined ? undefined : lastUseMs(name, notedMs) + idleMs
     },
     forget(name) {
-      unnoted.delete(name)
-      notes.delete(name)
+      unsavedUses.delete(name)
+      storedUses.delete(name)
       return succeeds(bounded(async () => sessions.removeItem(nameOf(name))))
     },
   }

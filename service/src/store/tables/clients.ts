@@ -127,7 +127,7 @@ export interface RegisteredUri {
   kind: ClientRecord['kind']
 }
 
-const origin = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
+const anyClientAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
   db
     .selectFrom('client_redirect_uris')
     .select('client_id')
@@ -135,7 +135,7 @@ const origin = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
     .limit(1),
 )
 
-const originOfClient = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins & { clientId: string }>) =>
+const clientAt = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins & { clientId: string }>) =>
   db
     .selectFrom('client_redirect_uris')
     .select('client_id')
@@ -154,11 +154,11 @@ interface PageOrigins {
  * index, because each CORS check asks and the clients of a tenant can have 10,000 redirect URIs.
  */
 export async function isRegisteredOrigin(db: Db, pageOrigin: string, clientId?: string): Promise<boolean> {
-  const [first, anyPort = first] = pageOriginsOf(pageOrigin)
-  if (first === undefined || anyPort === undefined) return false
-  const origins = { origin: first, anyPort }
+  const [origin, anyPort] = pageOriginsOf(pageOrigin)
+  if (origin === undefined) return false
+  const origins = { origin, anyPort: anyPort ?? origin }
   const row =
-    clientId === undefined ? await origin.first(db, origins) : await originOfClient.first(db, { ...origins, clientId })
+    clientId === undefined ? await anyClientAt.first(db, origins) : await clientAt.first(db, { ...origins, clientId })
   return row !== undefined
 }
 
@@ -188,7 +188,7 @@ const publicClientsAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
 
 /** Finds the id of the first active public client that has this redirect URI. */
 export async function findClientReturningTo(db: Db, redirectUri: string): Promise<string | undefined> {
-  const [first = '', anyPort = first] = pageOriginsOf(new URL(redirectUri).origin)
-  const rows = await publicClientsAt.all(db, { origin: first, anyPort })
+  const [origin = '', anyPort = origin] = pageOriginsOf(new URL(redirectUri).origin)
+  const rows = await publicClientsAt.all(db, { origin, anyPort })
   return rows.find((row) => matchesRegistered(redirectUri, row.redirectUri, 'public'))?.id
 }

@@ -61,12 +61,14 @@ async function ranksBy(
   { tenantId, column, pause }: { tenantId: string; column: string; pause: Pause },
 ): Promise<Map<number, number>> {
   const rankById = new Map<number, number>()
-  let lastId: number | undefined
-  for (let rank = 0; ; ) {
-    const groups = await groupsBy(db, { tenantId, column, afterId: lastId })
+  let rank = 0
+  /** An agent with the last value. */
+  let lastRanked: number | undefined
+  for (;;) {
+    const groups = await groupsBy(db, { tenantId, column, afterId: lastRanked })
     for (const { ids } of groups) {
       for (const id of ids) rankById.set(id, rank)
-      lastId = ids[0]
+      lastRanked = ids[0]
       rank += 1
     }
     await pause()

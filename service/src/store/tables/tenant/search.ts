@@ -29,7 +29,10 @@ const betweenFields = '\n'
 /** A capital letter, because folded text has no other one. It is not ASCII, because SQLite ignores the case of ASCII. */
 const lineBreak = '\u00c0'
 
-/** Returns the text of a row that a search reads. It is folded here, because databases fold letters differently. */
+/**
+ * Returns the text of a row that a search reads. It is folded here, because databases fold letters differently (A-23).
+ * A migration calls it, so a change needs a new migration that writes all rows again.
+ */
 export function searchTextOf(fields: string[]): string {
   return fields.map(foldCase).join(betweenFields)
 }

@@ -6,7 +6,7 @@ import type { Tables } from './schema.ts'
 type Row<Table extends keyof Tables> = Selectable<Tables[Table]>
 
 /** The rows that a seed can hold. Sign-ins, authorizations, tokens and the history of clients are not among them. */
-export interface AllData {
+export interface SeedRows {
   keys: Row<'service_keys'>[]
   tenants: Row<'tenants'>[]
   people: Row<'people'>[]
@@ -21,14 +21,14 @@ export interface AllData {
 }
 
 /** Reads them as they were at one moment, in an order that does not change. */
-export function readAllData(db: Db, nowMs: number): Promise<AllData> {
+export function readSeedRows(db: Db, nowMs: number): Promise<SeedRows> {
   return rawDatabase(db)
     .transaction()
     .setIsolationLevel('repeatable read')
-    .execute((tx) => readAll(tx, nowMs))
+    .execute((tx) => readRows(tx, nowMs))
 }
 
-async function readAll(tx: RawDatabase, nowMs: number): Promise<AllData> {
+async function readRows(tx: RawDatabase, nowMs: number): Promise<SeedRows> {
   return {
     keys: await tx.selectFrom('service_keys').selectAll().orderBy('name').execute(),
     tenants: await tx.selectFrom('tenants').selectAll().orderBy('id').execute(),
