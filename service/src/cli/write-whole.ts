@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm } from 'node:fs/promises'
 import { linkTarget } from '../store/engine/private-file.ts'
 
 const ownerOnly = 0o600
@@ -7,6 +7,9 @@ const ownerOnly = 0o600
 export async function writeFileWhole(file: string, text: string): Promise<void> {
   const target = linkTarget(file)
   const unfinished = `${target}.${process.pid}.unfinished`
+  const there = await lstat(target).catch(() => undefined)
+  // The new file would take the place of a device such as /dev/null.
+  if (there?.isFile() === false) throw unwritten(file, 'no file')
   try {
     const handle = await open(unfinished, 'wx', ownerOnly)
     try {
@@ -19,10 +22,12 @@ export async function writeFileWhole(file: string, text: string): Promise<void> 
     await rename(unfinished, target)
   } catch (error) {
     await rm(unfinished, { force: true })
-    throw new Error(
-      `the export could not be written to ${JSON.stringify(file)} (${codeOf(error)}); nothing was changed there`,
-    )
+    throw unwritten(file, codeOf(error))
   }
+}
+
+function unwritten(file: string, reason: unknown): Error {
+  return new Error(`the export could not be written to ${JSON.stringify(file)} (${reason}); nothing was changed there`)
 }
 
 /** Resolves once the text has been taken. Rejects if the disk behind stdout is full, or its reader is gone. */
