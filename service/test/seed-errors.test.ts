@@ -151,6 +151,13 @@ test('a file that is too large, no file and no text are named', async () => {
   expect(await messageOf(large)).toContain('neither valid JSON, nor YAML of at most 4 MiB')
 })
 
+test('a text of many megabytes in JSON is named like a short one', async () => {
+  const name = 'x'.repeat(12_000_000)
+  expect(await messageOf(JSON.stringify({ tenants: [{ id: 'acme', name }] }))).toContain(
+    '1:26: tenants[0].name: at most 500 characters',
+  )
+})
+
 test('a seed in code is held to the same rules', async () => {
   const people = [{ email: 'a@x.example' }, { email: 'a@x.example' }]
   const error = loadSeed({ tenants: [{ id: 'acme' }], people })

@@ -1,8 +1,25 @@
 import type { Path } from './parsed-text.ts'
 import { seedLimits } from './seed-limits.ts'
 
-/** Text outside of strings that matters, and strings. Numbers and words need no token of their own: they begin a value. */
-const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+/**
+ * Returns the text outside of strings that matters, and strings, each with its offset. Numbers and words need no token of their own:
+ * they begin a value.
+ */
+function* tokensOf(text: string): Generator<[token: string, offset: number]> {
+  const begin = /["{}[\],:]|[^\s{}[\],:"]+/g
+  for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
+    const { index } = found
+    if (found[0] === '"') begin.lastIndex = endOfString(text, index)
+    yield [text.slice(index, begin.lastIndex), index]
+  }
+}
+
+/** Searches in steps, because one pattern for a whole string overflows its stack at some megabytes. */
+function endOfString(text: string, start: number): number {
+  let end = start + 1
+  while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1
+  return end + 1
+}
 
 interface Level {
   kind: 'object' | 'array'
@@ -23,7 +40,7 @@ interface Found {
 function find(text: string, accepts: (levels: readonly Level[], isRepeated: boolean) => boolean): Found | undefined {
   const levels: Level[] = []
   let next: 'name' | 'value' | 'end' = 'value'
-  for (const { 0: token, index: offset } of text.matchAll(tokens)) {
+  for (const [token, offset] of tokensOf(text)) {
     const level = levels.at(-1)
     if (token === ':') next = 'value'
     else if (token === '}' || token === ']') {
