@@ -11,8 +11,8 @@ import { type SessionStore, tryRead } from './store.ts'
 interface FailedSave {
   /** The record that the storage shows if the write did not take effect. */
   readonly expected: ExpectedRecord
-  /** Whether a write may have taken effect. */
-  readonly effect: 'possible' | 'none'
+  /** Whether a write took effect. `unknown`: it may have. */
+  readonly effect: 'unknown' | 'none'
 }
 
 const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'expected' }
@@ -74,7 +74,7 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
-  if (record && isWriteLeft(expected)) await confirm(parts, record, { expected, effect: 'possible' })
+  if (record && isWriteLeft(expected)) await confirm(parts, record, { expected, effect: 'unknown' })
   notify()
 }
 
@@ -89,7 +89,7 @@ async function confirm(
   if (current.record !== record || !isToConfirm) return
   if (stored === undefined) {
     problems.report('read_failed')
-    current.expect(effect === 'possible' ? perhapsWritten(expected) : expected)
+    current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
   } else {
     // The first read right after the write is trusted, so it becomes what is expected before it is applied. Otherwise it could
     // count as a change elsewhere. Only a later absence is a sign-out.
@@ -133,8 +133,8 @@ async function writeOver(
     return undefined
   }
   problems.report('write_failed')
-  if (!found) return { expected: unread, effect: 'possible' }
-  return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, effect: 'possible' }
+  if (!found) return { expected: unread, effect: 'unknown' }
+  return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, effect: 'unknown' }
 }
 
 /**
@@ -143,7 +143,7 @@ async function writeOver(
  */
 async function removeWrittenOver(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
   const stored = await tryRead(store)
-  if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, effect: 'possible' }
+  if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, effect: 'unknown' }
   // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
   const isRemoved = await succeedsOrThrowsBug(() => store.remove())
   const expected: ExpectedRecord = isRemoved ? expectAbsent : { kind: 'unknown', over: found, absence: 'expected' }
