@@ -77,12 +77,12 @@ export function backendContext(given: BackendOptions): BackendContext {
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)
-  const endable = endableSessions(config, watchedStorage(sessions, emit), { idleMs, revocationEndpoint, emit })
+  const ending = endableSessions(config, watchedStorage(sessions, emit), { idleMs, revocationEndpoint, emit })
   return Object.freeze<BackendContext>({
     config,
     injectedFetch: options.fetch,
-    ...endable,
-    live: liveSessions(config, endable.sessions),
+    ...ending,
+    live: liveSessions(config, ending.sessions),
     sessionKeys: new Map(),
     pendingLoginKeys: pendingLoginKeys(options.secrets),
     basePath,
@@ -108,7 +108,7 @@ function endableSessions(
   const { idleMs, revocationEndpoint, emit } = options
   const endings = sessionEndings(config, watched)
   const uses = idleMs === undefined ? undefined : lastUses(watched, { clock: config.clock, idleMs })
-  const removeEnded = endedRemoval({ config, revocationEndpoint, sessions: watched, uses, emit })
+  const removeEnded = endedRemoval({ config, revocationEndpoint, allSessions: watched, uses, emit })
   return {
     sessions: validSessions(watched, { endings, uses, removeEnded }),
     endings,

@@ -25,8 +25,8 @@ test('a record that has not ended when it is read again under the lock stays, wi
   const emit = (event: BackendEvent): void => void events.push(event)
   const storage = memoryStorage()
   await createSession(config, { storage, key: 'k' }).signIn(tokens)
-  const sessions = watchedStorage(storage, emit)
-  const remove = endedRemoval({ config, revocationEndpoint: undefined, sessions, uses: undefined, emit })
+  const allSessions = watchedStorage(storage, emit)
+  const remove = endedRemoval({ config, revocationEndpoint: undefined, allSessions, uses: undefined, emit })
   const name = sessionName(config, 'k')
   await remove(name, { reason: 'ended', isEnded: () => false })
   expect(storage.getItem(name)).toContain('"accessToken":"a"')
@@ -40,8 +40,8 @@ test('requests that find an ended session at the same time wait for the lock onc
   const stepped = steppedStorage((operation) => {
     if (operation === 'withLock') locks++
   })
-  const sessions = watchedStorage(stepped, () => {})
-  const remove = endedRemoval({ config, revocationEndpoint: undefined, sessions, uses: undefined, emit() {} })
+  const allSessions = watchedStorage(stepped, () => {})
+  const remove = endedRemoval({ config, revocationEndpoint: undefined, allSessions, uses: undefined, emit() {} })
   await Promise.all([1, 2, 3].map(() => remove('name', { reason: 'ended', isEnded: () => true })))
   expect(locks).toBe(1)
 })

@@ -20,18 +20,18 @@ export interface EndingFound {
 
 interface RemovalParts extends RevocationTarget {
   /** Shows ended sessions as well. */
-  readonly sessions: LockedStorage
+  readonly allSessions: LockedStorage
   readonly uses: LastUses | undefined
   emit(event: BackendEvent): void
 }
 
 /** Returns a function that removes ended sessions, each in one process, which emits `ended_session_removed`. */
-export function endedRemoval({ sessions, uses, emit, ...target }: RemovalParts): RemoveEnded {
+export function endedRemoval({ allSessions, uses, emit, ...target }: RemovalParts): RemoveEnded {
   const removing = new Set<string>()
   return async (name, { reason, isEnded }) => {
     if (removing.has(name)) return
     removing.add(name)
-    const store = sessionStore(sessions, name)
+    const store = sessionStore(allSessions, name)
     let removed: SessionRecord | undefined
     // Under the lock, because a refresh in progress may still replace the tokens to revoke.
     await succeedsOrThrowsBug(() =>
