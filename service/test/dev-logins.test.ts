@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
+import { createClock } from '../src/state/clock.ts'
+import { createLogins } from '../src/state/logins.ts'
 import { authorizeUrl, Browser, clientOf, exchange, personOf, refresh } from './login.ts'
 import { assemble, createService } from './start.ts'
 
@@ -168,4 +170,11 @@ test('the dev page keeps 20 logins, a reset removes them, and without dev contro
   await new Browser(off.service.fetch).get(authorizeUrl(off.service).url)
   expect(off.context.logins.list()).toEqual([])
   await off.service.close()
+})
+
+test('forms that name no authorization request are not taken for one login', () => {
+  const logins = createLogins(createClock())
+  const refused = { name: 'Sign in', method: 'POST', path: '/auth/v1/sign-in', status: 400, sent: [], received: [] }
+  for (const clientId of ['one', 'two']) logins.record({ ...refused, plain: [], links: [''], clientId })
+  expect(logins.list().map(({ clientId }) => clientId)).toEqual(['two', 'one'])
 })

@@ -80,7 +80,8 @@ export function createLogins(clock: ServiceClock): Logins {
   return {
     record({ plain, links: named, clientId, personId, ...step }) {
       const secrets = [...step.sent, ...step.received].filter(([name]) => linkNames.includes(name))
-      const links = [...secrets.map(([, value]) => value), ...named]
+      // A form without the field that names its request has an empty one.
+      const links = [...secrets.map(([, value]) => value), ...named].filter((link) => link !== '')
       const login = loginOf(links)
       for (const link of links) login.links.add(link)
       for (const link of login.links) if (login.links.size > mostLinks) login.links.delete(link)
