@@ -7,6 +7,7 @@ import { freshDatabase } from '../../test/support/fresh-database.ts'
 import { clientsMain } from '../src/cli/clients.ts'
 import { exportMain } from '../src/cli/export.ts'
 import { failureText } from '../src/cli/failures.ts'
+import { resetPasswordMain } from '../src/cli/reset-password.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { openStore } from '../src/store/store.ts'
@@ -43,6 +44,7 @@ test.each([
 test.each([
   ['export', exportMain, []],
   ['clients', clientsMain, ['list']],
+  ['reset-password', resetPasswordMain, ['ada@demo.example']],
 ])(
   '%s refuses data of an earlier version, which an older service may run on, and leaves it as it was',
   async (_, main, words) => {
@@ -56,9 +58,3 @@ test.each([
     for (let attempt = 0; attempt < 2; attempt++) expect(await run()).toEqual([1, `agent-service: ${text}\n`])
   },
 )
-
-test('what is opened without migrations gets no tables', async () => {
-  const text = 'the database holds no data yet; start the service on it first'
-  for (let attempt = 0; attempt < 2; attempt++)
-    await expect(openStore(location, { migrations: 'refuse' })).rejects.toThrow(text)
-})

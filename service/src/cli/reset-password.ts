@@ -94,7 +94,7 @@ interface NewPassword {
 }
 
 async function resetPassword({ email, password, ...location }: NewPassword): Promise<'done' | 'unknown'> {
-  const store = await openStore(location)
+  const store = await openStore(location, { migrations: 'refuse' })
   try {
     const { hashKey } = await loadKeys(store.db)
     const passwordHash = await createPasswords({ scheme: 'scrypt', key: hashKey }).hash(password)

@@ -51,16 +51,13 @@ interface Opening {
  * Opens the database and brings its tables up to date. Rejects if either fails, with the database's error as `cause`, and if the data
  * has a migration that this version does not know (a rollback). A running older service then reports `migrations` in /readyz.
  */
-export async function openStore(
-  location: StoreLocation,
-  { migrations: mode }: Opening = { migrations: 'run' },
-): Promise<Store> {
+export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
   const engine = await openEngine(location)
   const raw = new Kysely<Tables>({ dialect: engine.kyselyDialect })
   const db = opaqueDatabase(raw)
   const known = migrations(engine)
   try {
-    await (mode === 'run' ? migrate(raw, known) : requireCurrent(raw, Object.keys(known)))
+    await migrate(raw, known, opening)
   } catch (error) {
     await raw.destroy()
     throw error
@@ -96,34 +93,28 @@ async function lockParentRows(tx: RawDatabase, { lockRows }: StoreEngine): Promi
 }
 
 const refusals = {
-  empty: 'the database holds no data yet; start the service on it first',
   older: 'the data is of an older version of agent-service; use that version, or start this one on it first',
   newer: 'the data is of a newer version of agent-service; start that version, or choose other data',
 } as const
 
 /** Rejects with the error that is left. If another process migrates at the same time, it begins again (A-42). */
-async function migrate(db: RawDatabase, known: Record<string, Migration>): Promise<void> {
+async function migrate(
+  db: RawDatabase,
+  known: Record<string, Migration>,
+  { migrations: mode }: Opening,
+): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => known } })
   const giveUpAtMs = performance.now() + storeLimits.migrationMs
   for (;;) {
     const version = await findVersion(db, Object.keys(known))
     if (version === 'current') return
-    if (version === 'newer') throw new Error(refusals.newer)
+    if (version === 'newer' || (version === 'older' && mode === 'refuse')) throw new Error(refusals[version])
     const { error } = await migrator.migrateToLatest()
     if (error === undefined) return
-    if (!isMigratedElsewhere(error) || performance.now() > giveUpAtMs) throw notUpToDate(error)
+    if (!isMigratedElsewhere(error) || performance.now() > giveUpAtMs)
+      throw new Error('the database could not be brought up to date', { cause: error })
     await sleep(storeLimits.migrationPauseMs)
   }
-}
-
-async function requireCurrent(db: RawDatabase, names: readonly string[]): Promise<void> {
-  await sql`select 1`.execute(db).catch((error: unknown) => Promise.reject(notUpToDate(error)))
-  const version = await findVersion(db, names)
-  if (version !== 'current') throw new Error(refusals[version])
-}
-
-function notUpToDate(cause: unknown): Error {
-  return new Error('the database could not be brought up to date', { cause })
 }
 
 /** SQLite says `SQLITE_BUSY` for a lock that it waited for, and also for a file that another process opens first. */
@@ -140,7 +131,7 @@ async function missingParts(db: RawDatabase, names: readonly string[]): Promise<
   return (await findVersion(db, names)) === 'current' ? [] : ['migrations']
 }
 
-type DataVersion = keyof typeof refusals | 'current'
+type DataVersion = keyof typeof refusals | 'empty' | 'current'
 
 /**
  * Compares the migrations of the data with those of this version, by one query instead of the migrator's several. If the query fails,

@@ -54,7 +54,7 @@ async function authenticateBySecret(
 ): Promise<ClientRecord> {
   const { throttles } = c.get('service')
   const clientKey = `${nearestAddressOf(c)} ${clientId}`
-  // Without a known proxy all clients may share one address, which is then not slowed down (A-72).
+  // Without a known proxy all clients may share one address, which is then not slowed down (client-address.ts).
   const address = clientAddressOf(c)
   const { client, proof } = await compareSecret(c, clientId, secret)
   if (client !== undefined && proof === 'right') {
