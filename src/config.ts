@@ -22,7 +22,7 @@ export interface AuthConfigOptions {
   redirectUri: string
   /**
    * Host names that `authUrl`, `baseUrl` and the endpoints may have with http, on a network that you trust, such as that of containers.
-   * Exact names without a port. Whoever reads that network reads tokens. A browser refuses such URLs. Default: none.
+   * Exact names without a port. Anyone who reads that network reads tokens. A browser refuses such URLs. Default: none.
    */
   allowHttpHosts?: readonly string[] | undefined
   /** Scope names, separated by one space. Default: `api.access`. */

@@ -4,7 +4,7 @@ import type { ParsedText } from './parsed-text.ts'
 import { pathText, SeedError } from './seed-error.ts'
 import { seedLimits } from './seed-limits.ts'
 
-/** Parses a seed in JSON or YAML. Text that is no JSON is read as YAML, whatever the file is called. */
+/** Parses a seed in JSON or YAML. Text that is no JSON is read as YAML, with any file name. */
 export async function parseText(text: string): Promise<ParsedText> {
   const json = jsonOf(text)
   if (json === undefined) return parseAsYaml(text)
