@@ -351,7 +351,7 @@ test('each event is written once, with who and without secrets [S-087]', async (
   }
 })
 
-test('the token of somebody who has moved to another tenant opens neither [S-065]', async () => {
+test('the token of a user who has moved to another tenant opens neither [S-065]', async () => {
   const db = rawDatabase(assembly.context.store.db)
   const tenant = await db.selectFrom('tenants').select('id').where('id', '!=', 'demo').executeTakeFirstOrThrow()
   expect((await callApi(service, { token, path: agentSearch, body: {} })).status).toBe(200)

@@ -279,7 +279,7 @@ test.each([
   expect([names(found), found.count]).toEqual([expected, expected.length])
 })
 
-test('a search finds a part of one field, whatever stands around it, and nothing across two [A-23]', async () => {
+test('a search finds a part of one field with any text around it, and nothing across two [A-23]', async () => {
   const added = { agent_name: 'ΑΣΑ ΛΌΓΟΣ', description: 'one line\nand\r\nanother', parent_agent_type: 'T' }
   expect((await callApi(service, { token: otherToken, path: '/api/parent_agents', body: added })).status).toBe(200)
   for (const search_value of ['ας', 'ΑΣ', 'ΑΣΑ', 'λόγος', 'ΛΌΓΟΣ', 'λόγοσ', 'LINE\nand', '\n', 'and\r\nan']) {

@@ -207,7 +207,7 @@ test.each([
   },
 )
 
-test('somebody signed in is sent back at once [S-004]', async () => {
+test('a user who is signed in is sent back at once [S-004]', async () => {
   await signIn()
   const page = await browser.get(authorizeUrl(service, { parameters: { scope: 'x' } }).url)
   expect({ status: page.status, next: page.next }).toEqual({

@@ -116,7 +116,7 @@ test.each([
   expect(tookMs).toBeLessThan(3_000)
 })
 
-test('257 KiB without a declared length are 413 as well, and nobody waits for the rest [S-073]', async () => {
+test('257 KiB without a declared length are 413 as well, and the service does not wait for the rest [S-073]', async () => {
   const chunk = `${(64 * 1_024).toString(16)}\r\n${' '.repeat(64 * 1_024)}\r\n`
   const head = { headers: ['Transfer-Encoding: chunked'], length: false }
   expect(statusOf(await postApi({ ...head, body: `${chunk.repeat(5)}0\r\n\r\n` }))).toBe(413)

@@ -77,7 +77,7 @@ test.each([
   ['the header has fewer addresses than there are proxies', 2, () => via('203.0.113.7')],
   ['the header is absent', 1, () => ({})],
   ['the proxy’s entry is no address', 1, () => via('unknown')],
-])('where %s, addresses are not told apart and limit nobody [S-090]', async (_, trustedProxies, headers) => {
+])('where %s, addresses are not told apart and limit no client [S-090]', async (_, trustedProxies, headers) => {
   service = await createService({ trustedProxies })
   await exhaust(headers)
   expect(await guess(101, headers())).toBe(401)

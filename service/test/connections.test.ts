@@ -168,7 +168,7 @@ test('silent connections of one address give way to new ones of it, and leave ro
   await expect.poll(isClosed).toEqual([true, true, true, false, false, false])
 })
 
-test('when all connections are taken the oldest silent one gives way, whatever its address [S-085]', async () => {
+test('when all connections are taken the oldest silent one gives way, of any address [S-085]', async () => {
   const rig = await serve({ ...few, maxConnectionsPerAddress: 3 })
   const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'].flatMap((address) => [address, address, address])
   const silent: Socket[] = []
@@ -220,7 +220,7 @@ test('connections that only wait for another request do not hold up the stop [S-
   expect(performance.now() - startMs).toBeLessThan(7_000)
 })
 
-test('an answer that nobody takes does not hold up the stop for longer than 8 s [S-089]', async () => {
+test('an answer that no client takes does not hold up the stop for longer than 8 s [S-089]', async () => {
   const rig = await serve({ ...quick, stalledResponseMs: 60_000 })
   send(rig.url, get('/big'))
   await until(() => rig.begun.length === 1)

@@ -64,7 +64,7 @@ test('another browser, a foreign origin and an old page get no code [S-014]', as
   expect(await codeCount()).toBe(0)
 })
 
-test('when somebody else signed in meanwhile, approving asks that person and issues nothing [S-015]', async () => {
+test('when another user has signed in since, approving asks that user and issues nothing [S-015]', async () => {
   const otherTab = await browser.get(authorizeUrl(service).url)
   const shownToAda = await signIn()
   const { email, password } = personOf(service, 'rui')

@@ -19,7 +19,7 @@ const written = (value: string, plain: boolean): string =>
     : Buffer.from(value).toString('hex').replace(/../g, '%$&')
 
 test(
-  'a form is read as it was meant, and a field that comes twice is named, in whatever spelling [P-12 S-034]',
+  'a form is read as it was meant, and a field that comes twice is named, in every spelling [P-12 S-034]',
   options,
   () => {
     const fields = fc.array(fc.tuple(text, text, fc.boolean(), fc.boolean()), { maxLength: 6 })
@@ -78,7 +78,7 @@ test('any text is the form that it is by the standard, and nothing is thrown [P-
   )
 })
 
-test('a type is the one it names, in UTF-8 and not compressed, whatever else is in it [P-12 S-034]', options, () => {
+test('a type is the one it names, in UTF-8 and not compressed, with any other text in it [P-12 S-034]', options, () => {
   const type = 'application/json'
   const blank = fc.stringMatching(/^[ \t]{0,2}$/)
   const good = fc.constantFrom('charset=utf-8', 'charset=UTF8', 'Charset="utf-8"', 'v=1', 'x', 'q="a"')

@@ -225,7 +225,7 @@ test(
   },
 )
 
-test('after all of it nobody and nothing else is changed, and no text of a statement holds what was sent [P-21 S-071]', async () => {
+test('after all of it no user and no other data are changed, and no text of a statement holds what was sent [P-21 S-071]', async () => {
   expect((await registered()) === before).toBe(true)
   const telling = corpus.filter((text) => text.length > 4 && !/^\w*$/.test(text))
   for (const statement of sql) for (const text of telling) expect(statement.includes(text), statement).toBe(false)

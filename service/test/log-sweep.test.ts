@@ -136,7 +136,7 @@ test('no request writes more than one line of printable text into the journal [S
   await service.close()
 })
 
-test('a running agent-service prints its start and nothing else, whatever is sent to it [S-086]', async () => {
+test('a running agent-service prints its start and nothing else, for all that is sent to it [S-086]', async () => {
   const command = await serverUrl('command')
   const child = spawn(process.execPath, [command, '--dev', '--json', '--auth-port', '0', '--base-port', '0'])
   let printed = ''

@@ -97,7 +97,7 @@ test('each status of the token endpoint is readable JSON that no cache keeps [S-
   }
 })
 
-test('no answer of the token endpoint, of whatever status, is readable from an unregistered origin [S-045]', async () => {
+test('no answer of the token endpoint, of any status, is readable from an unregistered origin [S-045]', async () => {
   const send = sender(service.authUrl, tokenPath + refreshQuery)
   const bodies = [{}, { refresh_token: 'x' }, '{', { refresh_token: 'x', client_id: 'app_0' }]
   for (const foreign of ['https://evil.example', 'null', 'https://app.demo.example.evil.example', `${origin}:8443`]) {
@@ -137,7 +137,7 @@ test('each status of the API, expected or not, is readable with the challenge an
   expectReadable(await send({ headers: as(token) }), 500)
 })
 
-test('a page of an unregistered origin changes nothing by the API, whatever it sends along [S-083]', async () => {
+test('a page of an unregistered origin changes nothing by the API, with everything that it can send along [S-083]', async () => {
   const token = await service.dev.mintSessionToken('ada@demo.example')
   const send = sender(service.baseUrl, '/api/parent_agents')
   const body = { agent_name: 'From afar', description: 'x', parent_agent_type: 'x' }

@@ -209,7 +209,7 @@ test('the kept successor opens with the old token only [S-049]', async () => {
   expect(decrypt(refresh_token, row.successor_sealed ?? '')).toContain(second.refresh_token)
 })
 
-test('the absolute life of a public grant is 24 h, whatever was rotated [S-051]', async () => {
+test('the absolute life of a public grant is 24 h, also after rotations [S-051]', async () => {
   let { refresh_token } = await login(service)
   for (let turn = 0; turn < 4; turn += 1) {
     service.dev.advance(5 * hourMs + 59 * 60_000)

@@ -85,7 +85,7 @@ test('a stranger who guesses at each expiry keeps the owner out neither elsewher
   expect(guesses).toBe(45)
 })
 
-test('without a trusted proxy a known browser gets through, and guesses at others keep nobody out [S-021]', async () => {
+test('without a trusted proxy a known browser gets through, and guesses at others keep no user out [S-021]', async () => {
   await service.close()
   await use(0)
   const known = await knownBrowser('203.0.113.1')

@@ -223,7 +223,7 @@ test('activity keeps a session alive, sign-out and disabling end it [S-023]', as
   expect(isSignIn(await browser.get(url))).toBe(true)
 })
 
-test('a sign-in form counts only in the browser that asked for it, and sends nobody elsewhere [S-024]', async () => {
+test('a sign-in form counts only in the browser that asked for it, and sends no user elsewhere [S-024]', async () => {
   const { email, password } = personOf(service, 'ada')
   const page = await browser.get(authorizeUrl(service).url)
   const victim = new Browser(service.fetch)

@@ -126,7 +126,7 @@ test('a call of another tenant does not wait for every call of a busy one [S-085
   expect(done.indexOf('other 200')).toBeLessThan(20)
 })
 
-test('of answers that nobody reads few are made, and other tenants go on [S-085 A-45]', async () => {
+test('of answers that no client reads few are made, and other tenants go on [S-085 A-45]', async () => {
   await keepAgents(assembly, 25, 'a'.repeat(286 * 1_024))
   const listener = await listen(0)
   listener.serve(assembly.apiApp)

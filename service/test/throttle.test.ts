@@ -94,7 +94,7 @@ test('no more than five hundred attempts at all keys together wait, and others p
   expect(await late).toBe(0)
 })
 
-test('an undecided attempt is nobody’s failure [S-021]', async () => {
+test('an undecided attempt is no failure of a user [S-021]', async () => {
   for (let count = 0; count < 10; count += 1) {
     const admission = await throttle.admit('key')
     expect(admission.kind).toBe('go')

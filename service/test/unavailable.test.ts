@@ -4,7 +4,7 @@ import { authorizeUrl, Browser, clientOf, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
-test('a page says that the data cannot be reached, and a failed look-up is nobody’s failed attempt [D-36]', async () => {
+test('a page says that the data cannot be reached, and a failed look-up is no failed attempt of a user [D-36]', async () => {
   const assembly = await assemble()
   const { service } = assembly
   onTestFinished(service.close)
@@ -31,7 +31,7 @@ test('a page says that the data cannot be reached, and a failed look-up is nobod
   expect((await refresh(service, client, 'art_x')).status).toBe(400)
 })
 
-test('a clean-up that cannot be done now disturbs nobody; what else goes wrong in it is a 500 [D-36 S-088]', async () => {
+test('a clean-up that cannot be done now disturbs no request; what else goes wrong in it is a 500 [D-36 S-088]', async () => {
   const assembly = await assemble()
   const { service, context } = assembly
   onTestFinished(service.close)

@@ -331,7 +331,7 @@ describe('the callback', () => {
 })
 
 describe('every response', () => {
-  test('is kept by no cache and depends on the cookie, whatever the route and outcome [C-122 F083]', async () => {
+  test('is kept by no cache and depends on the cookie, for every route and outcome [C-122 F083]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()

@@ -30,7 +30,7 @@ describe('the header', () => {
     expect(api.authorizations).toEqual([`Bearer ${issued[0]}`])
   })
 
-  it('elsewhere the request passes without the token, or is refused when asked to, and nobody asks for a token [C-090]', async () => {
+  it('elsewhere the request passes without the token, or is refused when asked to, and no token is asked for [C-090]', async () => {
     const getAccessToken = vi.fn(async () => 'never')
     const api = apiStub(ok)
     const init = { method: 'PUT', headers: { 'x-own': '1' }, body: 'text' }

@@ -118,7 +118,7 @@ describe('service and redirect URLs', () => {
     expect(login.pending.tokenEndpoint).toBe(`${prefix}/auth/v1/token`)
   })
 
-  it('a refused URL is not quoted, whatever it carries [C-009 C-063]', async () => {
+  it('a refused URL is not quoted, with any secret in it [C-009 C-063]', async () => {
     const password = secret('password in a URL')
     for (const url of [`https://me:${password}@auth.example.com`, `https://auth.example.com:${password}`])
       for (const name of ['authUrl', 'baseUrl', 'redirectUri'])

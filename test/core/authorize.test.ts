@@ -324,7 +324,7 @@ describe('the record of a login', () => {
     expect(pending.state).toMatch(/^[\w-]{43}$/)
   })
 
-  it('whatever returnTo is, it leads to the app’s own origin [C-014]', async () => {
+  it('every returnTo leads to the app’s own origin [C-014]', async () => {
     const part = fc.constantFrom(
       '/',
       '\\',

@@ -252,7 +252,7 @@ describe('any input', () => {
   })
 
   const kept = runs(1_000, 1_000_000)
-  it('whatever record comes out of a storage: a grant or a typed error [P-12 C-012 C-063]', kept.options, async () => {
+  it('any record that comes out of a storage: a grant or a typed error [P-12 C-012 C-063]', kept.options, async () => {
     const pending = await begin()
     const url = callbackUrl(pending, { code: 'c', iss: 'x' })
     const members = Object.keys(pending) as (keyof PendingLogin)[]

@@ -324,7 +324,7 @@ describe('one code, one request', () => {
     },
   )
 
-  it('the redirect URI and verifier of the login are sent, whatever the configuration says now [C-026 C-010]', async () => {
+  it('the redirect URI and verifier of the login are sent, also if the configuration has changed since [C-026 C-010]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const before = configWith()
     const { pending } = await startLogin(before)

@@ -84,7 +84,7 @@ function setUp() {
 
 const stored = runs(100, 1_000_000)
 it(
-  'whatever a storage holds: a typed answer, and the next login is saved, used once and known [P-12 C-057]',
+  'anything that a storage holds: a typed answer, and the next login is saved, used once and known [P-12 C-057]',
   stored.options,
   async () => {
     const state = 's'.repeat(43)
@@ -184,7 +184,7 @@ describe('saving', () => {
     expect(await finish(callbackUrl(slow, { code: 'c' }))).toMatchObject({ accessToken: 'x' })
   })
 
-  it('logins that run at once don’t overwrite each other, in whatever order they end [C-013 F004]', async () => {
+  it('logins that run at once don’t overwrite each other, in every order of their ends [C-013 F004]', async () => {
     const { config, logins, finish, storage, calls } = setUp()
     const started = await Promise.all(Array.from({ length: 16 }, () => startLogin(config)))
     await Promise.all(started.map(({ pending }) => logins.save(pending)))
@@ -231,7 +231,7 @@ describe('taking', () => {
 
   const orders = runs(10, 1_000)
   it(
-    'fifty callbacks at once, in whatever order they and the storage come: one token request [P-05 C-020 C-021]',
+    'fifty callbacks at once, in every order of them and the storage: one token request [P-05 C-020 C-021]',
     orders.options,
     async () => {
       await fc.assert(

@@ -242,7 +242,7 @@ describe('events', () => {
     assertNoLeak(events)
   })
 
-  it('the same for requests that fail, with whatever the server put into its answer [C-064]', async () => {
+  it('the same for requests that fail, with all that the server put into its answer [C-064]', async () => {
     const echo = secret('echo')
     const answers = [
       json({ error: 'invalid_grant', error_description: echo, [echo]: echo }, { status: 400 }),
@@ -269,7 +269,7 @@ describe('events', () => {
     assertNoLeak(events)
   })
 
-  it('the duration is that of the monotonic clock, also when somebody sets the wall clock [C-064]', async () => {
+  it('the duration is that of the monotonic clock, also when the wall clock is set [C-064]', async () => {
     const clock = testClock()
     const events: AuthEvent[] = []
     const { fetch } = scriptedFetch(() => {

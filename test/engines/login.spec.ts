@@ -84,7 +84,7 @@ describe('callback', () => {
     expect(exchanges()).toBe(1)
   })
 
-  it('a callback nobody started here ends no session, and a foreign code is left alone [F013 C-022 C-027]', async () => {
+  it('a callback of a login that was not started here ends no session, and a foreign code is left alone [F013 C-022 C-027]', async () => {
     const tab = await rig.signedIn('indexed')
     const forged = `${rig.app.origin}/indexed/callback?state=r.${'A'.repeat(43)}`
     expect(await goto(tab, `${forged}&error=access_denied`)).toBe('signed-in')

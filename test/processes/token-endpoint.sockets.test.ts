@@ -220,7 +220,7 @@ describe('answers that break off', () => {
     assertNoLeak(error)
   })
 
-  it('a port where nobody listens: not_sent, which may be tried again [C-029]', async () => {
+  it('a port where no server listens: not_sent, which may be tried again [C-029]', async () => {
     const config = configWith({ authUrl: await refusingOrigin(), timeoutMs: 60_000 })
     const error = await failure(call('refresh', config))
     expect(error).toMatchObject({ code: 'temporarily_unavailable', retryable: true, details: { outcome: 'not_sent' } })

@@ -86,7 +86,7 @@ async function scriptsRun(admin: Redis): Promise<number> {
 const retryable = { code: 'storage_failed', retryable: true }
 
 describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
-  test('killed: the token at hand serves, then a retryable error, nobody signed out; back by itself after a restart [D-33]', async () => {
+  test('killed: the token at hand serves, then a retryable error, no user signed out; back by itself after a restart [D-33]', async () => {
     const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
       persistence: 'every-write',
     })
@@ -205,7 +205,7 @@ describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => 
     return { one: one.storage, two: two.storage, admin, loseLock, prefix }
   }
 
-  test('the holder can neither write nor remove, also when nobody has taken it [C-073 D-33]', async () => {
+  test('the holder can neither write nor remove, also when no other process has taken it [C-073 D-33]', async () => {
     const { one, two, loseLock } = await storages()
     await two.setItem('name', 'before')
     await one.withLock('name', async () => {

@@ -77,7 +77,7 @@ describe('when a token is renewed', () => {
     [60, 5_000],
     [3_600, 5_000],
   ])(
-    'life %i s: a token younger than %i ms is never renewed ahead, whatever is asked [C-085]',
+    'life %i s: a token younger than %i ms is never renewed ahead, for any request [C-085]',
     async (lifeS, youngMs) => {
       const { clock, service, realm } = sessionRig(undefined, { lifeS })
       const { session } = realm()

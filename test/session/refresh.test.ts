@@ -93,7 +93,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('the record is read again inside the lock: whoever comes second adopts and sends nothing [C-070]', async () => {
+  test('the record is read again inside the lock: the second process adopts and sends nothing [C-070]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -144,7 +144,7 @@ describe('one refresh', () => {
 })
 
 describe('one commit', () => {
-  test('nobody gets the new token before it is stored [C-075]', async () => {
+  test('no caller gets the new token before it is stored [C-075]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     let finish = (): void => {}
@@ -306,7 +306,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(service.isAlive(1)).toBe(true)
   })
 
-  test('20 tabs race for 20 lifetimes and nobody is logged out [C-078]', async () => {
+  test('20 tabs race for 20 lifetimes and no user is logged out [C-078]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock, { reuse: 'refuse' })
     const records = sharedRecords()
@@ -320,7 +320,7 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(tabs.flatMap(({ eventsOf }) => eventsOf('session_ended'))).toEqual([])
   })
 
-  test('a refusal with nobody’s newer tokens ends the session once the wait is over [C-078]', async () => {
+  test('a refusal without newer tokens of another tab ends the session once the wait is over [C-078]', async () => {
     const { time, service, records, one, two } = await twoTabs('refuse')
     service.revoke(1)
     expect(await time.until(codeOf(one.session.getAccessToken()))).toBe('session_ended')

@@ -54,7 +54,7 @@ describe('a refused token', () => {
     expect(await codeOf(session.getAccessToken({ rejected: firsts }))).toBe('session_changed')
   })
 
-  test('the same when another realm signed somebody else in [F065]', async () => {
+  test('the same when another realm signed another user in [F065]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [realm({ storage: records.handle() }), realm({ storage: records.handle() })]
@@ -141,7 +141,7 @@ describe('a refused token', () => {
     expect(await first).toBe('session_changed')
   })
 
-  test('nor does one whose refresh is refused while another realm signs somebody else in [F065]', async () => {
+  test('nor does one whose refresh is refused while another realm signs another user in [F065]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const [here, there] = [

@@ -281,7 +281,7 @@ describe('what an app sees', () => {
     expect(events.filter(({ type }) => type === 'storage_degraded')).toEqual([])
   })
 
-  test('state is one object until something changes, and nobody is told twice [F047]', async () => {
+  test('state is one object until something changes, and no listener is told twice [F047]', async () => {
     const { service, realm } = sessionRig()
     const { session, told } = realm()
     await session.signIn(service.issue())
@@ -292,7 +292,7 @@ describe('what an app sees', () => {
     expect(told).toEqual(['signed-in'])
   })
 
-  test('a listener that throws, leaves or comes during the round disturbs nobody [F047]', async () => {
+  test('a listener that throws, leaves or comes during the round disturbs no other [F047]', async () => {
     const { service, realm } = sessionRig()
     const { session } = realm()
     const heard: string[] = []
@@ -343,7 +343,7 @@ describe('what an app sees', () => {
     expect(service.familyOf(await session.getAccessToken())).toBe(1)
   })
 
-  test('whoever is told of the sign-in finds the tokens stored already [F035]', async () => {
+  test('a listener that is told of the sign-in finds the tokens stored already [F035]', async () => {
     const { service, realm } = sessionRig()
     const records = sharedRecords()
     const { session } = realm({ storage: records.handle({ step: () => flush() }) })

@@ -350,7 +350,7 @@ describe('a write of a refresh that lands long after', () => {
   })
 })
 
-test('a sign-in does not wait for a sign-out that waits for somebody else’s lock [C-074 F097]', async () => {
+test('a sign-in does not wait for a sign-out that waits for a lock of another process [C-074 F097]', async () => {
   const time = virtualTime()
   const { service, realm } = sessionRig(time.clock)
   const records = sharedRecords()

@@ -74,7 +74,7 @@ describe('sign-out', () => {
     expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
   })
 
-  test('with nobody signed in is quiet [C-067]', async () => {
+  test('without a signed-in user is quiet [C-067]', async () => {
     const { here } = twoRealms()
     await here.session.signOut()
     expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })

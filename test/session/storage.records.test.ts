@@ -93,7 +93,7 @@ describe('a record that cannot be used', () => {
     },
   )
 
-  test('one that breaks under a running session is written anew [F071]', async () => {
+  test('one that breaks under a running session is written again [F071]', async () => {
     const { clock, session, tokens, records, eventsOf } = await start()
     records.put('{"v":1')
     expect(await session.getAccessToken()).toBe(tokens.accessToken)

@@ -32,7 +32,7 @@ describe.each(['throws', 'rejects'] as const)('a write that %s', (mode) => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('while it lasts, refresh follows refresh with the newest token, and nobody is logged out [C-065 F070]', async () => {
+  test('while it lasts, refresh follows refresh with the newest token, and no user is logged out [C-065 F070]', async () => {
     const { clock, service, session, records, failing, eventsOf } = faulty(mode)
     await session.signIn(service.issue())
     failing.add('setItem')
@@ -198,7 +198,7 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(session.state.status).toBe('signed-out')
   })
 
-  test('the storage’s own words reach nobody [F070]', async () => {
+  test('the storage’s own words reach no caller [F070]', async () => {
     const { service, session, failing, events } = faulty(mode)
     for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
     const failure = await session.getAccessToken().catch((reason: unknown) => reason)

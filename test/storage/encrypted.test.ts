@@ -225,7 +225,7 @@ describe('under a session', () => {
     return { ...rig, records, storage, tokens, stored }
   }
 
-  test('a rotated key: the session lives, and a refresh seals anew [D-24 C-061]', async () => {
+  test('a rotated key: the session lives, and a refresh seals again [D-24 C-061]', async () => {
     const [old, next] = [newKey('old'), newKey('next')]
     const { clock, service, realm, storage, tokens } = await signedIn([old])
     const { session } = realm({ storage: storage([next, old]) })
