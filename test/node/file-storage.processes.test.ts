@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { crashAtEachStep } from '../support/crash-points.ts'
+import { fileKills } from '../support/file-kills.ts'
 import { freshFile } from '../support/fresh-file.ts'
 import { storm } from '../support/storm.ts'
 
@@ -32,7 +33,6 @@ test('8 processes with 50 requests each on one file at expiry: one refresh, no t
   expect(reads).toBeGreaterThan(texts.size)
 })
 
-// 5,000 kills at random times are `npm run soak -- kills-file`, and without a grace period `npm run soak -- kills-no-grace`.
 test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-07 C-059 C-080]', async () => {
   const { steps, outcomes, torn } = await crashAtEachStep(onTestFinished)
   const [create, write] = ['openSync', ['writeFileSync', 'half of writeFileSync']]
@@ -43,6 +43,12 @@ test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-0
   expect(new Set(outcomes)).toEqual(new Set(['refreshed']))
   expect(torn).toBe(0)
 })
+
+// 5,000 kills are `npm run soak -- kills-file`, and without a grace period `npm run soak -- kills-no-grace`.
+test('200 SIGKILLs at random times: no lost session, no damaged file, no refresh that fails [P-07 C-059]', async () => {
+  const report = await fileKills(onTestFinished, { lanes: 8, kills: 200 })
+  expect(report).toEqual({ kills: 200, lost: 0, missing: 0, torn: 0, failures: {} })
+}, 600_000)
 
 function read(path: string): string | undefined {
   try {

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { type AtEnd, bundled, nextWord } from './children.ts'
-import { isWhole } from './file-kills.ts'
+import { isWhole, leaseOverMs } from './file-kills.ts'
 import { freshFile } from './fresh-file.ts'
 import { peopleSignedIn, type StormTask, signPeopleIn } from './storm.ts'
 
@@ -15,8 +15,6 @@ export interface CrashReport {
   torn: number
 }
 
-/** More than a lease lasts, in milliseconds. Each process has its clock so far ahead of its predecessor. */
-const leaseOverMs = 9_000
 const lanes = 4
 
 /** Kills a process at each step of a refresh, in lanes with a session and a file each. Each successor refreshes what is left. */

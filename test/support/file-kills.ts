@@ -4,12 +4,14 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AtEnd, bundled, nextWord } from './children.ts'
 import { freshFile } from './fresh-file.ts'
-import { peopleSignedIn } from './storm.ts'
+import { peopleSignedIn, signPeopleIn } from './storm.ts'
 
 export interface KillReport {
   kills: number
-  /** Sessions that the next process could not refresh. */
+  /** Sessions whose refresh token the service refused to the next process: it was spent, and its successor was not saved. */
   lost: number
+  /** Sessions of which the next process found no record. */
+  missing: number
   /** Reads of the file that did not give a whole content. */
   torn: number
   /** Refreshes that ended in another way than with tokens, by code. */
@@ -26,31 +28,33 @@ export interface KillSize {
   onKill?(kills: number): void
 }
 
+/** More than a lease lasts, in milliseconds. Each process has its clock so far ahead of its predecessor, and waits for no lease. */
+export const leaseOverMs = 9_000
+
 /** Kills processes that refresh without a pause at random times. Each successor has to refresh what its predecessor left. */
 export async function fileKills(
   atEnd: AtEnd,
   { lanes, kills, graceMs = 600_000, onKill }: KillSize,
 ): Promise<KillReport> {
   const program = await bundled(atEnd, 'refresh-loop.ts')
-  const report: KillReport = { kills: 0, lost: 0, torn: 0, failures: {} }
+  const size = { kind: 'file', sessions: 1, requests: 1 } as const
+  const { service, task } = await peopleSignedIn(atEnd, { ...size, url: freshFile(atEnd) }, { graceMs })
+  const report: KillReport = { kills: 0, lost: 0, missing: 0, torn: 0, failures: {} }
   const lane = async (laneKills: number): Promise<void> => {
-    const path = freshFile(atEnd)
-    const size = { kind: 'file', url: path, sessions: 1, requests: 1 } as const
-    const signedIn = () => peopleSignedIn(atEnd, size, { graceMs })
-    let { service, task } = await signedIn()
+    const own = { ...task, url: freshFile(atEnd) }
+    await signPeopleIn(service, own)
     for (let kill = 0; kill <= laneKills; kill++) {
-      const child = fork(program, [JSON.stringify(task), 'person-0'], { execArgv: [] })
+      const child = fork(program, [JSON.stringify(own), 'person-0', String(kill * leaseOverMs)], { execArgv: [] })
       atEnd(() => void child.kill('SIGKILL'))
       const outcome = await firstOutcome(child, report)
-      if (outcome === 'refreshed') await sleep(Math.random() * 60)
-      else report.lost += 1
+      // About three refreshes.
+      if (outcome === 'refreshed') await sleep(Math.random() * 30)
+      else if (outcome === 'session_ended') report.lost += 1
+      else report.missing += 1
       child.kill('SIGKILL')
       await once(child, 'exit')
-      if (!isWhole(path)) report.torn += 1
-      if (outcome !== 'refreshed') {
-        await service.close()
-        ;({ service, task } = await signedIn())
-      }
+      if (!isWhole(own.url)) report.torn += 1
+      if (outcome !== 'refreshed') await signPeopleIn(service, own)
       if (kill === laneKills) continue
       report.kills += 1
       onKill?.(report.kills)
