@@ -8,6 +8,7 @@ const reasons = Object.entries(missing)
   .join('\n')
 
 const help = `Usage: npm run soak [-- NAME …] [--rounds N]
+       npm run soak -- check FILE
 
 The long sizes of what the ordinary tests run small. Without a name all of them, one after the other:
 
@@ -17,6 +18,8 @@ Not here:
 
 ${reasons}
 
+check judges a recorded history, which the soaks of histories write.
+
   --rounds N   instead of the number in brackets; tests run at least at their ordinary size
   --help       this text
 
@@ -25,7 +28,20 @@ Exit code 0: all held, 1: one did not, 2: the arguments are wrong.
 
 process.exitCode = await main()
 
+/** Checks a history that was recorded. */
+async function check(files: readonly string[]): Promise<number> {
+  const [file] = files
+  if (file === undefined || files.length > 1) {
+    process.stderr.write(`check takes one file\n\n${help}`)
+    return 2
+  }
+  const { checkFile } = await import('../test/soak/checker/main.ts')
+  return checkFile(file, (text) => process.stdout.write(`${text}\n`))
+}
+
 async function main(): Promise<number> {
+  const [first, ...files] = process.argv.slice(2)
+  if (first === 'check') return check(files)
   const read = readArguments()
   if (typeof read === 'string') {
     process.stderr.write(`${read}\n\n${help}`)

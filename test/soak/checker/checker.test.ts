@@ -1,0 +1,177 @@
+import { expect, test } from 'vitest'
+import { fault, tokenRefused, type WrittenCall, writtenHistory } from '../../support/written-history.ts'
+import { check, type Report } from './check.ts'
+import type { HistoryEvent } from './history.ts'
+
+const signIn = (token: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
+  kind: 'signIn',
+  holder: 'a',
+  fromMs,
+  toMs: fromMs + 10,
+  token,
+  saved: true,
+  ...more,
+})
+const signOut = (fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
+  kind: 'signOut',
+  holder: 'a',
+  fromMs,
+  toMs: fromMs + 10,
+  ...more,
+})
+const getToken = (holder: string, token: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
+  kind: 'getToken',
+  holder,
+  fromMs,
+  toMs: fromMs + 10,
+  token,
+  ...more,
+})
+const signedOut = (holder: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
+  kind: 'getToken',
+  holder,
+  fromMs,
+  toMs: fromMs + 10,
+  outcome: 'login_required',
+  ...more,
+})
+
+function judged(calls: readonly WrittenCall[], rest: readonly HistoryEvent[] = []): Report {
+  return check(writtenHistory(calls, rest))
+}
+
+/** What did not hold, and the calls of the shortest history that shows it. */
+function found({ violations, shortest }: Report): unknown {
+  const events = shortest?.events ?? []
+  return {
+    promises: violations.map(({ promise }) => promise),
+    calls: events.flatMap((event) => (event.type === 'invoked' ? `${event.kind} ${event.call}` : [])),
+  }
+}
+
+/** Calls with nothing wrong, beside those that show something. */
+const others = [signIn('x', 0, { session: 'other', holder: 'z' }), getToken('z', 'x', 50, { session: 'other' })]
+const nothing = { promises: [], calls: [] }
+
+test('a refresh token that is used after its grace breaks "one line"', () => {
+  const calls = [signIn('p1.0', 0), { ...getToken('a', 'p1.1', 20), kind: 'refresh' as const }, ...others]
+  const report = judged(calls, [tokenRefused('p1.0', 'reused', 60_000)])
+  expect(found(report)).toEqual({ promises: ['one line'], calls: ['signIn 0'] })
+  expect(report.shortest?.events.map(({ type }) => type)).toEqual([
+    'issued',
+    'invoked',
+    'completed',
+    'issued',
+    'refused',
+  ])
+  expect(report.holds).toBe(false)
+})
+
+test('a token of a sign-in that a saved one has replaced breaks "one line"', () => {
+  const replaced = [signIn('p1', 0), signIn('p2', 20, { holder: 'b' }), ...others]
+  const late = (more: Partial<WrittenCall>): Report => judged([...replaced, getToken('c', 'p1', 40, more)])
+  expect(found(late({ readMs: 35 }))).toEqual({
+    promises: ['one line'],
+    calls: ['signIn 0', 'signIn 1', 'getToken 4'],
+  })
+  // The holder may have read before, so it can learn of it for six seconds yet.
+  expect(found(late({ readMs: 25 }))).toEqual(nothing)
+  expect(found(late({ readMs: 25, fromMs: 6_100, toMs: 6_110 }))).toMatchObject({ promises: ['one line'] })
+  expect(found(judged([...replaced.with(1, signIn('p2', 20, { saved: false })), getToken('c', 'p1', 40)]))).toEqual(
+    nothing,
+  )
+})
+
+test('a token that is handed out after a sign-out has answered breaks "sign-out"', () => {
+  const ended = [signIn('p1', 0), getToken('b', 'p1', 20), signOut(40, { holder: 'b' }), ...others]
+  const late = (holder: string, more: Partial<WrittenCall> = {}): Report =>
+    judged([...ended, getToken(holder, 'p1', 100, more)])
+  expect(found(late('b'))).toEqual({ promises: ['sign-out'], calls: ['signIn 0', 'signOut 2', 'getToken 5'] })
+  expect(found(late('a', { readMs: 60 }))).toMatchObject({ promises: ['sign-out'] })
+  expect(found(late('a', { readMs: 45 }))).toEqual(nothing)
+  // It began before the answer.
+  expect(found(late('b', { fromMs: 45 }))).toEqual(nothing)
+})
+
+test('a sign-out that fails ends the tokens of its own holder, and of no other', () => {
+  const failed = [signIn('p1', 0), signOut(40, { outcome: 'storage_failed' })]
+  expect(found(judged([...failed, getToken('a', 'p1', 60)]))).toMatchObject({ promises: ['sign-out'] })
+  expect(found(judged([...failed, getToken('b', 'p1', 9_000, { readMs: 9_000 })]))).toEqual(nothing)
+})
+
+test('a holder that cannot read the storage is a named exception', () => {
+  const ended = [signIn('p1', 0), signOut(40)]
+  const report = judged([...ended, getToken('b', 'p1', 60_000, { readMs: 30, reads: 'failing' })])
+  expect(report).toMatchObject({ holds: true, exceptions: { 'the storage could not be read': 1 } })
+  const knew = judged([...ended, getToken('b', 'p1', 60_000, { readMs: 70, reads: 'failing' })])
+  expect(found(knew)).toMatchObject({ promises: ['sign-out'] })
+})
+
+test('an older token after a newer one breaks "no older token", for the same holder only', () => {
+  const refreshed = [signIn('p1.0', 0), getToken('b', 'p1.1', 20), getToken('c', 'p1.0', 25), ...others]
+  expect(found(judged([...refreshed, getToken('c', 'p1.0', 40)]))).toEqual(nothing)
+  expect(found(judged([...refreshed, getToken('b', 'p1.0', 40)]))).toEqual({
+    promises: ['no older token'],
+    calls: ['signIn 0', 'getToken 1', 'getToken 5'],
+  })
+  // Both ran at once, so that none is certain to be the later one.
+  expect(found(judged([...refreshed, getToken('b', 'p1.0', 25)]))).toEqual(nothing)
+})
+
+test('a session that is gone without a reason breaks "stays signed in"', () => {
+  const calls = [signIn('p1', 0), ...others]
+  expect(found(judged([...calls, signedOut('b', 40)]))).toEqual({
+    promises: ['stays signed in'],
+    calls: ['signIn 0', 'getToken 3'],
+  })
+  expect(found(judged([...calls, signedOut('b', 5)]))).toEqual(nothing)
+  expect(found(judged([...calls, signedOut('b', 40, { outcome: 'temporarily_unavailable' })]))).toEqual(nothing)
+})
+
+test('a sign-out, a refusal and a sign-in that was not saved are reasons for a session to be gone', () => {
+  const gone = signedOut('b', 40)
+  const killed: WrittenCall = { kind: 'signOut', holder: 'a', fromMs: 20 }
+  for (const reason of [signOut(20), signOut(45), signOut(20, { outcome: 'storage_failed' }), killed])
+    expect(found(judged([signIn('p1', 0), reason, gone]))).toEqual(nothing)
+  expect(found(judged([signIn('p1', 0), signIn('p2', 20, { saved: false }), gone]))).toEqual(nothing)
+  expect(found(judged([signIn('p1', 0), gone], [tokenRefused('p1.0', 'revoked', 30)]))).toEqual(nothing)
+  // None of these ended this sign-in.
+  expect(found(judged([signOut(0), signIn('p1', 20), signedOut('b', 40)]))).toMatchObject({
+    promises: ['stays signed in'],
+  })
+  const refused = [tokenRefused('p0.0', 'revoked', 30)]
+  expect(found(judged([signIn('p0', 0), signIn('p1', 20), signedOut('b', 40)], refused))).toMatchObject({
+    promises: ['stays signed in'],
+  })
+})
+
+test('a token of another user, of another record or of no service breaks "own tokens"', () => {
+  const calls = [signIn('p1', 0), ...others]
+  expect(found(judged([...calls, getToken('a', 'x', 60)]))).toEqual({ promises: ['own tokens'], calls: ['getToken 3'] })
+  const unknown = writtenHistory([...calls, getToken('a', 'made', 60)]).filter(
+    (event) => event.type !== 'issued' || event.access !== 'made',
+  )
+  expect(found(check(unknown))).toEqual({ promises: ['own tokens'], calls: ['getToken 3'] })
+})
+
+test('what a fault may lose is an exception, which is counted and limited', () => {
+  const lost = [signIn('p1', 0), signedOut('b', 5_000)]
+  const many = Array.from({ length: 10 }, (_, index) =>
+    lost.map((call) => ({ ...call, session: `s${index}`, holder: `${call.holder}${index}` })),
+  ).flat()
+  const failover = (more: object, from = 100): Report => judged(many, fault('failover', [from, 2_000], more))
+  expect(failover({ losesSinceMs: 1_000, mayCost: 10_000 })).toMatchObject({
+    holds: true,
+    violations: [],
+    exceptions: { 'writes lost by failover': 10 },
+    losses: { seen: 10, allowed: 10 },
+  })
+  expect(failover({ losesSinceMs: 1_000, mayCost: 1 })).toMatchObject({
+    holds: false,
+    violations: [],
+    losses: { allowed: 1 },
+  })
+  // A fault that loses nothing, one long after the write, and one that came later explain nothing.
+  for (const report of [failover({}), failover({ losesSinceMs: 50 }), failover({ losesSinceMs: 9_000 }, 6_000)])
+    expect(report).toMatchObject({ holds: false, exceptions: {} })
+})

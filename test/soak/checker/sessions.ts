@@ -1,0 +1,100 @@
+import type { CallKind, Completed, Fault, HistoryEvent, Invoked, Issued, Refused } from './history.ts'
+
+/** A call with both of its ends. */
+export interface Call {
+  readonly id: string
+  readonly kind: CallKind
+  readonly holder: string
+  readonly session: string
+  /** When it was invoked. */
+  readonly fromMs: number
+  /** When it completed. Infinity: it never did, so that its effect has no certain time. */
+  readonly toMs: number
+  readonly outcome: string | undefined
+  /** What the service issued with the token that the call returned, or that the sign-in was given. */
+  readonly issued: Issued | undefined
+  /** Whether a token came back or was given that the service never issued. */
+  readonly isForeign: boolean
+  readonly isSaved: boolean
+  /** When the holder's latest successful read began. */
+  readonly readMs: number
+  readonly reads: 'working' | 'failing'
+}
+
+/** All that concerns one shared record, in the order of the monotonic clock. */
+export interface SessionHistory {
+  readonly session: string
+  readonly calls: readonly Call[]
+  readonly signIns: readonly Call[]
+  readonly signOuts: readonly Call[]
+  readonly refused: readonly Refused[]
+  readonly issued: readonly Issued[]
+  readonly faults: readonly Fault[]
+}
+
+/** Joins each call with its end and its tokens, and gives each session its part of the history. */
+export function sessionsOf(events: readonly HistoryEvent[]): SessionHistory[] {
+  const ends = new Map<string, Completed>()
+  const issuedAs = new Map<string, Issued>()
+  const sessionOfLine = new Map<string, string>()
+  for (const event of events) {
+    if (event.type === 'completed') ends.set(event.call, event)
+    // A repeated answer may hold the token of the first, whose place in the line counts.
+    if (event.type === 'issued' && !issuedAs.has(event.access)) issuedAs.set(event.access, event)
+  }
+  const calls = ofType(events, 'invoked').map((invoked) => joined(invoked, ends.get(invoked.call), issuedAs))
+  for (const { kind, issued, session } of calls)
+    if (kind === 'signIn' && issued) sessionOfLine.set(issued.line, session)
+  const faults = ofType(events, 'fault')
+  const [callsOf, refusedOf, issuedOf] = [
+    groupBy(calls, ({ session }) => session),
+    groupBy(ofType(events, 'refused'), ({ line }) => sessionOfLine.get(line)),
+    groupBy(ofType(events, 'issued'), ({ line }) => sessionOfLine.get(line)),
+  ]
+  return [...callsOf].map(([session = '', own]) => ({
+    session,
+    calls: own,
+    signIns: own.filter(({ kind }) => kind === 'signIn'),
+    signOuts: own.filter(({ kind }) => kind === 'signOut'),
+    refused: refusedOf.get(session) ?? [],
+    issued: issuedOf.get(session) ?? [],
+    faults,
+  }))
+}
+
+function joined(invoked: Invoked, end: Completed | undefined, issuedAs: ReadonlyMap<string, Issued>): Call {
+  const token = invoked.token ?? end?.token
+  const issued = token === undefined ? undefined : issuedAs.get(token)
+  return {
+    id: invoked.call,
+    kind: invoked.kind,
+    holder: invoked.holder,
+    session: invoked.session,
+    fromMs: invoked.monotonicMs,
+    toMs: end?.monotonicMs ?? Number.POSITIVE_INFINITY,
+    outcome: end?.outcome,
+    issued,
+    isForeign: token !== undefined && issued === undefined,
+    isSaved: end?.saved === true,
+    readMs: end?.readMs ?? Number.NEGATIVE_INFINITY,
+    reads: end?.reads ?? 'working',
+  }
+}
+
+function ofType<Type extends HistoryEvent['type']>(
+  events: readonly HistoryEvent[],
+  type: Type,
+): Extract<HistoryEvent, { type: Type }>[] {
+  const isOf = (event: HistoryEvent): event is Extract<HistoryEvent, { type: Type }> => event.type === type
+  return events.filter(isOf).sort((one, other) => one.monotonicMs - other.monotonicMs)
+}
+
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group) group.push(item)
+    else groups.set(keyOf(item), [item])
+  }
+  return groups
+}
