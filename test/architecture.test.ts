@@ -140,6 +140,7 @@ const backendOrder = [
   'sessions/valid-sessions',
   'sessions/live-sessions',
   'context',
+  'sessions/api-fetch',
   'cookies/session-cookie',
   'cookies/pending-login-cookie',
   'mistaken-call',

@@ -26,11 +26,17 @@ export function registeredPageOrigin(registered: string, kind: 'public' | 'confi
   return kind === 'public' && url.protocol === 'http:' ? anyPortOf(url.hostname) : url.origin
 }
 
-/** Returns the registered page origins that a page of this origin belongs to, none if the text is no origin. */
-export function pageOriginsOf(origin: string): string[] {
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) return []
+/** The registered page origins that a page belongs to: its own, and on loopback that of any port. Elsewhere both are its own. */
+export interface PageOrigins {
+  origin: string
+  anyPort: string
+}
+
+/** Returns the registered page origins that a page of this origin belongs to, or undefined if the text is no origin. */
+export function pageOriginsOf(origin: string): PageOrigins | undefined {
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) return undefined
   const host = loopbackLiteral.exec(origin)?.[1]
-  return host === undefined ? [origin] : [origin, anyPortOf(host)]
+  return { origin, anyPort: host === undefined ? origin : anyPortOf(host) }
 }
 
 function anyPortOf(loopbackHost: string): string {

@@ -204,7 +204,7 @@ test('the origins that may finish a login are those of the redirect URIs that au
     for (const kind of ['public', 'confidential'] as const) {
       const expected = [...origins, ...others].filter((origin) => matchesRegistered(`${origin}/cb`, registered, kind))
       const allowed = [...origins, ...others, ...noOrigins, ...spelt].filter((origin) => {
-        return pageOriginsOf(origin).includes(registeredPageOrigin(registered, kind))
+        return Object.values(pageOriginsOf(origin) ?? {}).includes(registeredPageOrigin(registered, kind))
       })
       expect({ registered, kind, allowed }).toEqual({ registered, kind, allowed: expected })
     }

@@ -1,7 +1,6 @@
 export { type BrowserAuth, createBrowserAuth } from './auth.ts'
 export type { LoginMode } from './callback-url.ts'
-export type { BrowserAuthOptions, SignInOptions } from './options.ts'
+export type { BrowserAuthOptions, BrowserStorage, SignInOptions } from './options.ts'
 export { type PopupLogin, type PopupLoginOptions, popupLogin } from './popup.ts'
-export type { BrowserStorage } from './storage/browser-storage.ts'
 export { type IndexedDbStorageOptions, indexedDbStorage } from './storage/indexed-db.ts'
 export { webStorage } from './storage/web-storage.ts'

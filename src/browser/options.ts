@@ -4,7 +4,12 @@ import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'
 import type { PopupLogin } from './popup.ts'
-import type { BrowserStorage } from './storage/browser-storage.ts'
+
+/** A storage that says whether the tabs of this origin share its records. */
+export interface BrowserStorage extends TokenStorage {
+  /** Which pages share the records: all tabs of the origin (`browser`, the default) or one tab (`tab`). */
+  readonly reach?: 'browser' | 'tab'
+}
 
 /** The options of `createBrowserAuth`: those of `createAuthConfig` for a public client, and these. */
 export interface BrowserAuthOptions

@@ -35,8 +35,8 @@ export interface CurrentSession {
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
   /** Sets the record that the storage should show from now on. */
   expect(expected: ExpectedRecord): void
-  /** Ends the session, and marks its sign-in, or the given one, as ended. */
-  end(reason: SessionEndReason, id?: string): void
+  /** Ends the session, and marks its sign-in as ended. */
+  end(reason: SessionEndReason): void
   /** Sets the state to `signed-out` if the storage had no session at its first read. */
   finishLoading(): void
   /** Marks this sign-in as ended here: its record is not used again. */
@@ -88,13 +88,13 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },
-    end(reason, id = current.record?.id) {
-      if (id) recent.markEnded(id)
-      const isEnding = current.record !== undefined
+    end(reason) {
+      const { record } = current
+      if (record) recent.markEnded(record.id)
       current.record = undefined
       current.version++
       if (current.state.status !== 'signed-out') current.state = { status: 'signed-out', reason }
-      if (isEnding) emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
+      if (record) emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })
     },
     finishLoading() {
       if (current.state.status === 'loading') current.state = { status: 'signed-out' }

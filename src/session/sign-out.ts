@@ -19,7 +19,7 @@ export function signOut(parts: SessionParts): SignOut {
   current.notify()
   const endStored = async (): Promise<void> => {
     const stored = await tryRead(store)
-    if (isRecord(stored)) current.end('signed_out', stored.id)
+    if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)

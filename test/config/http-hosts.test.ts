@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
-import { apiFetch } from '../../src/backend/sessions/get-session.ts'
+import { apiFetch } from '../../src/backend/sessions/api-fetch.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
 import { createBrowserAuth } from '../../src/browser/index.ts'
 import { createAuthConfig } from '../../src/config.ts'

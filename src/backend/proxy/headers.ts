@@ -117,7 +117,7 @@ export type HeaderList = [name: string, value: string][]
 
 /**
  * Returns the headers of a request that the API may see; undefined if all headers together are too large. `apiFetch`
- * (sessions/get-session.ts) adds the bearer header later.
+ * (sessions/api-fetch.ts) adds the bearer header later.
  */
 export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {
   let size = 0

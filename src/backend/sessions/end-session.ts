@@ -25,11 +25,11 @@ export async function endSession(
 ): Promise<void> {
   await context.live.use(key, async (live) => {
     if (await isUnknown(live)) return
-    const ending = context.revocationEndpoint ? await beginSignOut(context, live, key) : undefined
+    const ending = await beginSignOut(context, live, key)
     try {
-      await (ending?.signedOut ?? live.session.signOut())
+      await ending.signedOut
     } finally {
-      onEnded(ending ? await revokeAll(context, ending) : { revocation: 'off' })
+      onEnded(await revokeAll(context, ending))
     }
   })
 }
@@ -50,7 +50,9 @@ async function isUnknown({ session }: LiveSession): Promise<boolean> {
  * sign-out. With the lock, the record is removed before the lock is free. `endSession` sends the revocation.
  */
 async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
-  const { config, sessions } = context
+  const { config, sessions, revocationEndpoint } = context
+  // Without an endpoint nothing is revoked, so there is no refresh to wait for.
+  if (!revocationEndpoint) return { signedOut: live.session.signOut(), refreshTokens: [], otherTokens: 'none' }
   const name = sessionName(config, key)
   const store = sessionStore(sessions, name)
   const unlock = await lockWithin(sessions, name, maxRefreshWaitMs)

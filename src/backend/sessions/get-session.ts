@@ -1,4 +1,3 @@
-import { createBearerFetch } from '../../bearer.ts'
 import { readClaims, type TokenClaims } from '../../claims.ts'
 import { invalid } from '../../config/invalid.ts'
 import type { AccessTokenSource, GetAccessTokenOptions } from '../../session.ts'
@@ -6,6 +5,7 @@ import type { Tokens } from '../../tokens.ts'
 import type { BackendContext } from '../context.ts'
 import type { CookieHeader } from '../cookies/cookies.ts'
 import { checkSessionKey, readSessionCookie } from '../cookies/session-cookie.ts'
+import { apiFetch } from './api-fetch.ts'
 import type { LiveSession } from './live-sessions.ts'
 import { usedSource } from './session-uses.ts'
 
@@ -111,10 +111,4 @@ function tokenSourceOf({ live, uses }: BackendContext, key: string): AccessToken
     getAccessToken: (options) => live.use(key, ({ session }) => session.getAccessToken(options)),
   }
   return usedSource(source, uses, key)
-}
-
-/** Returns a `fetch` that calls the API and no other origin. */
-export function apiFetch({ config, injectedFetch }: BackendContext, source: AccessTokenSource): typeof fetch {
-  const { baseUrl, allowHttpHosts } = config
-  return createBearerFetch(source, { baseUrl, allowHttpHosts, fetch: injectedFetch, elsewhere: 'reject' })
 }

@@ -1,6 +1,6 @@
 import { checkOptions, type OptionKinds } from '../../config/options.ts'
 import { attempt } from '../../internal/attempt.ts'
-import type { BrowserStorage } from './browser-storage.ts'
+import type { BrowserStorage } from '../options.ts'
 import { webLock } from './web-lock.ts'
 
 const store = 'records'

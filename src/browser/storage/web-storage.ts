@@ -1,7 +1,7 @@
 import { checkArgument, recordsKind } from '../../config/options.ts'
 import { attempt } from '../../internal/attempt.ts'
+import type { BrowserStorage } from '../options.ts'
 import { claimTab } from '../tabs/duplicated-tab.ts'
-import type { BrowserStorage } from './browser-storage.ts'
 import { webLock } from './web-lock.ts'
 
 /**

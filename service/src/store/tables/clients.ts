@@ -1,4 +1,4 @@
-import { matchesRegistered, pageOriginsOf } from '../../redirect-uris.ts'
+import { matchesRegistered, type PageOrigins, pageOriginsOf } from '../../redirect-uris.ts'
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
@@ -144,19 +144,13 @@ const clientAt = prepare((db, { clientId, origin, anyPort }: Slots<PageOrigins &
     .limit(1),
 )
 
-interface PageOrigins {
-  origin: string
-  anyPort: string
-}
-
 /**
  * Returns whether the login of some client, or of this one, can end at a page of this origin (S-045). It reads one row by an
  * index, because each CORS check asks and the clients of a tenant can have 10,000 redirect URIs.
  */
 export async function isRegisteredOrigin(db: Db, pageOrigin: string, clientId?: string): Promise<boolean> {
-  const [origin, anyPort] = pageOriginsOf(pageOrigin)
-  if (origin === undefined) return false
-  const origins = { origin, anyPort: anyPort ?? origin }
+  const origins = pageOriginsOf(pageOrigin)
+  if (origins === undefined) return false
   const row =
     clientId === undefined ? await anyClientAt.first(db, origins) : await clientAt.first(db, { ...origins, clientId })
   return row !== undefined
@@ -188,7 +182,7 @@ const publicClientsAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
 
 /** Finds the id of the first active public client that has this redirect URI. */
 export async function findClientReturningTo(db: Db, redirectUri: string): Promise<string | undefined> {
-  const [origin = '', anyPort = origin] = pageOriginsOf(new URL(redirectUri).origin)
-  const rows = await publicClientsAt.all(db, { origin, anyPort })
+  const origins = pageOriginsOf(new URL(redirectUri).origin)
+  const rows = origins === undefined ? [] : await publicClientsAt.all(db, origins)
   return rows.find((row) => matchesRegistered(redirectUri, row.redirectUri, 'public'))?.id
 }
