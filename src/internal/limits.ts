@@ -122,6 +122,8 @@ export const maxLockMs = 90_000
 /** Waits between two requests for a lease, in milliseconds: the first one, and the longest one after doubling. */
 export const firstLeasePauseMs = 10
 export const maxLeasePauseMs = 250
+/** How often a write to Redis is repeated while a Cluster moves its slot, and for how long, in milliseconds: less than the time limit. */
+export const slotMoveLimits = { pauseMs: 50, maxWaitMs: 2_500 } as const
 /** How often PostgreSQL is asked to remove expired records, in milliseconds. Expired records are never read. */
 export const sweepEveryMs = 60_000
 /** How many expired records one statement removes, so that it ends soon. */

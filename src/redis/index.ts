@@ -1,4 +1,6 @@
 import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
+import { slotMoveLimits } from '../internal/limits.ts'
+import { sleep } from '../internal/timeouts.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
 import { checkTtlMs } from '../storage/shared/options.ts'
@@ -63,7 +65,7 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
     if (!lease) return run(script, [keyOf(key)], '', ...args)
     const lock = lockOf(lease.name)
     try {
-      return await run(script, [keyOf(key), lock], lease.owner, ...args)
+      return await onceKeysMeet(() => run(script, [keyOf(key), lock], lease.owner, ...args))
     } catch (error) {
       if (!(error instanceof Error && /^CROSSSLOT/.test(error.message))) throw error
       // A record of another name is in another slot, for which a Cluster needs two steps.
@@ -85,6 +87,25 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
   }
 }
 
+/** The refusals that end with the move of a slot. ioredis follows them in turn and reports the last one. */
+const untilKeysMeet = ['TRYAGAIN', 'ASK', 'MOVED']
+
+/**
+ * Runs a script of two keys. Repeats it while a Cluster moves their slot, because it refuses the script as long as the keys
+ * are on different nodes.
+ */
+async function onceKeysMeet<T>(script: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + slotMoveLimits.maxWaitMs
+  for (;;) {
+    try {
+      return await script()
+    } catch (error) {
+      if (!untilKeysMeet.includes(reasonOf(error) ?? '') || performance.now() > endMs) throw error
+      await sleep(slotMoveLimits.pauseMs)
+    }
+  }
+}
+
 async function evaluate(
   client: IoRedisClient | NodeRedisClient,
   script: string,
@@ -96,9 +117,9 @@ async function evaluate(
     : client.eval(script, keys.length, ...keys, ...args)
 }
 
-/** The names of Redis' own errors, which it sends only as text. Redis 6 puts text before them if a script failed. */
+/** The names of Redis' own errors, which it sends only as text. Redis 6 puts text before them if a script failed, and ioredis if it gave up. */
 const replies =
-  /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-)?(READONLY|MOVED|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
+  /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-|Too many Cluster redirections\. Last error: \w+: )?(READONLY|MOVED|ASK|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
 
 function reasonOf(error: unknown): string | undefined {
   return networkCode(error) ?? replies.exec(String((error as { message?: unknown }).message))?.[1]

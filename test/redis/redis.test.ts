@@ -426,6 +426,7 @@ describe('records in Redis', () => {
     ['ERR Error running script (call to f_0): @user_script:1: @user_script: 1: -READONLY You can’t', 'READONLY'],
     ['ERR Error running script (call to f_0): @user_script:1: -OOM command not allowed', 'OOM'],
     ['MOVED 866 10.0.0.7:6379', 'MOVED'],
+    ['Too many Cluster redirections. Last error: ReplyError: CLUSTERDOWN The cluster is down', 'CLUSTERDOWN'],
     ['ERR value of somebody: OOM', 'no code'],
   ])('the reason is found as Redis 7 and as Redis 6 say it: %s [D-33]', async (message, reason) => {
     const storage = redisStorage({ get: async () => null, eval: () => Promise.reject(new Error(message)) })

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { endWithParent } from './end-with-parent.ts'
 import { freePort } from './free-port.ts'
 import type { RunningServer } from './postgres-server.ts'
 import { printed } from './printed.ts'
@@ -14,6 +15,12 @@ export interface RedisOptions {
   readonly persistence?: 'none' | 'every-write'
   /** A Cluster of one node that owns all slots: enough for it to refuse keys of different slots. Default `off`. */
   readonly cluster?: 'on' | 'off'
+  /** Default: a free one. */
+  readonly port?: number
+  /** Further settings of `redis.conf`. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Files that its folder has before it starts: their names and contents. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 export interface RedisServer extends RunningServer {
@@ -30,9 +37,11 @@ export interface RedisServer extends RunningServer {
 const host = '127.0.0.1'
 
 /** A real Redis on a free loopback port, its files in a temporary folder that goes with it. Takes about 50 ms. */
-export async function startRedis({ persistence = 'none', cluster = 'off' }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const { persistence = 'none', cluster = 'off', files = {} } = options
   const folder = await mkdtemp(join(tmpdir(), 'agent-redis-'))
-  const port = await freePort()
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const port = options.port ?? (await freePort())
   const settings = {
     bind: host,
     port: String(port),
@@ -43,9 +52,13 @@ export async function startRedis({ persistence = 'none', cluster = 'off' }: Redi
     'enable-debug-command': 'local',
     'cluster-enabled': cluster === 'on' ? 'yes' : 'no',
     'cluster-announce-ip': host,
+    ...options.settings,
   }
   const start = (): Promise<ChildProcess> =>
-    started(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]))
+    started(
+      folder,
+      Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+    )
   let server = await start()
   if (cluster === 'on') await takeAllSlots(port)
   const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
@@ -77,11 +90,9 @@ async function takeAllSlots(port: number): Promise<void> {
   client.disconnect()
 }
 
-async function started(args: string[]): Promise<ChildProcess> {
+async function started(folder: string, args: string[]): Promise<ChildProcess> {
   const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const kill = (): boolean => server.kill('SIGKILL')
-  process.once('exit', kill)
-  server.once('exit', () => process.off('exit', kill))
+  endWithParent(server, folder)
   await printed(server, /Ready to accept connections/).catch(({ message }: Error) => {
     throw new Error(`Redis did not start. npm run programs says how to get it. ${message}`)
   })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { fileStorage } from 'agent-auth/node'
 import { type PostgresPool, postgresStorage } from 'agent-auth/postgres'
 import { type IoRedisClient, type NodeRedisClient, redisStorage, type SharedStorage } from 'agent-auth/redis'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import type pg from 'pg'
 
 // Each client is loaded when it is used: together they take half a second of the processor in every process of a test.
@@ -40,6 +40,41 @@ export async function onIoRedis(url: string, prefix: string = randomUUID()): Pro
 export async function onNodeRedis(url: string, prefix: string = randomUUID()): Promise<Connected<NodeRedisClient>> {
   const { createClient } = await import('redis')
   const client = createClient({ url, socket: { reconnectStrategy: 50 } })
+  client.on('error', ignore)
+  await client.connect()
+  return {
+    client: client satisfies NodeRedisClient,
+    storage: redisStorage(client, { prefix }),
+    close: async () => client.destroy(),
+  }
+}
+
+/** A node of a Redis Cluster that a client can begin with. */
+export interface ClusterAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export async function onIoRedisCluster(
+  addresses: readonly ClusterAddress[],
+  prefix: string = randomUUID(),
+): Promise<Connected<Cluster>> {
+  const { Cluster } = await import('ioredis')
+  const client = new Cluster([...addresses])
+  client.on('error', ignore)
+  return {
+    client,
+    storage: redisStorage(client satisfies IoRedisClient, { prefix }),
+    close: async () => client.disconnect(),
+  }
+}
+
+export async function onNodeRedisCluster(
+  addresses: readonly ClusterAddress[],
+  prefix: string = randomUUID(),
+): Promise<Connected<NodeRedisClient>> {
+  const { createCluster } = await import('redis')
+  const client = createCluster({ rootNodes: addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` })) })
   client.on('error', ignore)
   await client.connect()
   return {
