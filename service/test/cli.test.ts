@@ -209,6 +209,10 @@ test.each([
     'agent-service: there is no option --dve; did you mean --dev?\n',
   ],
   ['an option in camel case', ['--authPort', '1'], {}, 2, 'there is no option --authPort; did you mean --auth-port?\n'],
+  ['one hyphen before a name', ['-dev'], {}, 2, 'there is no option -dev; did you mean --dev?\n'],
+  ['one hyphen and a value', ['-auth-port=1'], {}, 2, 'there is no option -auth-port; did you mean --auth-port?\n'],
+  ['one hyphen in clients', ['clients', 'list', '-tenant', 'x'], {}, 2, 'no option -tenant; did you mean --tenant?\n'],
+  ['no name behind one hyphen', ['-qx'], {}, 2, 'agent-service: there is no option -q\n'],
   ['half of a name', ['--port', '1'], {}, 2, 'there is no option --port; did you mean --auth-port or --base-port?\n'],
   ['no such option', ['--bogus'], {}, 2, 'agent-service: there is no option --bogus\n'],
   ['a misspelt command', ['client', 'list'], {}, 2, 'there is no argument client; did you mean clients?\n'],
@@ -244,8 +248,16 @@ test.each([
     freePorts,
     { DATABASE_URL: 'mysql://h' },
     1,
-    'DATABASE_URL must be a postgresql:// URL\n',
+    'agent-service: DATABASE_URL must be a postgresql:// URL\n',
   ],
+  [
+    'the same in a flag',
+    [...freePorts, '--database-url', 'mysql://h'],
+    { DATABASE_URL: 'mysql://other' },
+    1,
+    'agent-service: --database-url must be a postgresql:// URL\n',
+  ],
+  ['no URL in a flag of clients', ['clients', 'list', '--database-url', 'x'], {}, 1, 'correct --database-url'],
   [
     'no redirect URI',
     ['clients', 'create', '--data', 'x', '--tenant', 'demo', '--name', 'x'],
@@ -280,6 +292,14 @@ test.each([
   expect(result.stdout + result.stderr).toContain(text)
   expect(result.stdout + result.stderr).not.toMatch(/\n {4}at /)
 })
+
+test.each([['--version'], ['-v'], ['clients', '--version'], ['export', '-v']])(
+  '%s %s prints the version of the package',
+  async (...args) => {
+    const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
+    expect(await refused(args.filter(Boolean), {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  },
+)
 
 test('the process ends with what the command returns', async () => {
   const wrong = await run(['--bogus']).exit

@@ -1,9 +1,12 @@
 import { isNear } from '../config/options.ts'
 
 /** Returns what is wrong with the arguments that `parseArgs` refused, and the options that were probably meant. */
-export function argumentProblem(error: unknown, options: readonly string[]): string {
+export function argumentProblem(error: unknown, args: readonly string[], options: readonly string[]): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return typeof message === 'string' ? message : 'unknown arguments'
+  // Of `-profile`, the error names -p alone.
+  const whole = options.find((option) => args.some((arg) => arg === `-${option}` || arg.startsWith(`-${option}=`)))
+  if (whole !== undefined) return `there is no option -${whole}; did you mean --${whole}?`
   // Other text may be a value in the wrong place, such as a secret.
   const [, name] = /^[^']*'(-{1,2}[\w-]{1,24})'/.exec(String(message)) ?? []
   if (name === undefined) return 'there is an unknown option'

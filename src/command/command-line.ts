@@ -88,7 +88,7 @@ const options = {
   profile: { type: 'string', default: 'default' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
-  version: { type: 'boolean', default: false },
+  version: { type: 'boolean', short: 'v', default: false },
   'auth-url': { type: 'string' },
   'base-url': { type: 'string' },
   'client-id': { type: 'string' },
@@ -105,6 +105,6 @@ function parse(args: readonly string[]): Parsed {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {
-    throw new UsageError(argumentProblem(error, Object.keys(options)))
+    throw new UsageError(argumentProblem(error, args, Object.keys(options)))
   }
 }

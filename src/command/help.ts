@@ -13,7 +13,7 @@ Options of every command:
   --profile NAME       sets which service and user (default: default)
   --json               prints JSON
   -h, --help           prints this text
-  --version            prints the version
+  -v, --version        prints the version
 
 Options of login and doctor. login remembers them for the profile:
   --auth-url URL       sets the authorization server (default: AGENT_AUTH_URL)

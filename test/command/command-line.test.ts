@@ -18,6 +18,9 @@ test.each([
   [['login', '--base_url', 'x'], 'there is no option --base_url; did you mean --base-url?'],
   [['login', '--id', 'x'], 'there is no option --id; did you mean --client-id?'],
   [['status', '-p'], 'there is no option -p'],
+  [['status', '-profile', 'x'], 'there is no option -profile; did you mean --profile?'],
+  [['login', '-auth-url=x'], 'there is no option -auth-url; did you mean --auth-url?'],
+  [['login', '-secret-of-mine'], 'there is no option -s'],
 ])('%j is refused with what to write [C-137]', (args, message) => {
   expect(refusal(args)).toBe(message)
 })
@@ -54,5 +57,5 @@ test('the name of a command and its options are read in any order, and --help wi
     rest: [],
   })
   expect(readCommandLine(['login', '--help', '--version'])).toBe('help')
-  expect(readCommandLine(['login', '--version'])).toBe('version')
+  for (const flag of ['--version', '-v']) expect(readCommandLine(['login', flag])).toBe('version')
 })

@@ -55,7 +55,7 @@ function readArguments(args: string[]): { copy: string; dataFile: string } | str
       ? 'backup needs --data SOURCE'
       : 'backup copies data files; for PostgreSQL use pg_dump'
   } catch (error) {
-    return argumentProblem(error, { flags: Object.keys(flags), words: [] })
+    return argumentProblem(error, { args, flags: Object.keys(flags), words: [] })
   }
 }
 

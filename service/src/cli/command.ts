@@ -10,6 +10,7 @@ import { failureText } from './failures.ts'
 import type { Command } from './read-command.ts'
 import { readCommand } from './read-command.ts'
 import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
+import { packageVersion } from './version.ts'
 
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
@@ -23,6 +24,10 @@ const commands: Record<string, () => Promise<(args: string[]) => Promise<number>
 
 /** `agent-service …`; returns the exit code. */
 export async function commandMain(args: string[]): Promise<number> {
+  if (args.some((arg) => arg === '--version' || arg === '-v')) {
+    process.stdout.write(`${packageVersion()}\n`)
+    return exitCodes.ok
+  }
   const [word = '', ...rest] = args
   const load = Object.hasOwn(commands, word) ? commands[word] : undefined
   return load === undefined ? startMain(args) : (await load())(rest)

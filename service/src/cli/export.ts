@@ -70,7 +70,7 @@ function readExport(args: string[]): Export | string {
     if (Object.keys(location).length === 0) return 'export needs --data FILE or DATABASE_URL'
     return values.out === '' ? '--out takes a value: SEED' : { location, out: values.out }
   } catch (error) {
-    return argumentProblem(error, { flags: Object.keys(flags), words: [] })
+    return argumentProblem(error, { args, flags: Object.keys(flags), words: [] })
   }
 }
 

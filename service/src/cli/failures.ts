@@ -2,6 +2,7 @@ import { serviceOptions } from '../options.ts'
 import { SeedError } from '../seed/seed-error.ts'
 import { portFailureText } from '../server/port-failure.ts'
 import { databaseFailureText } from './database-failure.ts'
+import { databaseOption } from './where-data.ts'
 
 /** Returns why the command failed and what to do. */
 export function failureText(error: unknown, databaseUrl: string | undefined): string {
@@ -11,17 +12,17 @@ export function failureText(error: unknown, databaseUrl: string | undefined): st
   // It begins with the file and names members of the seed, such as redirectUris, which are no flags.
   if (error instanceof SeedError) return error.message.replace(/^seed: /, '--seed: ')
   if (cause instanceof Error) return databaseFailureText(cause, databaseUrl)
-  return typeof message === 'string' && message !== '' ? asTyped(message) : 'the service did not start'
+  return typeof message === 'string' && message !== '' ? asTyped(message, databaseUrl) : 'the service did not start'
 }
 
 /** Names the options of `createServiceConfig` as the user of the command typed them. */
-function asTyped(message: string): string {
+function asTyped(message: string, databaseUrl: string | undefined): string {
   // Of the short names, such as `dev`, only the first word of a message is one.
-  return message.replace(/^[a-z]+\b|\b[a-z]+[A-Z]\w*/g, (name) => flagOf(name) ?? name)
+  return message.replace(/^[a-z]+\b|\b[a-z]+[A-Z]\w*/g, (name) => flagOf(name, databaseUrl) ?? name)
 }
 
-function flagOf(name: string): string | undefined {
-  if (name === 'databaseUrl') return 'DATABASE_URL'
+function flagOf(name: string, databaseUrl: string | undefined): string | undefined {
+  if (name === 'databaseUrl' && databaseUrl !== undefined) return databaseOption(databaseUrl, process.env)
   const entry = Object.entries(serviceOptions).find(([option]) => option === name)?.[1]
   return entry === undefined ? undefined : `--${entry.flag}`
 }

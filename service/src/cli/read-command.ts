@@ -42,7 +42,8 @@ export function readCommand(args: string[], environment: Environment): Command |
     }
   } catch (error) {
     return argumentProblem(error, {
-      flags: Object.keys(flags),
+      args,
+      flags: [...Object.keys(flags), 'version'],
       words: ['clients', 'export', 'backup', 'reset-password'],
     })
   }

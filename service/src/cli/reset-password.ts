@@ -82,7 +82,7 @@ function readArguments(args: string[]): Reset | string {
     if (Object.keys(location).length === 0) return 'reset-password needs --data FILE or DATABASE_URL'
     return { email, source: values.stdin ? 'stdin' : 'generated', location }
   } catch (error) {
-    return argumentProblem(error, { flags: Object.keys(flags), words: [] })
+    return argumentProblem(error, { args, flags: Object.keys(flags), words: [] })
   }
 }
 

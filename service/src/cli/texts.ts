@@ -20,6 +20,7 @@ export const helpText: string = `agent-service: the Agent Management Service on 
   From a clone: npm run service -- [options]
 
 ${optionsHelp()}  -h, --help             print this text
+  -v, --version          print the version
 
 Each option is also a variable: --auth-port is AGENT_SERVICE_AUTH_PORT. A flag wins over its variable. There, a switch is on or off,
 and a list has spaces between its items. --no-dev turns a switch off. If no option says where the data is, DATABASE_URL does.

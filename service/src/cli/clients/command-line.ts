@@ -61,7 +61,7 @@ export function readClientsCommand(
     const output = values.json ? 'json' : 'text'
     return { kind: 'command', command: { action, location, output, tenant, client, secret, name, kind, redirectUris } }
   } catch (error) {
-    return usage(argumentProblem(error, { flags: Object.keys(flags), words: actions }))
+    return usage(argumentProblem(error, { args, flags: Object.keys(flags), words: actions }))
   }
 }
 
