@@ -29,7 +29,7 @@ export async function runCommand<O extends Options>(
   try {
     values = parseArgs({ args: [...asked], options }).values
   } catch (error) {
-    const problem = argumentProblem(error, { flags: [...Object.keys(options), 'help'], words: [] })
+    const problem = argumentProblem(error, { args: asked, flags: [...Object.keys(options), 'help'], words: [] })
     complain(`${problem}${hintFor(name, asked, options)}\nTry npm run ${name} -- --help`)
     process.exitCode = exitCodes.usage
     return

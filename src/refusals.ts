@@ -11,7 +11,7 @@ const remedies: Readonly<Record<string, string>> = {
     'The user has to answer there. Start the login without prompt=none.',
   invalid_scope: 'Developer: set scope to one that this client may have.',
   unauthorized_client: 'Developer: check clientId. User: use an account of a tenant that has approved this app.',
-  invalid_client: 'Developer: check clientId (is it still known?).',
+  invalid_client: 'Developer: check clientId (still known?).',
   unsupported_grant_type: 'Developer: check tokenEndpoint and dialect.',
   unsupported_response_type: 'Operator of the service: allow this client the authorization code flow.',
   invalid_request: 'Developer: check redirectUri, params and dialect.',

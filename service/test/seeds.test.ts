@@ -32,6 +32,26 @@ function seedWith(changes: Partial<Seed> = {}): Seed {
   }
 }
 
+test.each(['Documnt', 'Caf\u00e9 Agent', 'ＷＩＤＥ'])(
+  'a seed and a creation make the same of the type %s, which no agent has [A-11]',
+  async (type) => {
+    const service = await started(
+      seedWith({ agents: [{ agent_name: 'A', description: 'x', parent_agent_type: type }] }),
+    )
+    const token = await service.dev.mintSessionToken('mia@acme.example')
+    const body = { agent_name: 'B', description: 'x', parent_agent_type: type }
+    expect((await callApi(service, { token, path: '/api/parent_agents', body })).status).toBe(200)
+    const found = await callApi(service, { token, path: agentSearch, body: {} })
+    const { data } = (await found.json()) as { data: { items: Record<string, unknown>[] } }
+    const [seeded, created] = data.items.map(({ parent_agent_type, parent_agent_type_key }) => [
+      parent_agent_type,
+      parent_agent_type_key,
+    ])
+    expect(created).toEqual(seeded)
+    expect(seeded?.[0]).toBe(type)
+  },
+)
+
 async function started(seed: Seed): Promise<Service> {
   const service = await createService({ seed })
   onTestFinished(service.close)

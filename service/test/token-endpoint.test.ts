@@ -318,7 +318,9 @@ test('with dev controls, an unknown client_id and a wrong secret each say what t
   // The client of the service of the other tests: as after a restart.
   expect(await describe(basic(confidential))).toEqual(refusal(isUnknown))
   expect(await describe(basic(own, 'x'))).toEqual(
-    refusal('wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret'),
+    refusal(
+      'wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret; form-encode both parts of Basic (RFC 6749 section 2.3.1)',
+    ),
   )
   await memory.close()
 })

@@ -13,7 +13,10 @@ import { type Replacement, replaceFile } from './replace-file.ts'
  * and its folder with mode 0700. A killed process leaves each record whole. Within a lock only the lock owner can write. Throws
  * `config_invalid`.
  */
-export function fileStorage(path: string): SharedStorage {
+export function fileStorage(path: string): SharedStorage
+export function fileStorage(path: string, ...others: readonly unknown[]): SharedStorage {
+  if (others.some((other) => other !== undefined))
+    invalid('fileStorage takes a path alone. To encrypt the records, use keychainStorage or encryptedStorage')
   if ((path as unknown) instanceof URL) invalid('path must be a string. Use fileURLToPath(url) of node:url')
   checkArgument('path', path, 'string')
   if (!path || path.includes('\0')) invalid('path must name a file')

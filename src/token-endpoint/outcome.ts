@@ -59,7 +59,7 @@ const checkAddress = 'Developer: check authUrl and tokenEndpoint.'
 
 const aboutSecret = {
   public: 'If it is a confidential client, set clientSecret.',
-  confidential: 'Check clientSecret, or remove it for a public client.',
+  confidential: 'Check clientSecret (none for a public client) and basicEncoding.',
 }
 
 /** What the message of a failed request depends on. */

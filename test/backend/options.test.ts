@@ -128,7 +128,7 @@ describe('a client id of the other kind', () => {
     const failed = await rig.browser(rig.another({ clientId })).logIn()
     expect(failed.status).toBe(502)
     const page = await failed.text()
-    expect(page).toMatch(/Check clientSecret, or remove it for a public client\..*client_rejected/)
+    expect(page).toMatch(/Check clientSecret \(none for a public client\) and basicEncoding\..*client_rejected/)
     expect(page.match(/clientSecret/g)).toHaveLength(1)
     expect(rig.events.at(-1)).toEqual({
       type: 'login_failed',
@@ -150,7 +150,7 @@ describe('a client id of the other kind', () => {
   test.each<[clientSecret: string, basicEncoding: 'form' | 'raw' | undefined, hint: RegExp]>([
     ['a/wrong+secret=', undefined, /special characters: if both are right, set basicEncoding to &#39;raw&#39;\./],
     ['a/wrong+secret=', 'raw', /special characters: if both are right, set basicEncoding to &#39;form&#39;\./],
-    ['a-wrong_secret.~', undefined, /or remove it for a public client\.<\/p>/],
+    ['a-wrong_secret.~', undefined, /and basicEncoding\.<\/p>/],
   ])(
     'a rejected secret %s with basicEncoding %s: the error names the other encoding if it matters [F020]',
     async (clientSecret, basicEncoding, hint) => {

@@ -34,6 +34,17 @@ describe('storages in a file', () => {
     )
   })
 
+  it.each([{ encryptionKey: 'k' }, { mode: 0o600 }, 'utf8', null])(
+    'fileStorage refuses %j as a second argument, which would have no effect',
+    async (options) => {
+      const call = fileStorage as (path: string, options: unknown) => unknown
+      expect(await failure(() => call('x.json', options))).toMatchObject(
+        invalid('fileStorage takes a path alone. To encrypt the records, use keychainStorage or encryptedStorage'),
+      )
+      expect(() => call('x.json', undefined)).not.toThrow()
+    },
+  )
+
   it.each([undefined, {}, { default: {} }])(
     'a function for the keyring that returns %o stores nothing and says what to return',
     async (returned) => {

@@ -329,10 +329,10 @@ describe('the message of a refusal', () => {
 
   it.each<[string, string | undefined, string]>([
     ['without a secret', undefined, 'If it is a confidential client, set clientSecret.'],
-    ['with a secret', 'secret', 'Check clientSecret, or remove it for a public client.'],
+    ['with a secret', 'secret', 'Check clientSecret (none for a public client) and basicEncoding.'],
   ])('names invalid_client %s and what else to check [C-046]', async (_, clientSecret, more) => {
     answerWith([401, json, { error: 'invalid_client' }])
-    const known = 'Developer: check clientId (is it still known?).'
+    const known = 'Developer: check clientId (still known?).'
     const error = await failure(refreshTokens(configWith({ clientSecret }), tokensWith()))
     expect(error).toMatchObject({
       code: 'client_rejected',

@@ -1,4 +1,4 @@
-import { keyOf } from '../api/agents/agent-key.ts'
+import { isTwoTypes, keyOf } from '../api/agents/agent-key.ts'
 import { readClientForm } from '../clients/new-client.ts'
 import { limits, requestLimits } from '../limits.ts'
 import { nearName } from '../near-name.ts'
@@ -138,8 +138,7 @@ function checkAgents(seed: Seed): Problem | undefined {
 function checkAgent(agent: SeedAgent, models: readonly SeedModel[]): [string, string] | undefined {
   const { parent_agent_type: type, parent_agent_type_key: key, llm_model: id, llm_model_name: name } = agent
   if (type === undefined && key === undefined) return ['', 'needs parent_agent_type or parent_agent_type_key']
-  if (type !== undefined && key !== undefined && keyOf(type) !== key.normalize('NFC'))
-    return ['parent_agent_type_key', 'is not the key of parent_agent_type']
+  if (isTwoTypes(agent)) return ['parent_agent_type_key', 'is not the key of parent_agent_type']
   if (id !== undefined && name !== undefined) return ['llm_model_name', 'give llm_model or llm_model_name, not both']
   if (id !== undefined && !models.some((model) => model.id === id))
     return ['llm_model', 'the tenant has no model with this id']

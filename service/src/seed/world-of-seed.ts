@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { defaultConfigs, defaultContextGroups } from '../api/agents/agent-defaults.ts'
-import { keyOf, labelOf } from '../api/agents/agent-key.ts'
+import { agentTypeOf, keyOf } from '../api/agents/agent-key.ts'
 import { randomSecret } from '../credentials/secrets.ts'
 import { permissionNames } from '../permission-names.ts'
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from '../seed-types.ts'
@@ -83,8 +83,7 @@ export function firstSecretOf(clientId: string): { id: string; createdMs: number
 
 function agentOf(agent: SeedAgent, models: readonly NumberedModel[]): NewParentAgent {
   const { agent_name: name, configs = {} } = agent
-  const typeKey = agent.parent_agent_type_key?.normalize('NFC') ?? keyOf(agent.parent_agent_type ?? '')
-  const type = agent.parent_agent_type ?? labelOf(typeKey)
+  const { type, typeKey } = agentTypeOf(agent)
   const named = models.find(({ id, model_name }) => id === agent.llm_model || model_name === agent.llm_model_name)
   const defaults = defaultConfigs()
   const expiration = { ...defaults.memory_expiration, ...configs.memory_expiration }

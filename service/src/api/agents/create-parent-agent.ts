@@ -10,7 +10,7 @@ import { succeeded } from '../envelope.ts'
 import { descriptionText, nameText } from '../text.ts'
 import { checkBody, readBody } from '../validation.ts'
 import { defaultConfigs, defaultContextGroups } from './agent-defaults.ts'
-import { keyOf, labelOf } from './agent-key.ts'
+import { agentTypeOf, isTwoTypes, keyOf } from './agent-key.ts'
 import type { ParentAgent } from './parent-agent-response.ts'
 import { parentAgentResponse } from './parent-agent-response.ts'
 
@@ -43,22 +43,15 @@ export const createParentAgentBody: z.ZodType<CreateBody> = z
     if (typeof type !== 'string' && typeof key !== 'string') {
       const message = 'send parent_agent_type or parent_agent_type_key'
       context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'missing' } })
-    } else if (type && key && keyOf(type) !== key.normalize('NFC')) {
+    } else if (isTwoTypes({ parent_agent_type: type, parent_agent_type_key: key })) {
       const message = 'parent_agent_type and parent_agent_type_key name different types'
       context.addIssue({ code: 'custom', path: ['parent_agent_type_key'], message, params: { type: 'value_error' } })
     }
   })
   .meta(oneTypeField)
   .transform((body) => {
-    const typeKey = body.parent_agent_type_key?.normalize('NFC') ?? keyOf(body.parent_agent_type ?? '')
-    const { agent_name, description } = body
-    return {
-      agent_name,
-      description,
-      typeKey,
-      type: body.parent_agent_type ?? labelOf(typeKey),
-      active: body.active ?? true,
-    }
+    const { agent_name, description, active } = body
+    return { agent_name, description, ...agentTypeOf(body), active: active ?? true }
   })
 
 /** POST /api/parent_agents (specification 4.3). */
