@@ -1,5 +1,5 @@
 import { invalid } from '../config/invalid.ts'
-import { checkedElsewhere, checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
+import { checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
@@ -73,7 +73,7 @@ const apiKinds: OptionKinds<AgentApiOptions> = {
   fetch: 'function',
   clock: clockKind,
 }
-const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: checkedElsewhere }
+const callKinds: OptionKinds<CallOptions> = { ...limitKinds, signal: signalKind, extraMembers: 'object' }
 const searchAllKinds: OptionKinds<SearchAllOptions> = { ...callKinds, maxRows: 'number' }
 
 /** Returns the frozen configuration, with a base URL that has no slash at its end. Throws `config_invalid`. */

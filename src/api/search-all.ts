@@ -29,7 +29,7 @@ export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: 
   const { limit, offset, maxRows } = range
   if (!(limit >= 1 && offset >= 0 && maxRows >= 1)) invalid('limit and maxRows must be at least 1, offset at least 0')
   let first: Promise<Found<Row>> | undefined
-  return {
+  const rows: AllRows<Row> = {
     async total() {
       first ??= load({ limit: Math.min(limit, maxRows), offset }, range.signal)
       return (await first).count
@@ -40,6 +40,12 @@ export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: 
       return eachRow(load, range, begun)
     },
   }
+  return Object.assign(rows, { [Symbol.iterator]: noArray, map: noArray, forEach: noArray })
+}
+
+/** Stands for what an array has. The types have none of it. */
+function noArray(): never {
+  invalid('searchAll needs for await')
 }
 
 async function* eachRow<Row extends { id: number }>(

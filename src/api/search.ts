@@ -1,4 +1,4 @@
-import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkedElsewhere, checkNames, checkOptions, type OptionKinds } from '../config/options.ts'
 
 /** The columns by which parent agents can be filtered and sorted. Specification section 4.2. */
 export type ParentAgentColumn =
@@ -74,11 +74,13 @@ const optionKinds: OptionKinds<SearchOptions<string>> = {
 
 /**
  * Returns a copy of a search that has the shorthand for a column. Throws `config_invalid` for a member that is unknown or of
- * another kind. What `filters` and `sort` hold stays unchecked, because the specification leaves operators and groups open.
+ * another kind. What `filters` hold stays unchecked, because the specification leaves operators and groups open.
  */
 export function checkSearch<Search extends SearchOptions<string>>(search: Search, column: string): Search {
   const kinds = { ...optionKinds, [column]: checkedElsewhere } as OptionKinds<Search>
-  return checkOptions('a search', search, kinds, 'Use filters or extraMembers')
+  const own = checkOptions('a search', search, kinds, 'Use filters or extraMembers')
+  if (own.sort) checkNames('sort', own.sort, ['column', 'desc'], 'Use desc: true')
+  return own
 }
 
 /** Returns the body of a search, in which the member named after a column has become a filter. */

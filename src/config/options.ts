@@ -72,7 +72,7 @@ export function checkAwaited(name: string, value: unknown): void {
 export function checkArgument(name: string, value: unknown, kind: OptionKind): void {
   checkAwaited(name, value)
   if (typeof kind === 'string') {
-    if (kind === 'list' ? !Array.isArray(value) : typeof value !== kind)
+    if ((Array.isArray(value) ? 'list' : typeof value) !== kind)
       invalid(`${name} must be a${kind === 'object' ? 'n' : ''} ${kind}`)
   } else if ('oneOf' in kind) {
     if (!kind.oneOf.includes(value as string)) invalid(`${name} must be ${listed(kind.oneOf, 'or')}`)

@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { type AgentApi, createAgentApi } from '../../src/api/index.ts'
+import { type AgentApi, createAgentApi, type NewParentAgent } from '../../src/api/index.ts'
 import { configWith, failure, scriptedFetch } from '../support/token-flow.ts'
 import { invalid } from '../support/wrong-calls.ts'
 
@@ -36,6 +37,10 @@ it.each(searches)('%s names an unknown member of the search, and sends nothing',
     [{ search_value: 7 }, 'search_value must be a string'],
     [{ filters: { column: 'id' } }, 'filters must be a list'],
     [{ sort: 'id' }, 'sort must be an object'],
+    [{ sort: [{ column: 'id' }] }, 'sort must be an object'],
+    [{ sort: { column: 'id', order: 'desc' } }, 'order is not an option of sort. Use desc: true'],
+    [{ sort: { column: 'id', direction: 'desc' } }, 'direction is not an option of sort. Use desc: true'],
+    [{ sort: { colum: 'id', desc: true } }, 'colum is not an option of sort. Use column'],
     ['text', 'a search needs an object of options'],
     [null, 'a search needs an object of options'],
   ]
@@ -85,4 +90,47 @@ it.each<[options: unknown, what: string]>([
   const { api, calls } = clientWith()
   expect(await failure(() => api.parentAgents.searchAll({}, untyped(options)))).toMatchObject(invalid(what))
   expect(calls).toEqual([])
+})
+
+it.each<[how: string, read: (rows: never[]) => unknown]>([
+  ['for of', (rows) => [...rows]],
+  ['Array.from', (rows) => Array.from(rows)],
+  ['map', (rows) => rows.map(String)],
+  ['forEach', (rows) => rows.forEach(String)],
+])('searchAll: %s says to use for await, and sends nothing', async (_, read) => {
+  const { api, calls } = clientWith()
+  const rows = api.parentAgents.searchAll()
+  expect(await failure(async () => read(untyped(rows)))).toMatchObject(invalid('searchAll needs for await'))
+  expect(calls).toEqual([])
+})
+
+it('searchAll: TypeScript refuses to read the rows without for await', () => {
+  // @ts-expect-error: the rows have no iterator for `for of`.
+  type Iterator = ReturnType<AgentApi['parentAgents']['searchAll']>[typeof Symbol.iterator]
+  // @ts-expect-error: the rows are no array.
+  type Map = ReturnType<AgentApi['parentAgents']['searchAll']>['map']
+  expect<[Iterator, Map] | undefined>(undefined).toBeUndefined()
+})
+
+it.each([[[1]], 'text', 7])('extraMembers %j is refused, and nothing is sent', async (extraMembers) => {
+  const { api, calls } = clientWith()
+  const agent = { agent_name: 'A', description: 'x', parent_agent_type: 'T' }
+  const options = untyped({ extraMembers })
+  for (const call of [() => api.parentAgents.search({}, options), () => api.parentAgents.create(agent, options)])
+    expect(await failure(call)).toMatchObject(invalid('extraMembers must be an object'))
+  expect(calls).toEqual([])
+})
+
+it('create: TypeScript refuses a field that no creation has, and the page and the docstring say what becomes of it', async () => {
+  const agent = { agent_name: 'A', description: 'x', parent_agent_type: 'T' }
+  // @ts-expect-error: a creation has no field `name`.
+  const wrong: NewParentAgent = { ...agent, name: 'B' }
+  expect(wrong.agent_name).toBe('A')
+  const [page, source] = await Promise.all(
+    ['docs/api-client.md', 'src/api/api.ts'].map((path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')),
+  )
+  expect(page).toContain(
+    'A field that no creation has, such as `name` or `llm_model`, is sent and the service ignores it.',
+  )
+  expect(source).toContain('A field that no creation has, such as `name`, is sent and the service ignores it.')
 })
