@@ -35,6 +35,11 @@ describe('README', () => {
     expect(blocks('docs/api-client.md')).toEqual(files.map((file) => snippet(`api-client/${file}`)))
   })
 
+  it('the page on testing shows the tests that run', () => {
+    const files = ['node-test.ts', 'bad-days.ts', 'react.tsx', 'backend.ts', 'playwright.ts']
+    expect(blocks('docs/testing.md')).toEqual([snippet('tests.ts'), ...files.map((file) => snippet(`testing/${file}`))])
+  })
+
   it('links every guide in docs', () => {
     const links = [...read('README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => path)
     expect(guides.filter((page) => !links.includes(`docs/${page}`))).toEqual([])

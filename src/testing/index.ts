@@ -5,7 +5,21 @@ import { lockChecks } from './lock.ts'
 import { recordChecks } from './records.ts'
 import { sessionChecks } from './session.ts'
 
+export type {
+  RunningService,
+  ServiceClient,
+  ServiceControls,
+  ServiceFault,
+  ServiceTransport,
+  ServiceUser,
+} from './agent-service.ts'
 export type { StorageCase, StorageFactory, StorageUnderTest } from './case.ts'
+export { type TestClock, testClock } from './clock.ts'
+export { type HeldFetch, type HeldRequests, holdRequests, meetingPoint } from './hold.ts'
+export type { PageStorage } from './page-record.ts'
+export { type SignedInOptions, signedIn, type TestPage, type TestRoute } from './signed-in.ts'
+export { type AppHandler, type SignedInCookieOptions, signedInCookie } from './signed-in-cookie.ts'
+export { type TestAppOptions, type TestService, type TestServiceOptions, testService } from './test-service.ts'
 
 /** The options of `storageSuite`. */
 export interface StorageSuiteOptions {

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http'
-import type { Service } from 'agent-service'
 import { listen } from '../support/listen.ts'
 import { buildScript } from './built-app.ts'
 import type { PageConfig } from './kinds.ts'
@@ -17,8 +16,15 @@ export interface AppServer {
   close(): void
 }
 
+/** What the pages of the app know of a service. */
+interface ServedService {
+  readonly authUrl: string
+  readonly baseUrl: string
+  readonly clients: readonly { readonly name: string; readonly clientId: string }[]
+}
+
 /** Serves the test app, built, at every path of an origin of its own; `service` is asked for at each request. */
-export async function serveApp(service: () => Service): Promise<AppServer> {
+export async function serveApp(service: () => ServedService): Promise<AppServer> {
   const script = await buildScript('page-app.ts')
   const scripts = (): Record<string, string> => ({
     '/app.js': script,
@@ -38,11 +44,11 @@ export async function serveApp(service: () => Service): Promise<AppServer> {
   return app
 }
 
-function policy({ authUrl, baseUrl }: Service): string {
+function policy({ authUrl, baseUrl }: ServedService): string {
   return `default-src 'none'; script-src 'self'; connect-src ${authUrl} ${baseUrl}; require-trusted-types-for 'script'`
 }
 
-function page({ authUrl, baseUrl, clients }: Service, rendered: string): string {
+function page({ authUrl, baseUrl, clients }: ServedService, rendered: string): string {
   const clientId = clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   const config: PageConfig = { authUrl, baseUrl, clientId }
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title>

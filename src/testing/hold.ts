@@ -1,0 +1,120 @@
+import { invalid } from '../config/invalid.ts'
+import { checkArgument } from '../config/options.ts'
+
+/** Requests that wait until the test releases them. */
+export interface HeldRequests {
+  /** Resolves as soon as this number of requests has arrived. Default: 1. Throws `config_invalid`. */
+  arrived(count?: number): Promise<void>
+  /** Lets the waiting requests go on, and all later ones at once. */
+  release(): void
+}
+
+/** A `fetch` whose requests wait. */
+export interface HeldFetch extends HeldRequests {
+  /** Sends a request after `release`. Rejects with the reason of its signal if that is aborted before. */
+  readonly fetch: typeof fetch
+}
+
+/**
+ * Holds the requests of a `fetch` whose path begins with `path`, so that a test can act while they are in progress. The requests
+ * are held before they are sent. Default: every request. Throws `config_invalid`.
+ */
+export function holdRequests(send: typeof fetch, path = '/'): HeldFetch {
+  checkArgument('send', send, 'function')
+  const { passes, ...held } = requestGate(path)
+  const heldFetch: typeof fetch = async (input, init) => {
+    await passes(input, init)
+    return send(input, init)
+  }
+  return { fetch: heldFetch, ...held }
+}
+
+/** A gate for requests: `passes` resolves when the request may be sent. */
+export interface RequestGate extends HeldRequests {
+  passes(input: string | URL | Request, init?: RequestInit): Promise<void>
+}
+
+export function requestGate(path: string): RequestGate {
+  if (typeof path !== 'string' || !path.startsWith('/')) invalid('path must be a text that begins with /')
+  const { promise: opened, open } = gate()
+  const arrivals = countdowns()
+  let isOpen = false
+  return {
+    async passes(input, init) {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      if (isOpen || !pathname.startsWith(path)) return
+      arrivals.add()
+      await unlessAborted(opened, init?.signal ?? (input instanceof Request ? input.signal : undefined))
+    },
+    arrived: (count = 1) => arrivals.reached(count),
+    release() {
+      isOpen = true
+      open()
+    },
+  }
+}
+
+/**
+ * Returns a function that resolves when `count` callers have called it. Each caller waits for the others, so that all of them go on
+ * from the same point. Later calls resolve at once. Throws `config_invalid`.
+ */
+export function meetingPoint(count: number): () => Promise<void> {
+  const arrivals = countdowns()
+  const met = arrivals.reached(count)
+  return () => {
+    arrivals.add()
+    return met
+  }
+}
+
+interface Countdowns {
+  add(): void
+  reached(count: number): Promise<void>
+}
+
+function countdowns(): Countdowns {
+  let arrived = 0
+  let waiting: { count: number; open: () => void }[] = []
+  const settle = (): void => {
+    for (const { open } of waiting.filter(({ count }) => count <= arrived)) open()
+    waiting = waiting.filter(({ count }) => count > arrived)
+  }
+  return {
+    add() {
+      arrived += 1
+      settle()
+    },
+    reached(count) {
+      if (!Number.isInteger(count) || count < 1) invalid('count must be an integer from 1')
+      const { promise, open } = gate()
+      waiting.push({ count, open })
+      settle()
+      return promise
+    },
+  }
+}
+
+/** A promise that is resolved from outside. */
+interface Gate {
+  readonly promise: Promise<void>
+  readonly open: () => void
+}
+
+function gate(): Gate {
+  let open = (): void => {}
+  const promise = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { promise, open }
+}
+
+/** Waits, and rejects with the reason of the signal if that is aborted first. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal | null | undefined): Promise<void> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject)
+  })
+}

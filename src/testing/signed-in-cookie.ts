@@ -1,0 +1,67 @@
+import { invalid } from '../config/invalid.ts'
+import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
+import type { TestService } from './test-service.ts'
+
+/** Handles a request of the app under test: `backend.handle`, or a `fetch` to the port of its process. */
+export type AppHandler = (request: Request) => Promise<Response | null | undefined>
+
+/** The options of `signedInCookie`. */
+export interface SignedInCookieOptions {
+  /** The service to which the backend sends the user. */
+  readonly service: TestService
+  /** URL of the login route of the backend. Default: `/auth/login` on the origin of the service's redirect URI. */
+  readonly loginUrl?: string | undefined
+  /** The email address of the user. Default: the user of the service's session. */
+  readonly email?: string | undefined
+}
+
+const optionKinds: OptionKinds<SignedInCookieOptions> = {
+  service: { methods: ['login', 'approving'], example: 'await testService()' },
+  loginUrl: 'string',
+  email: 'string',
+}
+
+/**
+ * Runs the login flow of a backend without a browser, and returns the `Cookie` header of a signed-in user. Rejects with
+ * `config_invalid`.
+ */
+export async function signedInCookie(handle: AppHandler, options: SignedInCookieOptions): Promise<string> {
+  checkArgument('handle', handle, 'function')
+  const { service, ...own } = checkOptions('signedInCookie', options, optionKinds)
+  checkArgument('service', service, optionKinds.service)
+  const { email = service.email, loginUrl = new URL('/auth/login', service.options.redirectUri).href } = own
+  const cookies = new Map<string, string>()
+  const visit = async (url: string): Promise<string | undefined> => {
+    const response = await handle(navigation(url, cookies))
+    if (!response) return invalid(`the backend does not handle ${new URL(url).pathname}. Set loginUrl`)
+    for (const line of response.headers.getSetCookie()) keep(cookies, line)
+    return response.headers.get('location') ?? undefined
+  }
+  const authorizeUrl = (await visit(loginUrl)) ?? invalid('the login route does not redirect. Set loginUrl')
+  const authorized = await service.approving(email, () => service.send(authorizeUrl, { redirect: 'manual' }))
+  const callback = authorized.headers.get('location')
+  if (!callback)
+    invalid('the service refused the login. Give createBackend service.options, or register its redirect URI')
+  await visit(new URL(callback, authorizeUrl).href)
+  if (cookies.size === 0) invalid('the callback of the backend set no cookie. Its response or its onEvent says why')
+  return cookieHeader(cookies)
+}
+
+/** A request as a browser sends it when the user opens the URL. */
+function navigation(url: string, cookies: ReadonlyMap<string, string>): Request {
+  const headers = new Headers({ 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' })
+  if (cookies.size > 0) headers.set('cookie', cookieHeader(cookies))
+  return new Request(url, { headers, redirect: 'manual' })
+}
+
+function keep(cookies: Map<string, string>, line: string): void {
+  const [pair = '', ...attributes] = line.split(';')
+  const [name = '', value = ''] = pair.split(/=(.*)/s)
+  const isRemoved = attributes.some((attribute) => /^\s*max-age=0\s*$/i.test(attribute))
+  if (isRemoved) cookies.delete(name)
+  else cookies.set(name, value)
+}
+
+function cookieHeader(cookies: ReadonlyMap<string, string>): string {
+  return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+}

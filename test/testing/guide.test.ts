@@ -1,0 +1,3 @@
+// The tests that the page on testing shows.
+import '../../docs/snippets/testing/bad-days.ts'
+import '../../docs/snippets/testing/backend.ts'

@@ -1,0 +1,58 @@
+import { createAuthConfig, startLogin } from 'agent-auth'
+import { holdRequests, meetingPoint, signedIn, signedInCookie, type TestPage, testClock } from 'agent-auth/testing'
+import { describe, expect, test } from 'vitest'
+import { codeOf } from '../support/session-rig.ts'
+
+const page = {} as TestPage
+const url = 'http://127.0.0.1:5173/'
+
+describe('testClock', () => {
+  test('moves when a test says so: both readings, or the wall clock alone [F118]', () => {
+    const clock = testClock(1_000_000)
+    const monotonic = clock.monotonicMs()
+    clock.advance(500)
+    clock.jumpWall(-2_000)
+    expect([clock.wallMs(), clock.monotonicMs() - monotonic]).toEqual([998_500, 500])
+  })
+
+  test('is a clock of a configuration [F118]', async () => {
+    const config = createAuthConfig({
+      ...{ authUrl: 'https://auth.example.com', baseUrl: 'https://api.example.com', clientId: 'app' },
+      ...{ redirectUri: 'https://app.example.com/callback', clock: testClock(5_000) },
+    })
+    expect(JSON.stringify((await startLogin(config)).pending)).toContain('5000')
+  })
+})
+
+describe('meetingPoint', () => {
+  test('lets callers go on when all of them are there, and later ones at once [F118]', async () => {
+    const meet = meetingPoint(2)
+    const order: string[] = []
+    const first = meet().then(() => order.push('first'))
+    await Promise.resolve()
+    order.push('alone')
+    await Promise.all([first, meet().then(() => order.push('second'))])
+    await meet()
+    expect(order).toEqual(['alone', 'first', 'second'])
+  })
+})
+
+test.each<[string, () => unknown, RegExp]>([
+  ['a start that is no number', () => testClock(Number.NaN), /startMs/],
+  ['time that goes back', () => testClock().advance(-1), /jumpWall/],
+  ['a meeting without callers', () => meetingPoint(0), /count/],
+  ['a path without a slash', () => holdRequests(fetch, 'token'), /begins with \//],
+  ['no fetch', () => holdRequests(undefined as never), /send must be a function/],
+  ['a wait for no request', () => holdRequests(fetch).arrived(0), /count/],
+  ['a URL of a page without an origin', () => signedIn(page, { url: '/home' }), /absolute URL/],
+  ['an unknown storage', () => signedIn(page, { url, storage: 'cookie' as never }), /indexedDb, localStorage or/],
+  ['no service and no tokens', () => signedIn(page, { url }), /needs a service, or tokens/],
+  ['a login route without a service', () => signedIn(page, { url, loginUrl: url }), /needs the service/],
+  ['an unknown option', () => signedIn(page, { url, user: 'ada' } as never), /user/],
+  ['no handler', () => signedInCookie(undefined as never, {} as never), /handle must be a function/],
+  ['no service for a cookie', () => signedInCookie(async () => undefined, {} as never), /service/],
+])('%s is config_invalid, and the message says what to write', async (_, call, message) => {
+  const failure: unknown = await new Promise((resolve) => resolve(call())).catch((error: unknown) => error)
+  expect(failure).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(message) })
+  expect(await codeOf(Promise.reject(failure))).toBe('config_invalid')
+})
