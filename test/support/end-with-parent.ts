@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 /** Waits for the end of its input, which comes with the end of the process that has the other side of the pipe. */
-const script = 'cat > /dev/null; kill -9 "$1"; sleep 1; rm -rf "$2"'
+const script = `cat > /dev/null
+kill -9 "$1" $(cat "/proc/$1/task/$1/children" 2> /dev/null)
+sleep 1
+rm -rf "$2"`
 
 /**
- * Kills a process and removes its folder as soon as this process has ended, also by SIGKILL, which no handler of Node sees.
- * Another process does it. It ends with the process that it watches.
+ * Kills a process with its children and removes its folder as soon as this process has ended, also by SIGKILL, which no handler
+ * of Node sees. Another process does it. It ends with the process that it watches.
  */
 export function endWithParent(child: ChildProcess, folder: string): void {
   const guard = spawn('sh', ['-c', script, 'sh', String(child.pid), folder], { stdio: ['pipe', 'ignore', 'ignore'] })

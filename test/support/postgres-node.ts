@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import pg from 'pg'
+import { endWithParent } from './end-with-parent.ts'
+import type { RunningServer } from './postgres-server.ts'
+import { postgresIds } from './postgres-user.ts'
+import { printed } from './printed.ts'
+
+/** A PostgreSQL server that can break. */
+export interface PostgresNode extends RunningServer {
+  readonly port: number
+  /** Where its records are. */
+  readonly dataFolder: string
+  /** Runs a statement. */
+  query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
+  /** A connection of its own. Release it. */
+  connect(): Promise<pg.PoolClient>
+  /** SIGKILL for all of its processes, as if the machine were lost. */
+  crash(): Promise<void>
+  /** It keeps its connections and answers nothing until it is continued. */
+  halt(): void
+  continue(): void
+  /** Starts it again on the same port, with what it had confirmed. */
+  restart(): Promise<void>
+}
+
+export interface PostgresNodeOptions {
+  /** The path of the program `postgres`. */
+  readonly program: string
+  /** The folder of everything that belongs to this server. It goes with the server. */
+  readonly folder: string
+  readonly dataFolder: string
+  readonly port: number
+  readonly user: string
+  readonly settings: Readonly<Record<string, string>>
+}
+
+const host = '127.0.0.1'
+
+/** Starts PostgreSQL on a folder that `initdb` or a backup has filled. */
+export async function startPostgresNode(options: PostgresNodeOptions): Promise<PostgresNode> {
+  const { folder, dataFolder, port, user } = options
+  const url = `postgresql://${user}@${host}:${port}/postgres`
+  let server = await started(options)
+  const pool = new pg.Pool({ connectionString: url, max: 2, query_timeout: 10_000 })
+  pool.on('error', () => {})
+  const signal = (name: NodeJS.Signals): void => {
+    // The server first, so that it makes no further process.
+    for (const pid of [server.pid as number, ...childrenOf(server.pid as number)]) send(pid, name)
+  }
+  const crash = async (): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    const exit = once(server, 'exit')
+    signal('SIGSTOP')
+    signal('SIGKILL')
+    await exit
+  }
+  return {
+    url,
+    port,
+    dataFolder,
+    query: async <Row extends object>(text: string, values?: unknown[]) => (await pool.query<Row>(text, values)).rows,
+    connect: () => pool.connect(),
+    crash,
+    halt: () => signal('SIGSTOP'),
+    continue: () => signal('SIGCONT'),
+    async restart() {
+      server = await started(options)
+    },
+    async stop() {
+      await crash()
+      await pool.end()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function started({ program, folder, dataFolder, port, settings }: PostgresNodeOptions): Promise<ChildProcess> {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const server = spawn(program, ['-D', dataFolder, '-p', String(port), ...flags], {
+    ...postgresIds(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, LC_MESSAGES: 'C' },
+  })
+  endWithParent(server, folder)
+  await printed(server, /database system is ready to accept/)
+  return server
+}
+
+/** Each connection has a process of its own in a process group of its own, so that a signal to the group reaches none. */
+function childrenOf(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number) : []
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // The process has ended.
+  }
+}
