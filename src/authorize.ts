@@ -13,7 +13,7 @@ export interface PendingLogin {
   readonly v: 1
   /** The `state` of the authorize URL. */
   readonly state: string
-  /** The PKCE verifier: a secret until the exchange. RFC 7636 section 4.1. */
+  /** The PKCE verifier, 32 random bytes of Web Crypto: a secret until the exchange. RFC 7636 section 4.1. */
   readonly codeVerifier: string
   /** The client that started the login. */
   readonly clientId: string
@@ -112,7 +112,10 @@ export async function createLogin(
   return { url, pending: redacted(pending, 'PendingLogin') }
 }
 
-/** Returns whether a text can be a `state`: unreserved characters, so that every server and storage keeps them as they are. */
+/**
+ * Returns whether a text can be a `state`: unreserved characters, so that every server and storage keeps them as they are, not
+ * fewer (`minStateLength`, 22) or more (`maxStateLength`, 512) than the limits.
+ */
 export function isState(text: string): boolean {
   return /^[\w.~-]*$/.test(text) && text.length >= minStateLength && text.length <= maxStateLength
 }

@@ -23,7 +23,8 @@ const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
 /**
  * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A relative
  * URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
- * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for another argument. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
+ * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for another argument. A login is too old after
+ * `maxLoginMs`, 10 minutes, and a code is refused if it is longer than `maxCodeLength`, 4,096 characters. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
  */
 export function readCallback(
   pending: PendingLogin | null | undefined,
@@ -101,6 +102,10 @@ function checkIssuer({ issuer, issuerParameter }: PendingLogin, iss: string | un
   throw new AgentAuthError('issuer_mismatch', `The callback ${cause}`)
 }
 
+/**
+ * Returns the error of a callback that has one. Its details keep a part of the text (`maxErrorLength`, 64 characters of `error`, and
+ * `maxErrorTextLength`, 512 of `error_description` and `error_uri`).
+ */
 function refusal({ returnTo }: PendingLogin, parameters: Parameters): AgentAuthError {
   const { error = '', error_description: description, error_uri: uri } = parameters
   const remedy = remedyFor(error)

@@ -39,7 +39,10 @@ export interface AuthConfigOptions {
   issuerParameter?: 'optional' | 'required' | undefined
   /** Sends every request of the library. Default: the platform's `fetch`, looked up at each call. */
   fetch?: typeof fetch | undefined
-  /** Time limit of one token request with its response, in milliseconds, 1,000 to 60,000. Default: 10,000. */
+  /**
+   * Time limit of one token request with its response, in milliseconds (`minTimeoutMs`, 1,000 to `maxTimeoutMs`, 60,000).
+   * Default: 10,000 (`defaultTimeoutMs`, 10 s).
+   */
   timeoutMs?: number | undefined
   /** The clocks of the library. Default: those of the platform. */
   clock?: Clock | undefined

@@ -10,7 +10,7 @@ import type { Tokens } from './tokens.ts'
 
 /**
  * Exchanges a Grant for Tokens. A code is sent at most once: repeated calls share one result, and only a request that provably
- * was not sent is tried again. `signal` ends only this wait, and nothing is sent if no call waits. Rejects with `state_mismatch` for a Grant that `readCallback` did
+ * was not sent is tried again (`maxExchangeSends`, 3 in all). `signal` ends only this wait, and nothing is sent if no call waits. Rejects with `state_mismatch` for a Grant that `readCallback` did
  * not create, `issuer_mismatch` for one of another configuration, `exchange_interrupted`, `grant_rejected`,
  * `client_rejected`, `config_invalid`, `response_too_large`, `temporarily_unavailable` or `aborted`. Specification
  * section 5.2, RFC 6749 section 4.1.3.

@@ -14,11 +14,15 @@ const prefix = 'agent-auth:login'
 
 /** Stores pending logins, one record per state, apart from tokens. */
 export interface PendingLogins {
-  /** Stores a login before the browser leaves. Keeps the newest sixteen of the last ten minutes. Rejects with `storage_failed` or `config_invalid`. */
+  /**
+   * Stores a login before the browser leaves. Keeps the newest ones (`maxPendingLogins`, 16) of the last minutes (`maxLoginMs`,
+   * 10 minutes), and removes older ones. Rejects with `storage_failed` or `config_invalid`.
+   */
   save(pending: PendingLogin): Promise<void>
   /**
    * Returns the login of a callback and removes it, so that one state is used once. Rejects with `already_handled`,
-   * `flow_not_found` or `storage_failed`. A callback without a valid state changes nothing.
+   * `flow_not_found` or `storage_failed`. A callback without a valid state changes nothing. `readCallback` refuses a login that is
+   * too old with `flow_expired`.
    */
   take(callback: string | URL): Promise<PendingLogin>
 }
@@ -46,7 +50,10 @@ export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | 
   }
 }
 
-/** Does the work of `pendingLogins` for callers that have checked its arguments. */
+/**
+ * Does the work of `pendingLogins` for callers that have checked its arguments. A wait for the lock ends with `storage_failed`
+ * (`maxPendingLoginsWaitMs`, 10 s).
+ */
 export function loginRecords(inner: TokenStorage, clock: Clock): PendingLogins {
   const storage = boundedStorage(inner)
   const exclusively = <T>(task: () => Promise<T>): Promise<T> =>

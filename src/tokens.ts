@@ -17,7 +17,7 @@ export interface Tokens {
   readonly scope?: string
 }
 
-/** Returns whether a header can have this token after `Bearer `. RFC 6750 section 2.1, RFC 9110 section 5.5. */
+/** Returns whether a header can have this token after `Bearer `: visible ASCII (`maxTokenLength`, 16,384 characters). RFC 6750 section 2.1, RFC 9110 section 5.5. */
 export function isTokenText(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]+$/.test(value) && value.length <= maxTokenLength
 }
@@ -29,7 +29,9 @@ export function hasBearerToken({ access_token: token, token_type: type }: Record
 
 /**
  * Reads a response that `hasBearerToken` has accepted: the members that the specification and RFC 6749 section 5.1 name. If
- * a refresh leaves out the refresh token or the scope, those of `previous` stay.
+ * a refresh leaves out the refresh token or the scope, those of `previous` stay. A scope that is too long is discarded
+ * (`maxScopeLength`, 16,384 characters). An `expires_in` that is missing, 0 or too long (`maxLifetimeS`, 10 years) gives way to the
+ * `exp` and `iat` of a JWT, and without those the lifetime is unknown.
  */
 export function tokensFromResponse(
   body: Record<string, unknown>,

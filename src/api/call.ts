@@ -46,6 +46,10 @@ function sendOf({ baseUrl, fetch, extraMembers }: CallConfig, { method, path, bo
   return async (signal) => fetch(href, { method, headers, body: text, redirect: 'error', signal })
 }
 
+/**
+ * Repeats a read, and never a write, after a failure that may pass (`isPassing` in response.ts) or a connection that was not made.
+ * It does so `maxRetries` times at most, and waits for `Retry-After`, and for a delay that doubles from half a second (`backoffMs`), as long as that is within `timeoutMs`.
+ */
 async function withRetries(config: ApiConfig, call: ApiCall, send: Send, signal: AbortSignal): Promise<object> {
   const { clock, maxRetries, timeoutMs } = config
   const startMs = clock.monotonicMs()

@@ -7,11 +7,11 @@ import { present } from '../internal/present.ts'
 
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {
-  /** How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000. */
+  /** How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000 (`defaultCallTimeoutMs`, 30 s). */
   readonly timeoutMs?: number | undefined
-  /** How often a read or a search is sent again at most, from 0 to 10. Default: 2. */
+  /** How often a read or a search is sent again at most, from 0 to 10. Default: 2 (`defaultMaxRetries`, 2). */
   readonly maxRetries?: number | undefined
-  /** The largest body of a response in bytes, after decompression. Default: 33,554,432 (32 MiB). */
+  /** The largest body of a response in bytes, after decompression. Default: 33,554,432 (`defaultMaxApiBytes`, 32 MiB). */
   readonly maxBytes?: number | undefined
   /** Receives each response before its body is read. Take a `clone()` to read the body as well. */
   readonly onResponse?: ((response: Response) => void) | undefined

@@ -17,7 +17,8 @@ export interface Expected {
 
 /**
  * Resolves to the `data` of a success, and to the error for all else, also for `success: false` with status 200. Reads no
- * member that the specification does not give. Specification sections 2.1 and 7.
+ * member that the specification does not give. Of a refusal it reads less than of a success (`maxRefusalBytes`, 1 MiB).
+ * Specification sections 2.1 and 7.
  */
 export async function readResponse(response: Response, expected: Expected): Promise<Json | AgentApiError> {
   const { status, ok } = response

@@ -24,7 +24,10 @@ export interface Range {
   readonly signal: AbortSignal | null | undefined
 }
 
-/** Returns the rows of all pages. Throws `config_invalid`. */
+/**
+ * Returns the rows of all pages, each once, as far as it remembers them (`maxRememberedIds`, 1,000). Rejects with `response_invalid` if too many pages have no new row (`maxRepeatedPages`,
+ * 3). Throws `config_invalid`.
+ */
 export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: Range): AllRows<Row> {
   const { limit, offset, maxRows } = range
   if (!(limit >= 1 && offset >= 0 && maxRows >= 1)) invalid('limit and maxRows must be at least 1, offset at least 0')

@@ -40,9 +40,9 @@ export interface Sort<Column extends string> {
 
 /** What both searches take. The specification does not show which members are required, nor their defaults. */
 export interface SearchOptions<Column extends string> {
-  /** Rows of a page, from 1 to 250. */
+  /** Rows of a page, from 1 to `maxPageRows`, 250. Default: what the service says, and for `searchAll` the most. */
   readonly limit?: number | undefined
-  /** Rows to skip. */
+  /** Rows to skip. Default: none. */
   readonly offset?: number | undefined
   /** Text to search for. */
   readonly search_value?: string | undefined

@@ -128,6 +128,10 @@ interface CheckedValues {
   readonly allowHttpHosts: readonly string[]
 }
 
+/**
+ * Throws `config_invalid` for a value that an option may not have. The limits are for `sessionLifeMs` (`sessionLifeLimitsMs.min`,
+ * 1 minute; `sessionLifeLimitsMs.max`, 400 days) and for `idleMs` (`idleLimits.minMs`, 2 minutes, and the same longest).
+ */
 function checkValues(values: CheckedValues): void {
   const { sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint, allowHttpHosts } = values
   const { min, max } = sessionLifeLimitsMs

@@ -14,9 +14,9 @@ export interface ErrorCause {
   readonly code?: AgentAuthErrorCode | (string & {})
   /** A text of this library. It quotes no other error. */
   readonly message?: string
-  /** The innermost five places in the code. */
+  /** The innermost places in the code (`maxCausePlaces`, 5). */
   readonly stack?: readonly string[]
-  /** What caused this error. */
+  /** What caused this error (`maxWrappedCauses`, 2 levels). */
   readonly cause?: ErrorCause
 }
 

@@ -12,7 +12,7 @@ import type { ProxyRouteOptions } from './proxy/routes.ts'
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   /** Stores the sessions. Several processes need a storage that they share, with `withLock`. */
   sessions: TokenStorage
-  /** Encrypt the cookies of logins: the first encrypts, all decrypt. Different strings of at least 32 characters. */
+  /** Encrypt the cookies of logins: the first encrypts, all decrypt. Different strings of at least 32 characters. Any number of them. */
   secrets: readonly string[]
   /** Sets the path of the routes login, callback, session and logout. Default `/auth`. */
   basePath?: string | undefined
@@ -25,7 +25,7 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   proxyHeaders?: ProxyHeaderNames | undefined
   /** Sets `SameSite` of the session cookie. With `lax`, links from other sites arrive signed in and choose the return URL. Default `strict`. */
   sameSite?: 'strict' | 'lax' | undefined
-  /** Limits the life of a session. It should not exceed that of the refresh token. Milliseconds, default 30 days, at most 400 days. */
+  /** Limits the life of a session. It should not exceed that of the refresh token. Milliseconds, default 30 days, from a minute to 400 days. */
   sessionLifeMs?: number | undefined
   /**
    * Ends a session without requests for so long, at 90 % of this time at the earliest. Milliseconds, at least two minutes. Default:

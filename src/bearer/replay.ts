@@ -18,7 +18,10 @@ export interface Replay extends Sending {
   discard?(): void
 }
 
-/** Prepares the second request before the first is sent. `bearer.ts` decides whether to send it. The caller's objects stay as they are. */
+/**
+ * Prepares the second request before the first is sent. `bearer.ts` decides whether to send it. Text, bytes, Blob, FormData and
+ * URLSearchParams of any size can be sent twice, and a stream up to 1 MiB. The caller's objects stay as they are.
+ */
 export function replayable(input: Request | string, init: RequestInit): Replay {
   const { body, method } = init
   if (body == null) {
@@ -46,7 +49,7 @@ function twice(input: Request | string, init: RequestInit): Replay {
   return { input, init, again: async () => ({ input, init }) }
 }
 
-/** Reads the copy while the other branch is sent. Beyond the limit it stops and frees the copy. */
+/** Reads the copy while the other branch is sent. Beyond the limit (`maxReplayBytes`, 1 MiB) it stops and frees the copy. */
 function buffered({ input, init }: Sending, spare: ReadableStream<Uint8Array<ArrayBuffer>>): Replay {
   const reader = spare.getReader()
   const whole = readAtMost(reader, maxReplayBytes).catch(() => undefined)

@@ -12,8 +12,10 @@ export interface AutomaticLogin {
 }
 
 /**
- * Counts logins that start without a click. Rejects with `login_failed` for a third one within five minutes if none succeeded,
- * because that is a redirect loop, and with `storage_failed` if it cannot count.
+ * Counts logins that start without a click. Rejects with `login_failed` if there were enough of them (`maxAutomaticLogins`, 2)
+ * within `automaticLoginWindowMs`, 5 minutes, and none succeeded, because the next one is a redirect loop. A success counts once it
+ * has lasted (`minLoginLifeMs`, 5 s). Logins of one page within `sameCauseMs`, 5 s, count as one. Rejects with `storage_failed` if it
+ * cannot count.
  */
 export async function countAutomatic(storage: TokenStorage, login: AutomaticLogin): Promise<void> {
   // The user clicked, touched or pressed a key in the last seconds, or the browser does not know.

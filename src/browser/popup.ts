@@ -12,7 +12,7 @@ import { markedState } from './callback-url.ts'
 
 /** The options of `popupLogin`. */
 export interface PopupLoginOptions {
-  /** How long a login may take if the browser hides that the window was closed. Milliseconds, default 300,000. */
+  /** How long a login may take, from the click to its callback. Milliseconds (`defaultPopupMs`, 300,000). Then `signIn` rejects with `timeout`. */
   readonly timeoutMs?: number | undefined
   /** The third argument of `window.open`. Default `popup,width=480,height=720`. */
   readonly features?: string | undefined
@@ -25,7 +25,10 @@ export interface PopupLogin {
     app: PopupApp,
     options: { params?: Readonly<Record<string, string>> | undefined; signal?: AbortSignal | undefined },
   ): Promise<void>
-  /** Sends the callback from the window to the page that opened it, and closes the window. */
+  /**
+   * Sends the callback from the window to the page that opened it, and closes the window, for which the browser gets a moment (`popupCloseMs`, 1 s). Rejects with
+   * `flow_not_found` if that page does not respond (`maxHandOverMs`, 3 s).
+   */
   handOver(name: string, address: string): Promise<void>
 }
 
@@ -123,7 +126,7 @@ function receiveCallback(channel: BroadcastChannel, state: string, redirectUri: 
 }
 
 /**
- * Rejects with `popup_closed`. A window whose page sends `Cross-Origin-Opener-Policy` looks closed as well. Therefore closing
+ * Rejects with `popup_closed`, looking every `popupCheckMs`, 250 ms. A window whose page sends `Cross-Origin-Opener-Policy` looks closed as well. Therefore closing
  * counts only if the window has shown another page before, and while this page has the focus; otherwise the time-out decides.
  */
 function untilClosed(popup: Window, ended: AbortSignal): Promise<never> {

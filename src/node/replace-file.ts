@@ -28,7 +28,8 @@ export interface Replacement {
 /**
  * Replaces a file in one step that no other process sees half done. The text is written to the lock file, which one process at a
  * time can create, and which then becomes the file. `change` may run more than once, while no other process with the same lock
- * file changes anything. If it returns undefined, nothing is written. Rejects with its errors and those of the file system.
+ * file changes anything. If it returns undefined, nothing is written. It tries again (`maxFilePauseMs`, 20 ms at most between) for
+ * `maxFileWaitMs`, 2,500 ms. Rejects with its errors and those of the file system.
  */
 export async function replaceFile(lockFile: string, change: () => Replacement | undefined): Promise<void> {
   preparePrivateFolder(dirname(lockFile))
@@ -83,7 +84,7 @@ function statusOf(path: string): BigIntStats | undefined {
 }
 
 /**
- * Returns a function to call before each new try. It removes a lock file that did not change for `staleFileMs`, because its
+ * Returns a function to call before each new try. It removes a lock file that did not change for `staleFileMs`, 1,500 ms, because its
  * process was killed. The time is counted here, so that a wrong clock has no effect.
  */
 function takeOverStale(lockFile: string): () => void {

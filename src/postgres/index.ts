@@ -16,7 +16,7 @@ export interface PostgresPool {
 
 /** The options of `postgresStorage`. */
 export interface PostgresStorageOptions {
-  /** Name of the table, with or without its schema: letters, digits and `_`. Default: `agent_auth_records`. */
+  /** Name of the table, with or without its schema: letters, digits and `_` (`maxTableNameLength`, 50). Default: `agent_auth_records`. */
   readonly table?: string | undefined
   /** Sets how long a record lasts after its last write, in milliseconds. Default: until it is removed. */
   readonly ttlMs?: number | undefined
@@ -73,7 +73,7 @@ function postgresDatabase(pool: PostgresPool, statements: Statements, ttlMs: num
   }
 }
 
-/** Runs a statement. Creates the table if it is missing, and repeats a statement that lost a race. */
+/** Runs a statement. Creates the table if it is missing, and repeats a statement that lost a race (`maxStatementRepeats`, 5). */
 function rowsFrom(pool: PostgresPool, create: string): (statement: string, values: unknown[]) => Promise<unknown[]> {
   const run = async (statement: string, values: unknown[], repeats: number): Promise<unknown[]> => {
     try {
@@ -92,7 +92,7 @@ function unlessCreated(error: unknown): void {
   if (!createdByAnother.includes(codeOf(error) ?? '')) throw error
 }
 
-/** Removes expired records after a write, at most once a minute. */
+/** Removes expired records after a write, at most once in `sweepEveryMs`, 60 s. An expired record is never read, removed or not. */
 function sweeper(sweep: () => Promise<unknown>): () => void {
   let nextMs = 0
   return () => {

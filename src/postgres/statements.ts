@@ -15,7 +15,8 @@ export type Statements = Readonly<Record<Statement, string>>
 
 /**
  * Returns the statements for one table, whose name was checked. A lock is a row too: its value is the owner, and it expires with
- * the lease. All times are of the database's clock. Each change returns a row if it took place.
+ * the lease. All times are of the database's clock. Each change returns a row if it took place. A sweep removes some expired rows
+ * (`maxSweptRecords`, 1,000).
  */
 export function statementsFor(table: string): Statements {
   const name = table.split('.').at(-1)

@@ -111,7 +111,10 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
   return current
 }
 
-/** Starts the age of a token at that of its timestamp, but not below zero, because the wall clock may have been put back. */
+/**
+ * Starts the age of a token at that of its timestamp, but not below zero, because the wall clock may have been put back. Its margin
+ * is a tenth of its life at most (`maxMarginMs`, 60 s), and up to a tenth more by chance, so that pages do not refresh together.
+ */
 function withAge(
   clock: AuthConfig['clock'],
   { id, rev, signedInAtMs, tokens }: SessionRecord,

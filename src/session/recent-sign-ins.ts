@@ -11,7 +11,10 @@ import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
  */
 type Mark = 'ended' | 'replaced' | 'came_back'
 
-/** The earlier sign-ins that one page or process remembers. It forgets the oldest first. */
+/**
+ * The earlier sign-ins that one page or process remembers (`maxEndedSignIns`, 256), and the sign-ins of recent access tokens
+ * (`maxRememberedTokens`, 16). It forgets the oldest first.
+ */
 export interface RecentSignIns {
   /** Notes that a sign-in ended. Its record may still be in the storage if it could not be removed. */
   markEnded(id: string): void

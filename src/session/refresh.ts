@@ -77,7 +77,7 @@ async function commit(
   // Another owner saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
   // tokens of this refresh are discarded.
   if (current.record !== record) return 'settled'
-  // The age counts from before the request, which took at most a minute.
+  // The age counts from before the request, which took at most `maxTimeoutMs`, 1 minute.
   const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs)
   const keepUnsaved = (): void => keep(expectedAfterFailedWrite(record, current.expected))
   if (current.expected.kind === 'left_alone') {
@@ -110,7 +110,8 @@ function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRec
 
 /**
  * Returns whether another page or process, the winner of a race, has stored newer tokens, so that a refusal does not count. If
- * the record was removed elsewhere, the refusal does count.
+ * the record was removed elsewhere, the refusal does count. Without a common lock it waits for the tokens of another page or
+ * process (`lateWriterMs`, 1 s).
  */
 async function wasReplaced(
   parts: SessionParts,

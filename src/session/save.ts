@@ -35,7 +35,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
   if (failed) await confirm(parts, record, failed)
 }
 
-/** Returns a function that repeats a pending write, at most every five seconds. A session calls it for each token. */
+/** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. A session calls it for each token. */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
   // NaN means "never", because every comparison with NaN is false.

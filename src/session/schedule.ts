@@ -13,7 +13,10 @@ export type Urgency = 'required' | 'proactive'
 
 /** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
 export interface RefreshSchedule {
-  /** Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. */
+  /**
+   * Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. A refresh waits for the lock of
+   * the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`.
+   */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. */
   cancel(): void
@@ -97,7 +100,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
 
 /**
  * Returns how often one call may send in all. A refresh whose response was lost (`ambiguous`) is sent again with the same refresh
- * token, three times in all. A required one is sent four times in all while the service is busy. Each one starts within `timeoutMs`
+ * token (`maxLostResponses`, 3 in all). A required one is sent again while the service is busy (`maxBusyResponses`, 4 in all). Each one starts within `timeoutMs`
  * of the call, after the wait of retry-delay.ts. If the service was not reached, or refuses the client, it is not asked again.
  */
 function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {

@@ -12,7 +12,10 @@ export interface SignOut {
   readonly done: Promise<void>
 }
 
-/** Ends the session here at once, then in the storage: first without the lock, because a wait for it may be long. */
+/**
+ * Ends the session here at once, then in the storage: first without the lock, because a wait for it may be long. Sends nothing to
+ * the authorization server. Only a backend revokes tokens (backend/sessions/revocation.ts).
+ */
 export function signOut(parts: SessionParts): SignOut {
   const { store, current, sync } = parts
   current.end('signed_out')

@@ -19,7 +19,10 @@ export interface SessionStore {
    * its last one if the lock failed.
    */
   remove(): Promise<void>
-  /** Runs the task under the lock of the record. Rejects as the task does, or with `lock_timeout` or `storage_failed`. */
+  /**
+   * Runs the task under the lock of the record, for which it waits (`maxLockWaitMs`, 20 s). The task has no time limit of its own
+   * here. Rejects as the task does, or with `lock_timeout` or `storage_failed`.
+   */
   locked<T>(task: () => Promise<T>): Promise<T>
   /** The error of the operation that failed last. */
   readonly failure: AgentAuthError | undefined

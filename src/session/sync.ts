@@ -9,8 +9,8 @@ import { isPromise } from './store.ts'
 /** Keeps the current session in sync with the storage. */
 export interface StorageSync extends Pick<RecordApplier, 'applyStored' | 'ignoreUntil'> {
   /**
-   * Reads the storage always (`now`), or unless an asynchronous or failed read ended less than a second ago (`due`), and applies
-   * the record. Rejects with `storage_failed` if the read fails and there are no tokens. `now` does not share a read in progress,
+   * Reads the storage always (`now`), or unless an asynchronous or failed read has just ended (`due`; `revalidateAfterMs`, 1 s), and
+   * applies the record. A storage that answers at once, such as memory, is read at each call. Rejects with `storage_failed` if the read fails and there are no tokens. `now` does not share a read in progress,
    * because that read may have begun before the change.
    */
   revalidate(when?: 'due' | 'now'): MaybePromise<void>

@@ -4,7 +4,7 @@ import { succeeds, withTimeout } from '../internal/timeouts.ts'
 import { withLock } from './lock.ts'
 import type { TokenStorage } from './token-storage.ts'
 
-/** Runs one storage operation. Rejects with `storage_failed` if it fails, or takes longer than a storage operation may. */
+/** Runs one storage operation. Rejects with `storage_failed` if it fails or takes too long (`maxStorageOperationMs`, 5 s). */
 export function bounded<T>(operation: () => Promise<T>): Promise<T> {
   return withTimeout(maxStorageOperationMs, operation()).catch((error) => {
     throw asStorageFailed(error)

@@ -18,7 +18,10 @@ export interface TokenResponse {
   readonly retryAfter?: string | null
 }
 
-/** Reads a bounded JSON body. A parser's error goes no further, because it quotes what was read. Rejects with `response_too_large`. */
+/**
+ * Reads a bounded JSON body (`maxTokenResponseBytes`, 256 KiB after decompression). A parser's error goes no further, because it
+ * quotes what was read. Rejects with `response_too_large`.
+ */
 export async function readTokenResponse(response: Response, requested: string): Promise<TokenResponse> {
   const { status, headers, url, redirected, type } = response
   const retryAfter = headers.get('retry-after')
@@ -32,7 +35,7 @@ export async function readTokenResponse(response: Response, requested: string): 
   return { status, media: 'json', body: parseObject(await readText(response)), retryAfter }
 }
 
-/** Reads the header as seconds or an HTTP date and caps it. Any other text counts as absent. RFC 9110 section 10.2.3. */
+/** Reads the header as seconds or an HTTP date and caps it (`maxRetryAfterMs`, 5 minutes). Any other text counts as absent. RFC 9110 section 10.2.3. */
 export function retryAfterMs(value: string | null | undefined, nowMs: number): number | undefined {
   if (!value) return undefined
   const untilMs = httpDate.test(value) ? Date.parse(value) - nowMs : Number.NaN

@@ -30,7 +30,7 @@ export function withReason(
 }
 
 /**
- * Returns the wait until the next read, which is half a second after the end of the session. If the backend still reports the
+ * Returns the wait until the next read, which is `firstBackoffMs`, 500 ms, after the end of the session. If the backend still reports the
  * session then, this clock is ahead, and each wait is as long as the time since that end.
  */
 export function nextReadMs(state: BackendClientState): number {

@@ -6,7 +6,8 @@ import type { EncryptionKeys } from '../../storage/encrypt.ts'
 /**
  * Checks the option `secrets`, and returns a function that derives their keys once, at its first call. They encrypt the cookies of
  * pending logins only. The first encrypts and all decrypt. Nothing is encrypted again, because a login lives ten minutes. The
- * session cookie is a random id (session-cookie.ts), so a changed secret signs no user out. Throws `config_invalid`.
+ * session cookie is a random id (session-cookie.ts), so a changed secret signs no user out. A secret has a least length
+ * (`minCookieSecretLength`, 32 characters), and there may be any number of them. Throws `config_invalid`.
  */
 export function pendingLoginKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
   const areDifferent = secrets?.length > 0 && new Set(secrets).size === secrets.length

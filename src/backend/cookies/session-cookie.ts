@@ -22,7 +22,7 @@ export interface NamedSession {
    * because this response may arrive after that of a new login, and the clock of this machine may be wrong.
    */
   readonly removal: readonly string[]
-  /** The latest end of the session in epoch milliseconds: `sessionLifeMs` after the sign-in, however often the user comes. */
+  /** The latest end of the session in epoch milliseconds: `sessionLifeMs` (`sessionLifeLimitsMs.default`, 30 days) after the sign-in, however often the user comes. */
   readonly endsAtMs: number
 }
 
@@ -34,7 +34,7 @@ export function newSessionId({ config }: BackendContext): string {
 
 /**
  * Returns the key under which the storage has the session: a hash of the id and the redirect URI. Neither a copy of the
- * storage nor the cookie of another app opens a session.
+ * storage nor the cookie of another app opens a session. The process remembers some (`maxRememberedSessionKeys`, 1,000).
  */
 export async function sessionKey({ config, sessionKeys }: BackendContext, id: string): Promise<string> {
   const known = sessionKeys.get(id)

@@ -116,7 +116,8 @@ const decodable: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br
 export type HeaderList = [name: string, value: string][]
 
 /**
- * Returns the headers of a request that the API may see; undefined if all headers together are too large. `apiFetch`
+ * Returns the headers of a request that the API may see; undefined if all headers together are too large
+ * (`maxProxiedHeaderBytes`, 16 KiB). `apiFetch`
  * (sessions/api-fetch.ts) adds the bearer header later.
  */
 export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {

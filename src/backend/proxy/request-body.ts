@@ -23,7 +23,8 @@ export class UnusableBodyError extends Error {
 }
 
 /**
- * Returns the body to send to the API: as bytes if it is short, else as a stream. Rejects with `UnusableBodyError` if the
+ * Returns the body to send to the API: as bytes if it is short (`maxBufferedBodyBytes`, 64 KiB), so that it can be sent again after a
+ * 401, else as a stream. The limit is `maxBodyBytes` of the route (routes.ts). Rejects with `UnusableBodyError` if the
  * problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
 export async function requestBody(
@@ -96,7 +97,8 @@ function limitBody(
 
 /**
  * Reads the body of a refused request to its end without keeping it. If a server closes a connection on which the browser is
- * still sending, the response and the next request are lost. RFC 9112 section 9.6.
+ * still sending, the response and the next request are lost. It reads some (`drainLimits.maxBytes`, 8 MiB, for
+ * `drainLimits.timeoutMs`, 30 s). RFC 9112 section 9.6.
  */
 export async function drainBody({ method, body, headers }: Request): Promise<void> {
   const { maxBytes, timeoutMs } = drainLimits

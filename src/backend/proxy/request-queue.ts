@@ -13,7 +13,10 @@ export interface RequestQueue {
   begin(signal: AbortSignal, onWait: () => void): Promise<(() => void) | QueueRefusal>
 }
 
-/** Creates the queue of one session. Sessions do not wait for each other. */
+/**
+ * Creates the queue of one session, in one process. Some requests run (`maxAtOnce`, 32), others wait (`maxWaiting`, 480), and one
+ * that waits too long is refused (`maxWaitMs`, 30 s). Sessions do not wait for each other.
+ */
 export function requestQueue(): RequestQueue {
   const { maxAtOnce, maxWaiting, maxWaitMs } = proxyQueueLimits
   let inProgress = 0

@@ -15,8 +15,8 @@ export interface RelayOptions {
 }
 
 /**
- * Passes the body of a response on, one chunk at a time. If the API sends nothing or the browser reads nothing for too long, or
- * if the session has ended, the response ends.
+ * Passes the body of a response on, one chunk at a time. If the API sends nothing for the `timeoutMs` of the route, the browser reads
+ * nothing (`maxBrowserSilenceMs`, 2 minutes), or the session has ended (session-check.ts), the connection breaks off.
  */
 export function relayBody(
   body: ReadableStream<Uint8Array>,

@@ -6,9 +6,12 @@ import { apiSilenceLimitsMs, proxiedBodyLimits } from '../../internal/limits.ts'
 export interface ProxyRouteOptions {
   /** Names the method and path: `METHOD /path/:param`. */
   route: string
-  /** Limits the request body. Bytes, default 1 MiB, at most 1 GiB. */
+  /** Limits the request body. Bytes (`proxiedBodyLimits.defaultBytes`, 1 MiB; at most `proxiedBodyLimits.maxBytes`, 1 GiB). */
   maxBodyBytes?: number | undefined
-  /** Limits how long the API may send nothing, before its response and within it. Milliseconds, default 30 s, at most 10 min. */
+  /**
+   * Limits how long the API may send nothing, before its response and within it. Milliseconds (`apiSilenceLimitsMs.default`, 30 s; from
+   * `apiSilenceLimitsMs.min`, 100 ms, to `apiSilenceLimitsMs.max`, 10 minutes).
+   */
   timeoutMs?: number | undefined
   /** Names the query parameters that may be sent. The proxy encodes the query again. Default: the query passes unchanged. */
   query?: readonly string[] | undefined

@@ -43,8 +43,9 @@ function returnUrl(context: BackendContext, request: Request): string {
 }
 
 /**
- * Measures the path as it is stored: without dots, and with several characters for each letter outside ASCII. `startLogin`
- * checks the origin (return-url.ts).
+ * Returns `/` for a return URL that is too long (`maxReturnUrlLength`, 1,024 characters) or a route of the backend. Measures the path
+ * as it is stored: without dots, and with several characters for each letter outside ASCII. `startLogin` checks the origin
+ * (return-url.ts).
  */
 function requestedUrl({ basePath, origin }: BackendContext, request: Request): string {
   const target = new URL(request.url).searchParams.get('return_to') ?? '/'

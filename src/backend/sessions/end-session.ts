@@ -46,7 +46,7 @@ async function isUnknown({ session }: LiveSession): Promise<boolean> {
 }
 
 /**
- * Waits a second at most for a refresh in any process, because that refresh replaces the token to revoke, then begins the
+ * Waits for a refresh in any process (`maxRefreshWaitMs`, 1 s), because that refresh replaces the token to revoke, then begins the
  * sign-out. With the lock, the record is removed before the lock is free. `endSession` sends the revocation.
  */
 async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {

@@ -16,10 +16,10 @@ export interface EndingMark {
   readonly atMs: number
 }
 
-/** The endings in the storage, by name. */
+/** The endings in the storage, by name. They stay until the storage removes them, and a process remembers some (`endingLimits.maxRemembered`, 1,000). */
 export interface EndingMarks {
   /**
-   * Returns the ending of this name, if there is one. `due` accepts an asynchronous read of the last half second. `now` reads
+   * Returns the ending of this name, if there is one. `due` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms). `now` reads
    * again, and shares no read in progress. Rejects if the storage fails or has another text there.
    */
   read(name: string, when: 'due' | 'now'): MaybePromise<EndingMark | undefined>

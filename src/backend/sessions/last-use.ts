@@ -8,13 +8,13 @@ import { removeOldest } from '../oldest.ts'
 import { after } from './after.ts'
 
 /**
- * When each session was used last, for all processes. A session ends by itself after `idleMs` without a use (default: never), and
- * `sessionLifeMs` after its login (cookies/session-cookie.ts).
+ * When each session was used last, for all processes. A session ends by itself after `idleMs` (`idleLimits.minMs`, 2 minutes or more)
+ * without a use (default: never), and `sessionLifeMs` after its login (cookies/session-cookie.ts).
  */
 export interface LastUses {
   /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */
   isIdle(name: string, record: SessionRecord): MaybePromise<boolean>
-  /** Notes a use of a session that is not idle, but not within a tenth of `idleMs` after the last note. Never rejects. */
+  /** Notes a use of a session that is not idle, but not within a part of `idleMs` after the last note (`idleLimits.steps`, 10). Never rejects. */
   note(name: string): MaybePromise<void>
   /** Returns when the session ends if it is not used again, in epoch milliseconds. Undefined before the first `isIdle`. */
   endsAtMs(name: string): number | undefined

@@ -13,7 +13,10 @@ export interface TokensToRevoke {
   readonly otherTokens: 'none' | 'possible'
 }
 
-/** Revokes the tokens. Returns `failed` also without a token, because one that could not be read may be valid. Never rejects. */
+/**
+ * Revokes the refresh tokens, all at the same time and none twice (`revocationTimeoutMs`, 2 s). Sends no access token. Returns `failed`
+ * also without a token, because one that could not be read may be valid. Never rejects.
+ */
 export async function revokeAll(
   target: RevocationTarget,
   { refreshTokens, otherTokens }: TokensToRevoke,

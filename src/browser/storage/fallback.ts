@@ -16,7 +16,7 @@ export interface StorageListeners {
 
 type Item = string | null | undefined
 
-/** Reports each change. Falls back to memory if the first read fails or hangs: the storage is blocked, broken or missing. */
+/** Reports each change. Falls back to memory if the first read fails or hangs (`maxFirstReadMs`, 4 s): the storage is blocked, broken or missing. */
 export function fallbackStorage(inner: TokenStorage, { changed, degraded }: StorageListeners): TokenStorage {
   let used = inner
   let isReadable = false
@@ -59,7 +59,7 @@ export function fallbackStorage(inner: TokenStorage, { changed, degraded }: Stor
 export interface UnreadRecord {
   /** Removes the record that the storage has now, if this page could not read it. If that fails, `retry` does it later. */
   remove(): void
-  /** Repeats a removal that failed: by default at most every five seconds, `now` in any case. */
+  /** Repeats a removal that failed: by default at most once in `removalRetryMs`, 5 s, `now` in any case. */
   retry(when?: 'now'): void
 }
 

@@ -25,7 +25,7 @@ export interface LoopbackOptions {
   readonly ports?: readonly number[] | undefined
   /** Where the URL is printed and the callback is pasted. Default: stdin and stderr. */
   readonly terminal?: Terminal | undefined
-  /** How long the login may take, in milliseconds, up to 600,000. Default: 300,000. */
+  /** How long the login may take, in milliseconds, up to `maxLoginMs`, 600,000. Default: 300,000 (`defaultLoopbackMs`, 5 minutes). */
   readonly timeoutMs?: number | undefined
   /** Further authorize parameters, as in `startLogin`. */
   readonly params?: Readonly<Record<string, string>> | undefined
@@ -144,7 +144,7 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
   }
 }
 
-/** Exchanges the code, and lets the browser fetch the last page before the port is closed. */
+/** Exchanges the code, and lets the browser fetch the last page before the port is closed (`lastPageMs`, 2 s). */
 async function finish(config: AuthConfig, callback: Callback, signal: AbortSignal): Promise<Tokens> {
   // Ends the wait and the request together with the login, because a timer or a socket would keep the process from its exit.
   const fetch: AuthConfig['fetch'] = (input, init) =>

@@ -15,7 +15,10 @@ export interface Lease {
   readonly owner: string
 }
 
-/** The leases in a database, which uses its own clock. Each operation is one atomic step. */
+/**
+ * The leases in a database, which uses its own clock. Each operation is one atomic step, with a time limit (`databaseTimeoutMs`,
+ * 2,750 ms). If a process ends without releasing its lease, others get the lock when it runs out (`leaseMs`, 8 s).
+ */
 export interface LeaseTable {
   /** Takes a free lease. Resolves to whether this owner has it. */
   acquire(lease: Lease, leaseMs: number): Promise<boolean>
@@ -25,7 +28,10 @@ export interface LeaseTable {
   release(lease: Lease): Promise<unknown>
 }
 
-/** Resolves when the lease is acquired. Rejects with `aborted` if the signal fires first, and with the table's own errors. */
+/**
+ * Resolves when the lease is acquired. Asks again after a pause that doubles from `firstLeasePauseMs`, 10 ms, to `maxLeasePauseMs`,
+ * 250 ms. Rejects with `aborted` if the signal fires first, and with the table's own errors.
+ */
 export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSignal | undefined): Promise<void> {
   for (let pauseMs = firstLeasePauseMs; ; pauseMs = Math.min(2 * pauseMs, maxLeasePauseMs)) {
     const asked = table.acquire(lease, leaseMs)
@@ -43,7 +49,7 @@ export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSi
   }
 }
 
-/** Renews the lease until the returned function is called, the lease is lost, or the task hangs. */
+/** Renews the lease (`leaseRenewalMs`, 2 s) until the returned function is called, the lease is lost, or the task hangs (`maxLockMs`, 90 s). */
 export function keepLease(table: LeaseTable, lease: Lease): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let renewalsLeft = maxLockMs / leaseRenewalMs
