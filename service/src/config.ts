@@ -38,6 +38,10 @@ export function checkIsObject(caller: string, options: unknown): void {
   if (!isRecord(options)) throw new TypeError(`${caller} needs an object of options`)
 }
 
+/**
+ * Checks the options (service-options.ts has their defaults) and sets the origins of a service without ports (`defaultPorts.auth`, 4,001;
+ * `defaultPorts.base`, 4,002). Throws a TypeError or RangeError that names the option.
+ */
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(serviceOptions, name))
   if (unknown !== undefined) throw new TypeError(unknownOption(unknown))

@@ -91,8 +91,8 @@ function redisDatabase(client: IoRedisClient | NodeRedisClient, prefix: string, 
 const untilKeysMeet = ['TRYAGAIN', 'ASK', 'MOVED']
 
 /**
- * Runs a script of two keys. Repeats it while a Cluster moves their slot, because it refuses the script as long as the keys
- * are on different nodes.
+ * Runs a script of two keys. Repeats it while a Cluster moves their slot (`slotMoveLimits.pauseMs`, 50 ms between, for
+ * `slotMoveLimits.maxWaitMs`, 2,500 ms), because it refuses the script as long as the keys are on different nodes.
  */
 async function onceKeysMeet<T>(script: () => Promise<T>): Promise<T> {
   const endMs = performance.now() + slotMoveLimits.maxWaitMs

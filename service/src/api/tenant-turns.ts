@@ -15,7 +15,11 @@ interface Load {
   readonly waiting: Map<() => void, 'begin' | 'go-on'>
 }
 
-/** Begins and continues calls one at a time, the tenants by turns, so that calls of one tenant do not hold up others (A-45). */
+/**
+ * Begins and continues calls one at a time, the tenants by turns, so that calls of one tenant do not hold up others (A-45). Of one
+ * tenant, some run (`tenantCallsAtOnce`, 4) and some wait (`tenantCallsWaiting`, 1,000, each for `tenantWaitMs`, 15 s). None begins while
+ * its clients have not received `tenantUnsentBytes`, 32 MiB of responses. The others get 429.
+ */
 export function createTenantTurns(most: TurnLimits = limits, usedMs: () => number = processorMs): TenantTurns {
   // In the order of their turns: the tenant whose call began last is the last one.
   const loads = new Map<string, Load>()
@@ -84,7 +88,7 @@ function totalOf(loads: readonly Load[]): ReturnType<TenantTurns['load']> {
   }
 }
 
-/** Returns a function that waits for the next turn if the call has used `sliceMs` since its last one. */
+/** Returns a function that waits for the next turn if the call has used processor time (`sliceMs`, 20 ms) since its last one. */
 function pauseAfterSlice(atNextTurn: (goOn: () => void) => void, usedMs: () => number): Pause {
   let sinceMs = usedMs()
   return async () => {
@@ -122,6 +126,7 @@ function hasRoom({ running, unsentBytes }: Load, most: TurnLimits): boolean {
   return running < most.tenantCallsAtOnce && unsentBytes < most.tenantUnsentBytes
 }
 
+/** Creates the 429, with `Retry-After` of `apiLimits.retryAfterMs`, 1 s. */
 function tooMany(): ApiError {
   const headers = { 'Retry-After': String(apiLimits.retryAfterMs / 1_000) }
   const message = 'too many calls of this tenant at once'

@@ -8,7 +8,7 @@ import { ApiError, ValidationError } from './api-error.ts'
 
 export const tooLargeText: string = `the body is over ${inKibibytes(apiLimits.bodyBytes)}`
 
-/** Reads the bytes of a JSON body (A-54). */
+/** Reads the bytes of a JSON body (`apiLimits.bodyBytes`, 256 KiB; A-54). */
 export async function readBody(request: Request): Promise<Uint8Array> {
   if (!hasMediaType(request.headers, 'application/json')) {
     throw new ApiError({ status: 415, type: 'unsupported_media_type', message: 'the body must be application/json' })
@@ -21,7 +21,7 @@ export async function readBody(request: Request): Promise<Uint8Array> {
 }
 
 /**
- * Parses a JSON body and checks it against its schema, which removes unknown members (S-073, S-074, A-54). Call it in the
+ * Parses a JSON body and checks it against its schema, which removes unknown members (S-073, S-074, A-54). It may nest `apiLimits.bodyDepth`, 32 levels deep. Call it in the
  * turn of the tenant, because it can take a tenth of a second of the processor (A-45).
  */
 export function checkBody<Schema extends z.ZodType>(bytes: Uint8Array, schema: Schema): z.output<Schema> {
@@ -33,6 +33,7 @@ export function checkBody<Schema extends z.ZodType>(bytes: Uint8Array, schema: S
   return validate(schema, json.value, 'body')
 }
 
+/** Checks a value against its schema. The 422 names the first faults (`validationItems`, 100). */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -93,7 +94,7 @@ function valueAt(value: unknown, path: (string | number)[]): unknown {
   }, value)
 }
 
-/** Returns enough of the input to recognize it, and never a whole document (S-075, A-54). */
+/** Returns enough of the input to recognize it (`shownInput`, 200 code units), and never a whole document (S-075, A-54). */
 function shorten(input: unknown): unknown {
   if (typeof input === 'string') return input.slice(0, apiLimits.shownInput).replace(/\p{Cs}/gu, '\ufffd')
   if (typeof input !== 'object' || input === null) return input

@@ -26,6 +26,7 @@ export function readClientForm(asked: {
   return { kind: 'form', form: { name, kind: asked.kind, redirectUris: asked.redirectUris } }
 }
 
+/** Returns why a name is refused. It may have `clientNameCharacters`, 100 code points. */
 function refuseName(name: string): string | undefined {
   if (name.trim() === '' || [...name].length > requestLimits.clientNameCharacters)
     return `the name must have 1 to ${requestLimits.clientNameCharacters} characters`

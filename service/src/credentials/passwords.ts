@@ -14,7 +14,8 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /**
    * Compares a password with a stored hash. Without one it does the same work and returns `mismatch`, so that the time
-   * does not reveal which accounts exist (S-020). `busy` means that the line is full and nothing was compared (A-70).
+   * does not reveal which accounts exist (S-020). A password of more than `passwordCharacters`, 1,024, or fewer than
+   * `leastPasswordCharacters`, 8, does not match. `busy` means that the line is full and nothing was compared (A-70).
    */
   verify(password: string, stored: string | undefined, place: AttemptPlace): Promise<'match' | 'mismatch' | 'busy'>
   isCurrent(stored: string): boolean

@@ -30,7 +30,10 @@ export interface Admitted {
 export type AttemptResult = 'success' | 'failure' | 'undecided'
 
 export interface Throttle {
-  /** Admits an attempt once earlier ones that could still use up the free failures have ended, or returns the wait. */
+  /**
+   * Admits an attempt once earlier ones that could still use up the free failures have ended, or returns the wait. At one key
+   * `attemptsWaiting`, 100 may wait, and `attemptsWaitingInAll`, 500 at all keys.
+   */
   admit(key: string): Promise<Admitted | TooSoon>
   /** Returns how long the next attempt has to wait, or 0. */
   waitMs(key: string): number

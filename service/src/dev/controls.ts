@@ -18,6 +18,7 @@ export function unknownAccountText(emails: readonly string[]): string {
   return `no account has this email address; there are ${listOfNames(emails)}`
 }
 
+/** Makes the dev controls. A user session token, which only they issue, lives `sessionTokenMs`, 12 hours. */
 export function createDevControls(service: ServiceContext, world: () => World): Omit<DevControls, 'autoApprove'> {
   const { clock, store, journal, logins, throttles, faults, autoApproval, endpointBilling, config } = service
   /** Locks first, because an update does not see the rows that a refresh or a redemption inserts at the same time. */

@@ -161,6 +161,7 @@ async function refusalOf(change: () => void | Promise<void>): Promise<string | u
   }
 }
 
+/** Reads a JSON body (`devBodyBytes`, 16 KiB, and `devBodyDepth`, 4 levels). */
 async function readJson(c: Context<HttpEnvironment>): Promise<unknown> {
   if (!isJson(c)) return undefined
   const body = await readAtMost(c.req.raw, toolLimits.devBodyBytes)

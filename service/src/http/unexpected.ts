@@ -12,7 +12,7 @@ export type Unexpected =
 /**
  * Returns 503 if the database is locked, full, read-only or away: unless a commit was in progress, nothing has changed, and
  * the same request may come again. Returns 499 for the journal if the client has disconnected. Any other error is 500 with
- * an id (S-088, A-41).
+ * an id. `Retry-After` is `serverLimits.retryAfterMs`, 1 s (S-088, A-41).
  */
 export function unexpected(error: unknown): Unexpected {
   if (error instanceof BrokenOffError) return { kind: 'broken-off', status: 499, headers: {} }

@@ -22,6 +22,7 @@ function jsonOf(text: string): { value: unknown } | undefined {
   }
 }
 
+/** Parses YAML, which takes a hundred times as long as JSON (`yamlBytes`, 4 MiB). */
 async function parseAsYaml(text: string): Promise<ParsedText> {
   if (text.length > seedLimits.yamlBytes)
     throw new SeedError(`neither valid JSON, nor YAML of at most ${inMebibytes(seedLimits.yamlBytes)}`)

@@ -29,7 +29,11 @@ interface Connection {
   bytesAtResponse: number | undefined
 }
 
-/** Limits the number of connections, and how long each may stay without progress (S-085, A-47). */
+/**
+ * Limits the number of connections (`limits.connections`, 2,000; `connectionsPerAddress`, 1,000), and how long each may stay without
+ * progress: a client that receives nothing of a response (`stalledResponseMs`, 20 s), and a whole response (`responseMs`, 2 minutes).
+ * More than `pipelinedRequests`, 16 requests before a response close it (S-085, A-47).
+ */
 export function watchConnections(server: Server, limits: ConnectionLimits): Connections {
   // In the order of the last request, or of the connection if it sent no request yet.
   const open = new Map<Socket, Connection>()

@@ -18,7 +18,10 @@ export interface ListenerLimits extends ConnectionLimits {
   maxHeaderBytes: number
 }
 
-/** Ends slow connections, and too many, before they keep other clients waiting (S-085). */
+/**
+ * Ends slow connections, and too many (connections.ts), before they keep other clients waiting (S-085). Headers may take `headersMs`, 10 s,
+ * a whole request `requestMs`, 30 s, which is checked every `checkMs`, 2 s. Headers that are larger than `headerBytes`, 16 KiB get 431.
+ */
 export const usualLimits: ListenerLimits = {
   headersTimeoutMs: serverLimits.headersMs,
   requestTimeoutMs: serverLimits.requestMs,
@@ -93,7 +96,7 @@ export function listen(
   })
 }
 
-/** Stops the listener. Requests in progress have a time to finish (S-089, A-66). */
+/** Stops the listener. Requests in progress have a time to finish (`drainMs`, 8 s; S-089, A-66). */
 export function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), serverLimits.drainMs)

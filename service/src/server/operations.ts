@@ -41,7 +41,7 @@ export function serveMetrics(app: Hono<HttpEnvironment>, { telemetry: { metrics 
   })
 }
 
-/** Takes a database that does not answer in time for one that is away. */
+/** Takes a database that does not answer in time (`readyMs`, 2 s) for one that is away. */
 async function inTime(checked: Promise<MissingPart[]>): Promise<MissingPart[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<MissingPart[]>((resolve) => {

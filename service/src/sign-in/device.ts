@@ -15,7 +15,7 @@ export function readDevice(c: Context<HttpEnvironment>, email: string): string |
   return proofs.some((proof) => sameText(proof, expected)) ? id : undefined
 }
 
-/** Adds an account that this browser just signed in to. */
+/** Adds an account that this browser just signed in to (`deviceAccounts`, 5; the oldest leaves). */
 export function rememberDevice(c: Context<HttpEnvironment>, email: string): void {
   const [id = randomSecret(), ...proofs] = partsOf(c)
   const proof = proofOf(c, id, email)

@@ -30,7 +30,11 @@ export type IssueResult =
   | { kind: 'unapproved'; reason: ClientRefusal }
   | { kind: 'reused'; user: { personId: string; tenant: string } }
 
-/** Lifetimes of refresh tokens. Rotation never extends the absolute one, which counts from the first issue (S-051, A-26). */
+/**
+ * Lifetimes of refresh tokens. Of public clients: `publicRefreshTokenMs`, 24 hours, and `publicRefreshTokenIdleMs`, 8 hours without a use.
+ * Of confidential ones: `confidentialRefreshTokenMs`, 30 days. Rotation never extends the absolute one, which counts from the first issue
+ * (S-051, A-26).
+ */
 export const absoluteLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenMs,
   confidential: lifetimes.confidentialRefreshTokenMs,
@@ -45,7 +49,7 @@ export function idleExpiry({ expiresMs }: Authorization, clientKind: 'public' | 
   return Math.min(expiresMs, nowMs + idleLifeMs[clientKind])
 }
 
-/** Issues and stores an access token. */
+/** Issues and stores an access token, which lives for `accessTokenLifeMs` of the options (`accessTokenLifeMs.standard`, 10 minutes). */
 export async function issueAccessToken(
   service: ServiceContext,
   { tx, authorization, permissions }: { tx: Db; authorization: Authorization; permissions: string[] },

@@ -29,7 +29,10 @@ interface Redemption {
   presented: PresentedCode
 }
 
-/** Redeems an authorization code for tokens (RFC 6749 §4.1.3, RFC 7636 §4.5). Throws an OAuthError if it is refused. */
+/**
+ * Redeems an authorization code for tokens, once and within the `codeLifeMs` of the options (`codeLifeMs.standard`, 60 s). After some
+ * requests with it (`codeAttempts`, 5) it is refused. Throws an OAuthError if it is refused (RFC 6749 §4.1.3, RFC 7636 §4.5).
+ */
 export async function redeemCode(
   service: ServiceContext,
   { client, fields }: { client: ClientRecord; fields: TokenFields },

@@ -14,7 +14,8 @@ export interface SearchBody<Column extends string, Own> {
 
 /**
  * Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22, A-23).
- * There is no cursor: `limit` is 1 to 250, default 100, and `offset` counts from 0.
+ * There is no cursor: `limit` is 1 to `pageRows`, 250 (default: `defaultPageRows`, 100), and `offset` counts from 0 (default) to
+ * `apiLimits.offset`, 2,147,483,647.
  */
 export function searchBody<Column extends string, Own>(
   columns: ColumnTypes<Column>,
@@ -45,6 +46,7 @@ function wholeNumber(least: number, most: number): z.ZodNumber {
   return z.number().min(least, { abort: true }).max(most, { abort: true }).int()
 }
 
+/** Returns the schema of `search_value` (`searchCharacters`, 256): text that one of the searched fields holds, in upper or lower case. It has no wildcards. */
 function searchText(): z.ZodType<string> {
   return bounded(storableText(), apiLimits.searchCharacters).meta({
     maxLength: apiLimits.searchCharacters,

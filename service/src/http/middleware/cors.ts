@@ -6,7 +6,8 @@ import type { HttpEnvironment } from '../environment.ts'
 /**
  * Lets pages read responses, errors included, if `allowedOrigins` has their origin or a redirect URI of it is registered: of the
  * token's own client once that is known, of any client in a preflight and before. Without the headers a page sees a network
- * failure instead of a 401 (S-045, S-080, A-12). It never sends `*`, which does not cover Authorization.
+ * failure instead of a 401 (S-045, S-080, A-12). It never sends `*`, which does not cover Authorization,
+ * and never allows cookies. A browser keeps a preflight for `preflightMs`, 10 minutes.
  */
 export function cors(methods: string): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {

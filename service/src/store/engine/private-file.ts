@@ -5,7 +5,7 @@ import { storeLimits } from '../../limits.ts'
 const ownerOnly = 0o600
 const othersBits = 0o077
 
-/** Follows symbolic links to the file that a path names, also if that file does not exist yet. */
+/** Follows symbolic links to the file that a path names, also if that file does not exist yet (`symbolicLinks`, 40). */
 export function linkTarget(path: string): string {
   let file = path
   for (let links = 0; links < storeLimits.symbolicLinks; links += 1) {

@@ -4,7 +4,7 @@ import { opaqueDatabase, rawDatabase } from '../database.ts'
 import { databaseFailureOf, isLockTimeout } from './failures.ts'
 
 /**
- * Runs `task` in a transaction, all or nothing. After a conflict it runs again, so a task must have no
+ * Runs `task` in a transaction, all or nothing. After a conflict it runs again (`transactionAttempts`, 4 in all), so a task must have no
  * effect outside of its transaction. `after-lock-timeout` runs it again also after a lock that it could not have in time. It is for
  * seed/fill-database.ts and dev/controls.ts, which lock rows of every request. Between two runs it holds no lock.
  */

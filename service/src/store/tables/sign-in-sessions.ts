@@ -36,8 +36,8 @@ const touch = prepare((db, { idHash, nowMs }: Slots<{ idHash: string; nowMs: num
 )
 
 /**
- * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61). A session expires half an hour after its
- * latest use, and twelve hours after the sign-in (limits.ts).
+ * Finds the user of a sign-in session, and counts this as its latest use (S-023, A-61). A session expires
+ * `signInIdleMs`, 30 minutes after its latest use, and `signInMs`, 12 hours after the sign-in.
  */
 export async function useSignInSession(db: Db, idHash: string, nowMs: number): Promise<Account | undefined> {
   const seenAfterMs = nowMs - lifetimes.signInIdleMs

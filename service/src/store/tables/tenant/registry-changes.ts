@@ -17,7 +17,7 @@ export const commandLine = 'command line'
 /** The changes of one tenant's clients, which are kept as long as the data (A-82). */
 export interface RegistryChanges {
   add(change: RegistryChange): Promise<void>
-  /** Returns the last changes (A-65), newest first, of one client if it is named. */
+  /** Returns the last changes (`registryChanges`, 100; A-65), newest first, of one client if it is named. */
   list(clientId?: string): Promise<RegistryChange[]>
 }
 
