@@ -13,18 +13,22 @@ import { session } from './routes/session.ts'
 import { sharedCallbacks } from './routes/shared-callbacks.ts'
 import { endAll, endSessionOfKey, endSessionsOf } from './sessions/end-many.ts'
 import { type BackendSession, getSession, requestProblem, type SessionSource } from './sessions/get-session.ts'
+import type { Mount } from './setup-problems.ts'
 
 /** Login, callback, session, logout and an API proxy for one app. */
 export interface Backend {
-  /** Responds to requests for the routes of the backend, and resolves to null for all others. Never rejects. */
+  /**
+   * Responds to requests for the routes of the backend, and resolves to null for all others. Never rejects. Call it for every request
+   * of the app: a route such as `/auth/*` gets none of the paths in `proxy`, which the framework then answers with 404.
+   */
   handle(request: Request): Promise<Response | null>
   /** Returns whether `handle` responds to requests with this method and path, such as `/auth/login`. */
   serves(method: string, pathname: string): boolean
   /**
-   * Emits `setup_problem` on loopback if some routes of the backend are under this mount path of a framework and others are not.
-   * `toNodeHandler` calls it.
+   * Emits `setup_problem` on loopback if some routes of the backend arrive at this mount of a framework and others do not.
+   * `toNodeHandler` and `toFastifyPlugin` call it.
    */
-  checkMount(path: string): void
+  checkMount(mount: Mount): void
   /** The path of the four routes. */
   readonly basePath: string
   /**
@@ -42,7 +46,8 @@ export interface Backend {
   /**
    * Ends the sessions of this person in all processes within two seconds. A storage cannot list sessions, so the refresh token of a
    * session is revoked, and its record removed, when it comes back with a request; `endSession` does both at once. `subject`: the `sub` of the claims, not an email address.
-   * A sign-in after this call is valid at once. Has no effect on tokens that are no JWT, or if no session has this subject. Rejects
+   * A sign-in after this call is valid at once. Has no effect on tokens that are no JWT, or if no session has this subject. On loopback
+   * `setup_problem` says so if this process has sessions, and none with this subject. Rejects
    * with `storage_failed` if some may still be there, and with `config_invalid`.
    */
   endSessionsOf(subject: string): Promise<void>
@@ -89,9 +94,9 @@ export function createBackend(options: BackendOptions): Backend {
       }
     },
     serves: (method, pathname) => own.has(pathname) || matchRoute(context.routes, method, pathname) !== undefined,
-    checkMount(path) {
+    checkMount(mount) {
       const ownRoutes = [...own].map(([pathname, { method }]) => `${method} ${pathname}`)
-      context.setupProblems.checkMount(path, [...ownRoutes, ...context.routes.map(({ template }) => template)])
+      context.setupProblems.checkMount(mount, [...ownRoutes, ...context.routes.map(({ template }) => template)])
     },
     basePath,
     getSession: (source) => getSession(context, source),

@@ -95,9 +95,10 @@ export interface SetupProblemEvent {
   readonly type: 'setup_problem'
   /**
    * `host`: a login began at another host or port. `path`: a request for the backend came without the beginning of its path.
-   * `call`: `handle` was called without a `Request`. `mount`: the mount path hides routes of the backend.
+   * `call`: `handle` was called without a `Request`. `mount`: the mount hides routes of the backend. `subject`: `endSessionsOf` got a
+   * subject that no session in memory has.
    */
-  readonly problem: 'host' | 'path' | 'call' | 'mount'
+  readonly problem: 'host' | 'path' | 'call' | 'mount' | 'subject'
   /** Its message names the difference. */
   readonly cause: ErrorCause
 }

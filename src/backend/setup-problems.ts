@@ -3,14 +3,24 @@ import { attempt } from '../internal/attempt.ts'
 import { csrfHeader } from './csrf.ts'
 import type { SetupProblemEvent } from './events.ts'
 
+/** Where a framework sends requests to the backend. */
+export interface Mount {
+  /** The part of the path that stays the same, or a scope of a framework, which gets its own routes alone. */
+  readonly path: string | 'scope'
+  /** The methods of the route, in upper case. Default: all. */
+  readonly methods?: readonly string[] | undefined
+}
+
 /** Reports requests that show that the app is reached, or mounted, in another way than `redirectUri` says. */
 export interface SetupProblems {
   /** Compares the host of a login with that of the redirect URI. */
   checkHost(request: Request): void
   /** Compares the path of a request that is not served with the paths of the backend. */
   checkPath(request: Request, paths: Iterable<string>): void
-  /** Compares a mount path with the routes of the backend, as method and path. */
-  checkMount(mount: string, routes: readonly string[]): void
+  /** Compares a mount with the routes of the backend, as method and path. */
+  checkMount(mount: Mount, routes: readonly string[]): void
+  /** Compares a subject whose sessions were ended with those of the sessions in memory. */
+  checkSubject(subject: string, inMemory: readonly (string | undefined)[]): void
   /** Reports that `handle` was called without a `Request`. The message says what to use. */
   reportCall(message: string): void
 }
@@ -52,15 +62,27 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
         `${pathname} was requested, but the backend serves ${meant}. Pass the whole path on, or use toNodeHandler.`,
       )
     },
-    checkMount(mount, routes) {
+    checkMount({ path, methods }, routes) {
       if (!isLocal || reported.has('mount')) return
-      const hidden = routes.filter((route) => !route.includes(` ${mount}/`))
+      if (path === 'scope') {
+        const where = 'toFastifyPlugin is in a scope of the Fastify app, where it gets the routes of the scope alone.'
+        report('mount', `${where} Register it on the app.`)
+        return
+      }
+      const arrives = (route: string): boolean =>
+        route.includes(` ${path}/`) && (!methods || methods.includes(route.replace(/ .*/, '')))
+      const hidden = routes.filter((route) => !arrives(route))
       // A mount path that begins no route may hold parameters, and events name none.
       if (hidden.length === 0 || hidden.length === routes.length) return
       report(
         'mount',
-        `The backend is mounted under ${mount}, where ${hidden[0]} does not arrive. Mount it without a path.`,
+        `The backend is mounted under ${path}, where ${hidden[0]} does not arrive. Mount it by use(…) without a path.`,
       )
+    },
+    checkSubject(subject, inMemory) {
+      if (!isLocal || reported.has('subject') || inMemory.length === 0 || inMemory.includes(subject)) return
+      const what = 'endSessionsOf found no session in memory with this subject.'
+      report('subject', `${what} Pass session.claims?.subject, and no email address or name.`)
     },
     reportCall(message) {
       if (isLocal && !reported.has('call')) report('call', message)

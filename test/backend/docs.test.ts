@@ -24,3 +24,15 @@ test.each(['backend.md', 'which.md'])('%s links only to pages that exist', (page
   expect(links.length).toBeGreaterThan(0)
   for (const path of links) expect(read(path).length).toBeGreaterThan(0)
 })
+
+test('the page and the docstrings of each mount say why a framework answers 404 [C-123]', () => {
+  const page = read('backend.md')
+  const section = page.split('\n## ').find((text) => text.startsWith('If something answers 404\n'))
+  const mounts = ["app.use('/auth', …)", "app.get('/auth/*rest', …)", "app.all('/auth/*', …)", 'Next.js', 'in a scope']
+  for (const mount of mounts) expect(section).toContain(mount)
+  expect(page).toContain(
+    'A listener that only\n  creates it, as in `createServer(() => { toNodeHandler(backend) })`, responds to no request',
+  )
+  for (const source of ['backend.ts', 'node/handler.ts', 'node/fastify.ts'])
+    expect(read(`../src/backend/${source}`)).toMatch(/^ +\* .*404/m)
+})

@@ -1,13 +1,16 @@
 // An app that is reached or mounted in another way than its redirect URI says: src/backend/setup-problems.ts.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { toNodeHandler } from 'agent-auth/backend/node'
-import express from 'express'
+import { toFastifyPlugin, toNodeHandler } from 'agent-auth/backend/node'
+import express, { type Express } from 'express'
+import fastify from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
 import { appOrigin, type BackendRig, guard, searchPath } from '../support/backend-rig.ts'
 import { listen } from '../support/listen.ts'
 import { sendPlain } from '../support/plain-http.ts'
 import { rigOf } from '../support/rig-of.ts'
+import { failure } from '../support/token-flow.ts'
+import { invalid } from '../support/wrong-calls.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -17,7 +20,7 @@ afterEach(async () => {
 
 const redirectUri = 'http://127.0.0.1:3000/auth/callback'
 
-const problem = (name: 'host' | 'path' | 'call' | 'mount', message: string): object => ({
+const problem = (name: 'host' | 'path' | 'call' | 'mount' | 'subject', message: string): object => ({
   type: 'setup_problem',
   problem: name,
   cause: { name: 'AgentAuthError', code: 'config_invalid', message },
@@ -146,7 +149,7 @@ test.each<[framework: string, mount: (handle: RequestListener) => RequestListene
     const origin = await listening(mount(toNodeHandler(rig.backend)))
     for (const path of ['/auth', '/auth/session', '/auth/other'])
       await (await sendPlain(new Request(origin + path))).arrayBuffer()
-    const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it without a path.`
+    const message = `The backend is mounted under /auth, where POST ${searchPath} does not arrive. Mount it by use(…) without a path.`
     expect(problemsOf(rig)).toEqual([problem('mount', message)])
   },
 )
@@ -200,4 +203,76 @@ test('without onEvent a setup problem is a line on the console, and the first fa
     ],
     [expect.stringMatching(/^agent-auth: proxied: /)],
   ])
+})
+
+test('endSessionsOf with an email address, which ends no session in memory, is one event that names the claim', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const browser = rig.browser()
+  await browser.logIn()
+  for (let call = 0; call < 2; call += 1) await rig.backend.endSessionsOf('ada@demo.example')
+  expect(problemsOf(rig)).toEqual([
+    problem(
+      'subject',
+      'endSessionsOf found no session in memory with this subject. Pass session.claims?.subject, and no email address or name.',
+    ),
+  ])
+  expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-in')
+})
+
+test.each<[what: string, uri: string, from: 'claims' | 'elsewhere', logins: number]>([
+  ['the subject of the claims', redirectUri, 'claims', 1],
+  ['a subject without any session in memory', redirectUri, 'elsewhere', 0],
+  ['an email address, of an app that is not on loopback,', 'https://app.demo.example/auth/callback', 'elsewhere', 1],
+])('endSessionsOf with %s is no setup problem', async (_, uri, from, logins) => {
+  const rig = await rigOf({ backend: { redirectUri: uri } })
+  const browser = rig.browser()
+  if (logins) await browser.logIn()
+  const session = await rig.backend.getSession(browser.request('/'))
+  const subject = session.status === 'signed-out' ? undefined : session.claims?.subject
+  await rig.backend.endSessionsOf((from === 'claims' && subject) || 'ada@demo.example')
+  expect(problemsOf(rig)).toEqual([])
+  if (from === 'claims') expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-out')
+})
+
+test('endSessionsOf refuses the key of a session and names endSession', async () => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const browser = rig.browser()
+  await browser.logIn()
+  const session = await rig.backend.getSession(browser.request('/'))
+  if (session.status === 'signed-out') throw new Error('No user is signed in.')
+  expect(await failure(rig.backend.endSessionsOf(session.key))).toMatchObject(
+    invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)'),
+  )
+  expect(rig.events.filter(({ type }) => type === 'sessions_ended')).toEqual([])
+})
+
+test.each<[what: string, mount: (app: Express, handle: RequestListener) => unknown, hidden: string | undefined]>([
+  ['get with a wildcard', (app, handle) => app.get('/auth/*rest', handle), 'POST /auth/logout'],
+  ['all with a wildcard', (app, handle) => app.all('/auth/*rest', handle), `POST ${searchPath}`],
+  ['all with a parameter', (app, handle) => app.all('/auth/:name', handle), `POST ${searchPath}`],
+  ['all of every path', (app, handle) => app.all('/{*rest}', handle), undefined],
+])('a route of Express, %s: one event names the first route that it hides [C-123]', async (_, mount, hidden) => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const app = express()
+  mount(app, toNodeHandler(rig.backend) as RequestListener)
+  const origin = await listening(app)
+  for (let call = 0; call < 2; call += 1)
+    await (await sendPlain(new Request(`${origin}/auth/session`, { headers: guard }))).arrayBuffer()
+  const message = `The backend is mounted under /auth, where ${hidden} does not arrive. Mount it by use(…) without a path.`
+  expect(problemsOf(rig)).toEqual(hidden ? [problem('mount', message)] : [])
+})
+
+test.each<[what: string, isScope: boolean]>([
+  ['a scope of Fastify', true],
+  ['a Fastify app', false],
+])('toFastifyPlugin in %s: %s an event [C-123]', async (_, isScope) => {
+  const rig = await rigOf({ backend: { redirectUri } })
+  const app = fastify()
+  const plugin = toFastifyPlugin(rig.backend)
+  app.register(isScope ? async (scope) => void scope.register(plugin) : plugin)
+  await app.ready()
+  closing.push(() => app.close())
+  const message =
+    'toFastifyPlugin is in a scope of the Fastify app, where it gets the routes of the scope alone. Register it on the app.'
+  expect(problemsOf(rig)).toEqual(isScope ? [problem('mount', message)] : [])
 })

@@ -46,6 +46,11 @@ export async function sessionKey({ config, sessionKeys }: BackendContext, id: st
   return key
 }
 
+/** Returns whether a text has the form of the keys of browser sessions. */
+export function isSessionKey(text: string): boolean {
+  return /^web-[\w-]{43}$/.test(text)
+}
+
 /**
  * Throws `config_invalid` for a value that is no key: no text, an empty text, or the cookie in its place. Every other text may be
  * the key that a script chose.

@@ -25,7 +25,7 @@ export type FastifyHook = (
 
 /**
  * Returns a plugin for `app.register` of Fastify. It responds to requests for the backend before Fastify reads their bodies, and
- * passes all others on. Throws `config_invalid`, and rejects with it if a backend with this `basePath` is mounted already.
+ * passes all others on. Register it on the app: in a scope, the routes of the backend get 404. Throws `config_invalid`, and rejects with it if a backend with this `basePath` is mounted already.
  */
 export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Promise<void> {
   const listener = nodeListener('toFastifyPlugin', backend)
@@ -36,6 +36,8 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
     if (scope.hasDecorator(name))
       invalid(`a backend with basePath ${basePath} is mounted twice in this Fastify app. Register its plugin once`)
     scope.decorate(name, basePath)
+    // Fastify makes a scope from the instance around it.
+    if (Object.getPrototypeOf(scope) !== Object.prototype) backend.checkMount({ path: 'scope' })
     scope.addHook('onRequest', ({ raw }, reply, done) => {
       if (!listener.serves(raw)) return done()
       reply.hijack()

@@ -9,13 +9,15 @@ import { errorResponse } from '../responses.ts'
 /** A request of Node, with what Express and Connect add. */
 export type MountedRequest = (IncomingMessage | Http2ServerRequest) & {
   readonly originalUrl?: unknown
+  /** The route of Express, if it is no middleware. */
+  readonly route?: unknown
 }
 
 /** The requests and responses of Node for one backend. */
 export interface NodeListener {
   /** Returns whether the backend serves the method and path of a request. */
   serves(request: MountedRequest): boolean
-  /** Reports a mount path of Express or Connect that hides routes of the backend. */
+  /** Reports a mount path or a route of Express or Connect that hides routes of the backend. */
   checkMount(request: MountedRequest): void
   /** Sends the response of the backend, or 404 if it does not serve the request. */
   respond(request: MountedRequest, response: ServerResponse | Http2ServerResponse): void
@@ -34,13 +36,26 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
       const { url = '' } = request
       // Of a mount with a wildcard the mount path is the whole path, and nothing is hidden.
       const isCut = target.endsWith(url) && target !== url && !/^\/(\?|$)/.test(url)
-      if (isCut) backend.checkMount(target.slice(0, -url.length))
+      if (isCut) backend.checkMount({ path: target.slice(0, -url.length) })
+      const { path, methods } = Object(request.route) as { path?: unknown; methods?: object }
+      if (typeof path === 'string') backend.checkMount({ path: fixedPart(path), methods: methodsOf(methods) })
     },
     respond(request, response) {
       request.url = targetOf(request)
       void listener(request, response)
     },
   }
+}
+
+/** Returns the beginning of a route of Express, without a slash at its end, before its first parameter, wildcard or option. */
+function fixedPart(path: string): string {
+  return path.replace(/\/?[:*{(].*$/, '')
+}
+
+/** Returns the methods of a route of Express, or undefined for `all`. */
+function methodsOf(methods: object = {}): readonly string[] | undefined {
+  const names = Object.keys(methods)
+  return names.includes('_all') ? undefined : names.map((name) => name.toUpperCase())
 }
 
 /** Returns the target as the browser sent it, because Express and Connect remove the mount path from `url`. */

@@ -1,8 +1,9 @@
+import { readClaims } from '../../claims.ts'
 import { invalid } from '../../config/invalid.ts'
 import { checkArgument } from '../../config/options.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
-import { checkSessionKey } from '../cookies/session-cookie.ts'
+import { checkSessionKey, isSessionKey } from '../cookies/session-cookie.ts'
 import { endSession } from './end-session.ts'
 import type { RevocationResult } from './revocation.ts'
 
@@ -23,12 +24,17 @@ export async function endSessionOfKey(context: BackendContext, key: string): Pro
 }
 
 /** Ends the sessions of this subject. Rejects with `storage_failed` or `config_invalid`. */
-export async function endSessionsOf({ endings, live, emit }: BackendContext, subject: string): Promise<void> {
+export async function endSessionsOf(context: BackendContext, subject: string): Promise<void> {
+  const { endings, live, emit, setupProblems } = context
   checkArgument('subject', subject, 'string')
   if (subject === '') invalid('subject must not be empty')
+  if (isSessionKey(subject))
+    invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)')
+  const subjects = Array.from(live.all(), ({ current }) => current.record && readClaims(current.record.tokens)?.subject)
   await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.endSessionsOf(subject))
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'subject' })
+  setupProblems.checkSubject(subject, subjects)
 }
 
 /** Ends all sessions. Rejects with `storage_failed`. */

@@ -31,6 +31,8 @@ export interface LiveSessions {
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
   /** Lets every session read the storage again. Idle ones that are saved leave the memory for that. */
   readAgain(): Promise<void>
+  /** Returns the sessions in memory. */
+  all(): Iterable<LiveSession>
   /** How many sessions are in memory. */
   readonly size: number
 }
@@ -95,6 +97,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
       for (const key of idle) if (forgetSaved(entries, key)) idle.delete(key)
       return resumeAll(entries.values())
     },
+    all: () => entries.values(),
     get size() {
       return entries.size
     },
