@@ -31,7 +31,7 @@ export async function memory(): Promise<boolean> {
   for (let at = 0; at < touched; at++) await touch(keyOf(at))
   const full = heapBytes() - empty
   // Each is read again, as it is in use.
-  const held = live.size
+  const held = live.all().length
   passedMs += 5_000
   for (let at = touched - held; at < touched; at++) await touch(keyOf(at))
   const heldBytes = (heapBytes() - empty) / held

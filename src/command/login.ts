@@ -3,6 +3,7 @@ import { signInWithLoopback } from '../node/loopback/sign-in.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { openBrowser } from './open-browser.ts'
 import { chooseSettings, openStorage, profileOf, replacedProfile, saveSettings } from './profile.ts'
+import { requireServer } from './reach-server.ts'
 import type { Result } from './session.ts'
 
 /** Signs the user in and keeps the session. Ctrl-C ends the login. */
@@ -14,6 +15,8 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   const { config, session } = profileOf(storage, profile, settings)
   // A login whose tokens cannot be kept would be in vain.
   await storage.ready()
+  await requireServer(config)
+  announce(config.authUrl)
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
   const tokens = await signInWithLoopback(config, {
@@ -29,6 +32,12 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   await replaced?.session.signOut()
   const { status, expiresAtMs } = session.state
   return { exitCode: 0, text: `${profile}: signed in`, json: { profile, status, expiresAtMs } }
+}
+
+/** Says to a user what a wrong client id looks like, because only the page in the browser can tell. Scripts get no such line. */
+function announce(authUrl: string): void {
+  const remedy = 'If the browser shows an error, press Ctrl-C and run agent-auth doctor with the same options.'
+  if (process.stderr.isTTY) process.stderr.write(`agent-auth: Sign in at ${new URL(authUrl).origin}. ${remedy}\n`)
 }
 
 function portsIn(text: string | undefined): number[] | undefined {

@@ -30,7 +30,7 @@ export async function endSessionsOf(context: BackendContext, subject: string): P
   if (subject === '') invalid('subject must not be empty')
   if (isSessionKey(subject))
     invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)')
-  const subjects = Array.from(live.all(), ({ current }) => current.record && readClaims(current.record.tokens)?.subject)
+  const subjects = live.all().map(({ current }) => current.record && readClaims(current.record.tokens)?.subject)
   await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.endSessionsOf(subject))
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'subject' })

@@ -32,9 +32,7 @@ export interface LiveSessions {
   /** Lets every session read the storage again. Idle ones that are saved leave the memory for that. */
   readAgain(): Promise<void>
   /** Returns the sessions in memory. */
-  all(): Iterable<LiveSession>
-  /** How many sessions are in memory. */
-  readonly size: number
+  all(): readonly LiveSession[]
 }
 
 interface Entry extends LiveSession {
@@ -97,10 +95,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
       for (const key of idle) if (forgetSaved(entries, key)) idle.delete(key)
       return resumeAll(entries.values())
     },
-    all: () => entries.values(),
-    get size() {
-      return entries.size
-    },
+    all: () => [...entries.values()],
   }
 }
 

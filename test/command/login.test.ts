@@ -1,0 +1,86 @@
+// What a login says before the user is in the browser: src/command/login.ts and reach-server.ts.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { login } from '../../src/command/login.ts'
+import { requireServer } from '../../src/command/reach-server.ts'
+import { refusingOrigin } from '../support/free-port.ts'
+import { listen } from '../support/listen.ts'
+import { configWith, failure } from '../support/token-flow.ts'
+
+let written: string
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-auth-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'xdg-open'), '#!/bin/sh\nexit 0\n')
+  chmodSync(join(folder, 'xdg-open'), 0o755)
+  vi.stubEnv('AGENT_AUTH_HOME', join(folder, 'home'))
+  vi.stubEnv('PATH', folder)
+  written = ''
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    written += String(text)
+    return true
+  })
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+const loginAt = (url: string) =>
+  failure(
+    login({
+      name: 'login',
+      profile: 'default',
+      output: 'text',
+      flags: { 'auth-url': url, 'base-url': url, 'client-id': 'c', timeout: '1' },
+      rest: [],
+    }),
+  )
+
+async function server(): Promise<string> {
+  const app = createServer((_, response) => response.writeHead(404).end())
+  onTestFinished(() => void app.close())
+  return `http://127.0.0.1:${await listen(app)}`
+}
+
+test('a login at an address where nothing runs ends before the browser opens, and names the option [C-137]', async () => {
+  const url = await refusingOrigin()
+  expect(await loginAt(url)).toMatchObject({
+    code: 'temporarily_unavailable',
+    message: `${url} was not reached (ECONNREFUSED). Check --auth-url, and that the service runs.`,
+  })
+  expect(written).toBe('')
+})
+
+test.each<[what: string, fetch: typeof globalThis.fetch]>([
+  ['that sends another status', async () => new Response('', { status: 500 })],
+  [
+    'that does not respond in time',
+    (_, init) => new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))),
+  ],
+  ['whose certificate is unknown here', () => Promise.reject(new TypeError('x', { cause: { code: 'ESOMETHING' } }))],
+])('a server %s is not refused, because its page may say more [C-137]', async (_, fetch) => {
+  await requireServer(configWith({ fetch }), 10)
+})
+
+test.each([true, false])(
+  'on a terminal (%s), a login says at once what to do if the browser shows an error [C-137]',
+  async (isTTY) => {
+    const before = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY')
+    Object.defineProperty(process.stderr, 'isTTY', { value: isTTY, configurable: true })
+    onTestFinished(() => {
+      if (before) Object.defineProperty(process.stderr, 'isTTY', before)
+      else Reflect.deleteProperty(process.stderr, 'isTTY')
+    })
+    const url = await server()
+    expect(await loginAt(url)).toMatchObject({ code: 'timeout' })
+    expect(written).toBe(
+      isTTY
+        ? `agent-auth: Sign in at ${url}. If the browser shows an error, press Ctrl-C and run agent-auth doctor with the same options.\n`
+        : '',
+    )
+  },
+)
