@@ -1,5 +1,5 @@
+import { checkArgument, checkOptions, type OptionKinds } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
-import { checkArgument, checkOptions, type OptionKinds } from './config/options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { base64url, randomText } from './internal/base64url.ts'

@@ -2,8 +2,8 @@ import { refusesRetry } from './bearer/challenge.ts'
 import { replayable } from './bearer/replay.ts'
 import { settingsOf } from './bearer/settings.ts'
 import { allowedTargets, type BearerTargets, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
+import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
-import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { discardBody } from './internal/discard-body.ts'
 import type { AccessTokenSource } from './session.ts'
@@ -33,7 +33,8 @@ const sourceKind: OptionKind = { methods: ['getAccessToken'], example: 'createSe
  * Returns a `fetch` that adds `Authorization: Bearer …` to requests under `baseUrl` or `origins`, and to no other request. It
  * retries a 401 once with a newer token and the same bytes, unless its Bearer challenge says `insufficient_scope` or
  * `invalid_request` (bearer/challenge.ts). A request with its own `Authorization` is sent as it is. That one, and
- * one whose body cannot be sent twice, is not retried. `source` is a session, or the text of a user session token, which
+ * one whose body cannot be sent twice, is not retried. The request's `signal` ends its wait for a token as well, but no refresh that
+ * other calls share. `source` is a session, or the text of a user session token, which
  * cannot be refreshed. The call rejects as `fetch` does, with the codes of `getAccessToken`, or with `origin_forbidden`.
  * Throws `config_invalid`. RFC 6750 sections 2.1 and 3.1, specification section 5.
  */

@@ -1,6 +1,6 @@
 import type { PendingLogin } from './authorize.ts'
+import { checkAwaited, checkOptions, type OptionKinds } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
-import { checkAwaited, checkOptions, type OptionKinds } from './config/options.ts'
 import { AgentAuthError, type AgentAuthErrorDetails } from './errors.ts'
 import { createGrant, type Grant } from './grant.ts'
 import { attempt } from './internal/attempt.ts'

@@ -1,6 +1,6 @@
+import { checkOptions, clockKind, type OptionKinds } from './config/check-options.ts'
 import { clientCredentials } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
-import { checkOptions, clockKind, type OptionKinds } from './config/options.ts'
 import { checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
@@ -110,7 +110,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
 
 /**
  * Checks the options, sets the defaults and freezes the result. Later changes of the options have no effect.
- * Throws `config_invalid`. Specification section 5, RFC 6749 section 2.3.1.
+ * Throws `config_invalid`, also for an option that it does not know. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
   const own = checkOptions('createAuthConfig', options, authOptionKinds)

@@ -1,6 +1,9 @@
 import type { AgentAuthErrorCode } from './errors.ts'
 
-/** An event for logs and metrics. It never holds a URL with a query, a header, a body or a token. An error that `onEvent` throws is ignored (`emit` in config.ts). */
+/**
+ * An event for logs and metrics. It never holds a URL with a query, a header, a body or a token. An error that `onEvent` throws is
+ * ignored (`emit` in config.ts).
+ */
 export type AuthEvent =
   | {
       readonly type: 'token_request'

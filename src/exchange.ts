@@ -1,4 +1,4 @@
-import { checkOptions, signalKind } from './config/options.ts'
+import { checkOptions, signalKind } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { type Grant, type GrantContent, grantContent } from './grant.ts'

@@ -1,7 +1,7 @@
 import { isState, type PendingLogin } from './authorize.ts'
 import { isPendingLogin, loginNotFound } from './callback.ts'
+import { checkArgument, checkAwaited, checkOptions, clockKind, recordsKind } from './config/check-options.ts'
 import { invalid } from './config/invalid.ts'
-import { checkArgument, checkAwaited, checkOptions, clockKind, recordsKind } from './config/options.ts'
 import { AgentAuthError } from './errors.ts'
 import { attempt } from './internal/attempt.ts'
 import { type Clock, systemClock } from './internal/clock.ts'

@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions, signalKind } from './config/options.ts'
+import { checkArgument, checkOptions, signalKind } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { requestTokens } from './token-endpoint.ts'

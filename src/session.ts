@@ -1,5 +1,5 @@
 import { readClaims, type TokenClaims } from './claims.ts'
-import { checkAwaited, checkOptions, type OptionKinds, storageKind } from './config/options.ts'
+import { checkAwaited, checkOptions, type OptionKinds, storageKind } from './config/check-options.ts'
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'

@@ -17,7 +17,10 @@ export interface Tokens {
   readonly scope?: string
 }
 
-/** Returns whether a header can have this token after `Bearer `: visible ASCII (`maxTokenLength`, 16,384 characters). RFC 6750 section 2.1, RFC 9110 section 5.5. */
+/**
+ * Returns whether a header can have this token after `Bearer `: visible ASCII (`maxTokenLength`, 16,384 characters). RFC 6750
+ * section 2.1, RFC 9110 section 5.5.
+ */
 export function isTokenText(value: unknown): value is string {
   return typeof value === 'string' && /^[!-~]+$/.test(value) && value.length <= maxTokenLength
 }

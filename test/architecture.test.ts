@@ -28,7 +28,7 @@ const stages: Record<string, string[]> = {
   config: [
     'events.ts',
     'config/invalid.ts',
-    'config/options.ts',
+    'config/check-options.ts',
     'config/service-url.ts',
     'config/client-authentication.ts',
     'config.ts',

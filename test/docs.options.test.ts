@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { OptionKind } from '../src/config/options.ts'
+import type { OptionKind } from '../src/config/check-options.ts'
 import { authOptionKinds } from '../src/config.ts'
 
 const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')

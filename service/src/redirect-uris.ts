@@ -47,7 +47,10 @@ function isPort(text: string | undefined): boolean {
   return text === undefined || Number(text.slice(1)) <= 65_535
 }
 
-/** Returns why redirect URIs cannot be registered, or undefined if they can: `redirectUris`, 10 at most, each of `redirectUriCharacters`, 2,048 (S-002; loopback for both kinds: A-12). */
+/**
+ * Returns why redirect URIs cannot be registered, or undefined if they can: `redirectUris`, 10 at most, each of
+ * `redirectUriCharacters`, 2,048 (S-002; loopback for both kinds: A-12).
+ */
 export function refuseRegistration(redirectUris: readonly string[]): string | undefined {
   if (redirectUris.length < 1 || redirectUris.length > requestLimits.redirectUris)
     return `register 1 to ${requestLimits.redirectUris} redirect URIs`

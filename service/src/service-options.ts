@@ -28,11 +28,20 @@ export interface ServiceOptions {
   passwordScheme?: 'scrypt' | 'keyed' | undefined
   /** Whether a refresh replaces the refresh token. Default: `rotate`. */
   rotation?: 'rotate' | 'none' | undefined
-  /** Grace period of a replaced refresh token, in milliseconds (`graceMs.least`, 0 to `graceMs.most`, 600,000). Default: 30,000 (`graceMs.standard`, 30 s). */
+  /**
+   * Grace period of a replaced refresh token, in milliseconds (`graceMs.least`, 0 to `graceMs.most`, 600,000). Default: 30,000
+   * (`graceMs.standard`, 30 s).
+   */
   graceMs?: number | undefined
-  /** Lifetime of an access token, in milliseconds (`accessTokenLifeMs.least`, 1,000 to `accessTokenLifeMs.most`, 3,600,000). Default: 600,000 (`accessTokenLifeMs.standard`, 10 minutes). */
+  /**
+   * Lifetime of an access token, in milliseconds (`accessTokenLifeMs.least`, 1,000 to `accessTokenLifeMs.most`, 3,600,000).
+   * Default: 600,000 (`accessTokenLifeMs.standard`, 10 minutes).
+   */
   accessTokenLifeMs?: number | undefined
-  /** Lifetime of an authorization code, in milliseconds (`codeLifeMs.least`, 1,000 to `codeLifeMs.most`, 600,000). Default: 60,000 (`codeLifeMs.standard`, 60 s). */
+  /**
+   * Lifetime of an authorization code, in milliseconds (`codeLifeMs.least`, 1,000 to `codeLifeMs.most`, 600,000). Default: 60,000
+   * (`codeLifeMs.standard`, 60 s).
+   */
   codeLifeMs?: number | undefined
   /** Members of a token response. `minimal` has `access_token` and `refresh_token` only. Default: `full`. */
   tokenResponse?: 'full' | 'minimal' | undefined

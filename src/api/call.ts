@@ -21,7 +21,11 @@ export interface ApiCall extends Pick<Expected, 'effect' | 'matches'> {
 
 type Send = (signal: AbortSignal) => Promise<Response>
 
-/** Carries out one call with its retries and resolves to the `data` of the envelope. */
+/**
+ * Carries out one call with its retries and resolves to the `data` of the envelope. Without options it takes
+ * `defaultCallTimeoutMs`, 30 s in all, repeats a read `defaultMaxRetries`, 2 times, and reads `defaultMaxApiBytes`, 32 MiB
+ * (options.ts).
+ */
 export async function callApi<T extends object>(base: ApiConfig, call: ApiCall, options: CallOptions = {}): Promise<T> {
   const config = configOfCall(base, options)
   const send = sendOf(config, call)

@@ -1,5 +1,5 @@
+import { checkOptions, clockKind, type OptionKinds, signalKind } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkOptions, clockKind, type OptionKinds, signalKind } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type Clock, systemClock } from '../internal/clock.ts'
 import { defaultCallTimeoutMs, defaultMaxApiBytes, defaultMaxRetries } from '../internal/limits.ts'
@@ -7,7 +7,10 @@ import { present } from '../internal/present.ts'
 
 /** What can be set for all calls, and again for one. */
 export interface CallLimits {
-  /** How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000 (`defaultCallTimeoutMs`, 30 s). */
+  /**
+   * How long a call may take, with its retries and the body of its response. In milliseconds. Default: 30,000
+   * (`defaultCallTimeoutMs`, 30 s).
+   */
   readonly timeoutMs?: number | undefined
   /** How often a read or a search is sent again at most, from 0 to 10. Default: 2 (`defaultMaxRetries`, 2). */
   readonly maxRetries?: number | undefined

@@ -1,4 +1,4 @@
-import { checkedElsewhere, checkNames, checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkedElsewhere, checkNames, checkOptions, type OptionKinds } from '../config/check-options.ts'
 
 /** The columns by which parent agents can be filtered and sorted. Specification section 4.2. */
 export type ParentAgentColumn =

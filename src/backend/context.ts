@@ -1,6 +1,6 @@
+import { checkOptions } from '../config/check-options.ts'
 import { clientCredentials, otherBasicEncoding } from '../config/client-authentication.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkOptions } from '../config/options.ts'
 import { checkApiUrl, checkServiceUrl } from '../config/service-url.ts'
 import { type AuthConfig, type AuthConfigOptions, configFrom } from '../config.ts'
 import { idleLimits, sessionLifeLimitsMs } from '../internal/limits.ts'

@@ -2,7 +2,10 @@ import type { AgentAuthErrorCode } from '../errors.ts'
 import type { AuthEvent } from '../events.ts'
 import type { ErrorCause } from './error-cause.ts'
 
-/** An event of a backend or of its sessions. None holds a cookie, a path with its parameters, a header or a token. */
+/**
+ * An event of a backend or of its sessions. None holds a cookie, a path with its parameters, a header or a token. An error that
+ * `onEvent` throws is ignored (`emit` in config.ts).
+ */
 export type BackendEvent =
   | AuthEvent
   | { readonly type: 'login_started' }
@@ -13,7 +16,7 @@ export type BackendEvent =
   | SessionsEndedEvent
   | EndedSessionRemovedEvent
   | ProxiedEvent
-  /** A request waits, because 32 requests of its session are in progress. */
+  /** A request waits, because enough requests of its session are in progress (`proxyQueueLimits.maxAtOnce`, 32). */
   | { readonly type: 'proxy_wait_started'; readonly route: string }
   | ProxyWaitEndedEvent
   /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
@@ -84,7 +87,10 @@ export interface ProxyWaitEndedEvent {
   readonly type: 'proxy_wait_ended'
   /** The route as configured in `proxy`. */
   readonly route: string
-  /** `begun`: its turn came. `late`: it waited for 30 s, and is refused. `left`: the browser left. */
+  /**
+   * `begun`: its turn came. `late`: it waited too long (`proxyQueueLimits.maxWaitMs`, 30 s), and is refused. `left`: the browser
+   * left.
+   */
   readonly result: 'begun' | 'late' | 'left'
   /** How long it waited, in milliseconds. */
   readonly durationMs: number

@@ -1,4 +1,4 @@
-import { checkedElsewhere, type OptionKinds, storageKind } from '../config/options.ts'
+import { checkedElsewhere, type OptionKinds, storageKind } from '../config/check-options.ts'
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BackendEvent } from './events.ts'

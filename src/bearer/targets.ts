@@ -65,7 +65,10 @@ function targetsAt(allowed: readonly string[], prefix: string, relativeTo?: stri
   }
 }
 
-/** Remembers results (`maxRememberedUrls`, 64, of `maxRememberedUrlLength`, 2,048 characters), because requests repeat and parsing is most of the cost of a call with a valid token. */
+/**
+ * Remembers results (`maxRememberedUrls`, 64, of `maxRememberedUrlLength`, 2,048 characters), because requests repeat and parsing
+ * is most of the cost of a call with a valid token.
+ */
 function remembered(judgeText: Judge): Judge {
   const judged = new Map<string, string | undefined>()
   return (text) => {
@@ -130,7 +133,10 @@ function judge(url: URL | undefined, allowed: readonly string[], prefix: string)
   return inside && !(prefix && mayClimb(pathname)) ? href : undefined
 }
 
-/** Returns whether a server that decodes a path several times (`maxPathDecodings`, 4), or ignores the text after a `;`, may leave the base path for it. */
+/**
+ * Returns whether a server that decodes a path several times (`maxPathDecodings`, 4), or ignores the text after a `;`, may leave
+ * the base path for it.
+ */
 function mayClimb(path: string): boolean {
   if (!/[%;]/.test(path)) return false
   let decoded = path

@@ -106,7 +106,10 @@ export function createBrowserAuth(given: BrowserAuthOptions): BrowserAuth {
   }
 }
 
-/** Returns a function that reports requests without the token, each origin once, and no more than the first ones (`maxReportedOrigins`, 64). */
+/**
+ * Returns a function that reports requests without the token, each origin once, and no more than the first ones
+ * (`maxReportedOrigins`, 64).
+ */
 function elsewhereReporter(config: AuthConfig): NonNullable<Sending['onElsewhere']> {
   const reportedOrigins: string[] = []
   return (input) => {

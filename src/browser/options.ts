@@ -1,5 +1,5 @@
+import { checkOptions, type OptionKinds, recordsKind, storageKind } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkOptions, type OptionKinds, recordsKind, storageKind } from '../config/options.ts'
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { LoginMode } from './callback-url.ts'

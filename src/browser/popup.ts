@@ -1,6 +1,6 @@
 import { createLogin } from '../authorize.ts'
 import { readCallback } from '../callback.ts'
-import { checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkOptions, type OptionKinds } from '../config/check-options.ts'
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { Grant } from '../grant.ts'
@@ -12,7 +12,10 @@ import { markedState } from './callback-url.ts'
 
 /** The options of `popupLogin`. */
 export interface PopupLoginOptions {
-  /** How long a login may take, from the click to its callback. Milliseconds (`defaultPopupMs`, 300,000). Then `signIn` rejects with `timeout`. */
+  /**
+   * How long a login may take, from the click to its callback. Milliseconds (`defaultPopupMs`, 300,000). Then `signIn` rejects with
+   * `timeout`.
+   */
   readonly timeoutMs?: number | undefined
   /** The third argument of `window.open`. Default `popup,width=480,height=720`. */
   readonly features?: string | undefined

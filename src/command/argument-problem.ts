@@ -1,4 +1,4 @@
-import { isNear } from '../config/options.ts'
+import { isNear } from '../config/check-options.ts'
 
 /** Returns what is wrong with the arguments that `parseArgs` refused, and the options that were probably meant. */
 export function argumentProblem(error: unknown, args: readonly string[], options: readonly string[]): string {

@@ -6,7 +6,10 @@ import { probe } from './probe.ts'
 import { chooseSettings, openStorage, type Profile, profileOf, whereStorage } from './profile.ts'
 import type { Result } from './session.ts'
 
-/** Checks the settings, the service and the storage. Exit code 1 is for a finding. */
+/**
+ * Checks the settings, the service and the storage. It begins a login, redeems a code that does not exist, and searches without a token
+ * (probe.ts). The client secret goes to the token endpoint only. Exit code 1 is for a finding.
+ */
 export async function doctor({ profile: name, flags }: CommandLine): Promise<Result> {
   checkOrigin(flags.origin)
   const storage = openStorage(process.env)

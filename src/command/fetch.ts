@@ -12,7 +12,10 @@ interface ApiRequest {
   readonly body: string | undefined
 }
 
-/** Sends one request to the API, and prints the body of the response. Exit code 1 is for a response that is no success. */
+/**
+ * Sends one request to the API, and prints the body of the response. The path is put behind `baseUrl`, and the token goes nowhere else.
+ * Exit code 1 is for a response that is no success.
+ */
 export async function fetchPath({ profile, rest }: CommandLine): Promise<Result> {
   const { method, path, given } = readArguments(rest)
   const { session, config } = await openProfile(openStorage(process.env), profile)

@@ -62,7 +62,8 @@ function homeFolder(): string {
 }
 
 /**
- * Returns the settings of a login: flags before the environment before those remembered. Warns if other users can read the
+ * Returns the settings of a login: flags before the environment (AGENT_AUTH_URL, AGENT_BASE_URL, AGENT_PUBLIC_CLIENT_ID) before those
+ * remembered. client-secret.ts reads the variables of a confidential client. Warns if other users can read the
  * secret. Rejects with `config_invalid`.
  */
 export async function chooseSettings(storage: TokenStorage, name: string, flags: Flags): Promise<Settings> {

@@ -28,7 +28,7 @@ export async function status({ profile }: CommandLine): Promise<Result> {
   }
 }
 
-/** Ends the session on this machine. */
+/** Ends the session on this machine. It revokes nothing at the service. */
 export async function logout({ profile }: CommandLine): Promise<Result> {
   const { session } = await openProfile(openStorage(process.env), profile, 'without secret')
   await session.signOut()

@@ -15,7 +15,10 @@ export async function withDeadline<T>(
   return abortable(withTimeout(timeoutMs, task(controller.signal)), signal).finally(() => controller.abort())
 }
 
-/** Settles as the work does, or rejects with `timeout` at the deadline (`maxTimerMs`, 2,147,483,647 at most). The work continues then. */
+/**
+ * Settles as the work does, or rejects with `timeout` at the deadline (`maxTimerMs`, 2,147,483,647 at most). The work continues
+ * then.
+ */
 export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void =>

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import { checkArgument } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkArgument } from '../config/options.ts'
 import { isAgentAuthError } from '../errors.ts'
 import type { Lease } from '../storage/shared/lease.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
@@ -10,8 +10,8 @@ import { type Replacement, replaceFile } from './replace-file.ts'
 
 /**
  * Creates a storage in one file that only this user can read, for the processes of one machine. Creates the file with mode 0600
- * and its folder with mode 0700. A killed process leaves each record whole. Within a lock only the lock owner can write. Throws
- * `config_invalid`.
+ * and its folder with mode 0700. A killed process leaves each record whole. Within a lock only the lock owner can write. The lock of a
+ * process that was killed ends by itself (`leaseMs`, 8 s). The size of the file has no limit. Throws `config_invalid`.
  */
 export function fileStorage(path: string): SharedStorage
 export function fileStorage(path: string, ...others: readonly unknown[]): SharedStorage {

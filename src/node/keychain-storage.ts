@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import { checkNames, checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkNames, checkOptions, type OptionKinds } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import type { SharedStorage } from '../storage/shared/leased-storage.ts'
 import { fileStorage } from './file-storage.ts'

@@ -1,6 +1,6 @@
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
 import type { BackendEvent } from '../backend/events.ts'
-import { checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { eventRecorder } from './record.ts'
 
 /** The options of `createTelemetry`. */

@@ -1,5 +1,5 @@
+import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import { maxStatementRepeats, maxTableNameLength, sweepEveryMs } from '../internal/limits.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'
 import { networkCode } from '../storage/shared/network-code.ts'
@@ -16,7 +16,10 @@ export interface PostgresPool {
 
 /** The options of `postgresStorage`. */
 export interface PostgresStorageOptions {
-  /** Name of the table, with or without its schema: letters, digits and `_` (`maxTableNameLength`, 50). Default: `agent_auth_records`. */
+  /**
+   * Name of the table, with or without its schema: letters, digits and `_` (`maxTableNameLength`, 50). Default:
+   * `agent_auth_records`.
+   */
   readonly table?: string | undefined
   /** Sets how long a record lasts after its last write, in milliseconds. Default: until it is removed. */
   readonly ttlMs?: number | undefined

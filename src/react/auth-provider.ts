@@ -14,7 +14,7 @@ import type { BackendClientSession } from '../backend/client/session.ts'
 import type { BackendClientState } from '../backend/client/state.ts'
 import type { BrowserAuth } from '../browser/auth.ts'
 import type { TokenClaims } from '../claims.ts'
-import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { AgentAuthError } from '../errors.ts'
 
 /** What `AuthProvider` needs of the result of `createBrowserAuth` or `createBackendClient`. */

@@ -8,8 +8,8 @@ import {
   useRef,
   useState,
 } from 'react'
+import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkedElsewhere, checkOptions, type OptionKinds } from '../config/options.ts'
 import { useAuth } from './auth-provider.ts'
 
 /** The props that `RequireSession` passes to its `fallback`. */

@@ -1,4 +1,4 @@
-import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
+import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { slotMoveLimits } from '../internal/limits.ts'
 import { sleep } from '../internal/timeouts.ts'
 import { leasedStorage, type RecordDatabase, type SharedStorage } from '../storage/shared/leased-storage.ts'

@@ -1,4 +1,4 @@
-import { checkNames } from '../config/options.ts'
+import { checkNames } from '../config/check-options.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'

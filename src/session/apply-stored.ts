@@ -43,7 +43,10 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
     else if (current.state.reason !== 'expired') discard((still) => isRecord(still) && current.hasEnded(still.id))
   }
 
-  /** Removes a record that should not be there, such as one whose write took effect after a sign-out, if it is still there. It does so at most once in `discardAgainMs`, 5 s. */
+  /**
+   * Removes a record that should not be there, such as one whose write took effect after a sign-out, if it is still there. It does
+   * so at most once in `discardAgainMs`, 5 s.
+   */
   function discard(isStill: (stored: Stored) => boolean): void {
     if (config.clock.monotonicMs() < discardAtMs) return
     discardAtMs = config.clock.monotonicMs() + discardAgainMs

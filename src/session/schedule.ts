@@ -15,7 +15,8 @@ export type Urgency = 'required' | 'proactive'
 export interface RefreshSchedule {
   /**
    * Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. A refresh waits for the lock of
-   * the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`.
+   * the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`. It
+   * holds the lock for its token request (`timeoutMs`) and the storage operations around it. A lease ends by itself (lease.ts).
    */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. */

@@ -1,5 +1,11 @@
+import {
+  checkArgument,
+  checkedElsewhere,
+  checkOptions,
+  type OptionKinds,
+  storageKind,
+} from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkArgument, checkedElsewhere, checkOptions, type OptionKinds, storageKind } from '../config/options.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { encryptionKeyBytes } from '../internal/limits.ts'

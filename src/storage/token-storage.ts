@@ -2,7 +2,8 @@
 export type MaybePromise<T> = T | Promise<T>
 
 /**
- * A storage of records. AsyncStorage and unstorage have these methods. For localStorage and sessionStorage use `webStorage` of
+ * A storage of records. Each write must take effect as a whole or not at all. A session waits for an operation for a time only
+ * (`maxStorageOperationMs`, 5 s). AsyncStorage and unstorage have these methods. For localStorage and sessionStorage use `webStorage` of
  * `agent-auth/browser`.
  */
 export interface TokenStorage {

@@ -1,5 +1,5 @@
+import { checkArgument } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkArgument } from '../config/options.ts'
 
 /** Requests that wait until the test releases them. */
 export interface HeldRequests {

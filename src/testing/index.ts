@@ -1,5 +1,5 @@
+import { checkOptions } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkOptions } from '../config/options.ts'
 import { caseOf, type StorageCase, type StorageFactory } from './case.ts'
 import { lockChecks } from './lock.ts'
 import { recordChecks } from './records.ts'

@@ -1,5 +1,5 @@
+import { checkArgument, checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkArgument, checkOptions, type OptionKinds } from '../config/options.ts'
 import type { TestService } from './test-service.ts'
 
 /** Handles a request of the app under test: `backend.handle`, or a `fetch` to the port of its process. */

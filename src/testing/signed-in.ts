@@ -1,5 +1,5 @@
+import { checkOptions, type OptionKinds } from '../config/check-options.ts'
 import { invalid } from '../config/invalid.ts'
-import { checkOptions, type OptionKinds } from '../config/options.ts'
 import { randomText } from '../internal/base64url.ts'
 import { encodeRecord, sessionName } from '../session/record.ts'
 import type { Tokens } from '../tokens.ts'

@@ -35,7 +35,10 @@ export async function readTokenResponse(response: Response, requested: string): 
   return { status, media: 'json', body: parseObject(await readText(response)), retryAfter }
 }
 
-/** Reads the header as seconds or an HTTP date and caps it (`maxRetryAfterMs`, 5 minutes). Any other text counts as absent. RFC 9110 section 10.2.3. */
+/**
+ * Reads the header as seconds or an HTTP date and caps it (`maxRetryAfterMs`, 5 minutes). Any other text counts as absent. RFC 9110
+ * section 10.2.3.
+ */
 export function retryAfterMs(value: string | null | undefined, nowMs: number): number | undefined {
   if (!value) return undefined
   const untilMs = httpDate.test(value) ? Date.parse(value) - nowMs : Number.NaN

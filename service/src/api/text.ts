@@ -13,12 +13,17 @@ function filledText(): z.ZodType<string, string> {
   return z.string().min(1).pipe(storableText())
 }
 
-/** Returns the schema of a description, which is bounded (`descriptionCharacters`, 4,000) because searches read every one (A-44). */
+/**
+ * Returns the schema of a description, which is bounded (`descriptionCharacters`, 4,000) because searches read every one (A-44).
+ */
 export function descriptionText(): z.ZodType<string, string> {
   return bounded(filledText(), limits.descriptionCharacters)
 }
 
-/** Returns the schema of a text that a search compares with names and keys. No longer one can be found (`limits.filterCharacters`, 1,500; A-44). */
+/**
+ * Returns the schema of a text that a search compares with names and keys. No longer one can be found (`limits.filterCharacters`,
+ * 1,500; A-44).
+ */
 export function comparedText(): z.ZodType<string, string> {
   return bounded(storableText(), limits.filterCharacters)
 }
@@ -40,7 +45,10 @@ export function isLongerThan(text: string, most: number): boolean {
   return text.length > most && (text.length > 2 * most || [...text].length > most)
 }
 
-/** Returns the schema of a name, as it was sent: bounded (`nameCharacters`, 500), and without invisible characters (A-17, S-076, S-078). */
+/**
+ * Returns the schema of a name, as it was sent: bounded (`nameCharacters`, 500), and without invisible characters (A-17, S-076,
+ * S-078).
+ */
 export function nameText(): z.ZodType<string, string> {
   return filledText().pipe(visibleName()).meta({ maxLength: apiLimits.nameCharacters })
 }

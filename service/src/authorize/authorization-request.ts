@@ -51,7 +51,10 @@ export function refusalFields(refusal: string | null, approval: Approval): Refus
     : { error: 'unauthorized_client', error_description: unapprovedText[approval] }
 }
 
-/** Returns the fault of a request, if there is one: a repeated parameter, a `state` over the limit (`stateBytes`, 2,048), a scope that is not exactly `api.access`. */
+/**
+ * Returns the fault of a request, if there is one: a repeated parameter, a `state` over the limit (`stateBytes`, 2,048), a scope
+ * that is not exactly `api.access`.
+ */
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
   if (!query.isComplete || singleParameters.some((name) => query.count(name) > 1)) return 'invalid_request'
   if ((query.get('state')?.bytes ?? 0) > requestLimits.stateBytes) return 'invalid_request'

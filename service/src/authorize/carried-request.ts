@@ -5,7 +5,8 @@ import { findServiceKey } from '../store/tables/service-keys.ts'
 
 /**
  * An authorization request before the user has signed in. The sign-in page carries it, encrypted, so that requests of
- * strangers use no storage of the service (A-48).
+ * strangers use no storage of the service (A-48). It is valid for `authorizationRequestMs`, 10 minutes, in the browser that began it, and
+ * there is no limit to their number.
  */
 export interface CarriedRequest {
   /** Its id once it is stored. */

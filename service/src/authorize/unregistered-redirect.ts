@@ -64,7 +64,10 @@ function compare(sent: string, known: Unregistered['known']): Comparison {
   return { mistake: [`It is registered for a ${owner.kind} client of the same tenant.`, kindTexts[client.kind]] }
 }
 
-/** Returns a URL to show (`shownRedirectUriCharacters`, 200). It has only printable ASCII, because other characters can look alike, and no password. */
+/**
+ * Returns a URL to show (`shownRedirectUriCharacters`, 200). It has only printable ASCII, because other characters can look alike,
+ * and no password.
+ */
 function showable(sent: string | undefined): URL | undefined {
   if (sent === undefined || sent.length > requestLimits.shownRedirectUriCharacters) return undefined
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(sent) || !URL.canParse(sent)) return undefined

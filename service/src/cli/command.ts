@@ -112,7 +112,10 @@ function stopSignal(): Promise<void> {
   })
 }
 
-/** Ends a process that something keeps running (`stopMs`, 9,500 ms after the signal). The timer itself does not keep it running (S-089, A-66). */
+/**
+ * Ends a process that something keeps running (`stopMs`, 9,500 ms after the signal). The timer itself does not keep it running
+ * (S-089, A-66).
+ */
 function endAtDeadline(): void {
   const end = (): never => {
     process.stderr.write('agent-service: did not stop in time and was ended\n')

@@ -7,7 +7,10 @@ import { createClient } from './registry.ts'
 import { showCredentials } from './views/client-credentials.tsx'
 import { showNewClient } from './views/new-client.tsx'
 
-/** POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. */
+/**
+ * POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. new-client.ts checks the fields: a
+ * name has `clientNameCharacters`, 100 at most.
+ */
 export async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {
   const post = await readAdminForm(c)
   if (post instanceof Response) return post

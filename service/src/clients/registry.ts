@@ -24,7 +24,10 @@ export interface Credentials {
   clientSecret: string | undefined
 }
 
-/** Registers a client (`clientsPerTenant`, 1,000 of a tenant). A confidential one gets a secret, which is shown once: only its hash is stored. */
+/**
+ * Registers a client (`clientsPerTenant`, 1,000 of a tenant). A confidential one gets a secret, which is shown once: only its hash
+ * is stored.
+ */
 export async function createClient(context: RegistryContext, form: ClientForm): Promise<RegistryResult<Credentials>> {
   const clientId = randomId('app')
   return inTransaction(context, async (registry, record) => {
@@ -37,7 +40,10 @@ export async function createClient(context: RegistryContext, form: ClientForm): 
   })
 }
 
-/** Adds a second secret (`clientSecrets`, 2 at a time), so that a running application can change to it before the first one is retired. */
+/**
+ * Adds a second secret (`clientSecrets`, 2 at a time), so that a running application can change to it before the first one is
+ * retired.
+ */
 export async function rotateSecret(context: RegistryContext, clientId: string): Promise<RegistryResult<Credentials>> {
   return inTransaction(context, async (registry, record) => {
     await registry.lock(clientId)

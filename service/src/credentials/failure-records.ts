@@ -25,7 +25,9 @@ export interface FailureRecords {
 
 const { failedKeys: maxFailedKeys, sweptKeys } = credentialLimits
 
-/** Keeps the keys that failed last (`failedKeys`, 100,000), in memory. It looks for those that are over from `sweptKeys`, 10,000 on. */
+/**
+ * Keeps the keys that failed last (`failedKeys`, 100,000), in memory. It looks for those that are over from `sweptKeys`, 10,000 on.
+ */
 export function createFailureRecords(clock: ServiceClock, rememberMs: number): FailureRecords {
   // In the order of their last failures.
   const failed = new Map<string, FailureRecord>()

@@ -4,7 +4,10 @@ import type { Check } from '../shape.ts'
 import { isRecord, isText, oneOf, optional, wholeNumber } from '../shape.ts'
 import type { FaultRule } from '../state/faults.ts'
 
-/** The members of an object, each with its check and with the values that the message names. A delay may be `faultDelayMs`, 60 s long. */
+/**
+ * The members of an object, each with its check and with the values that the message names. A delay may be `faultDelayMs`, 60 s
+ * long.
+ */
 type Members = Record<string, [check: Check, allowed: string]>
 
 const effectNames = ['reset', 'truncate', 'drop-after-commit']

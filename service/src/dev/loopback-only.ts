@@ -3,7 +3,7 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { isFromThisMachine } from '../http/forwarded.ts'
 import { ownOrigins } from '../http/middleware/host-guard.ts'
 
-/** Refuses requests of other machines, requests that a proxy forwarded, and pages of other origins. */
+/** Refuses, with 403, requests of other machines, requests that a proxy forwarded, and pages of other origins. */
 export function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment> {
   const origins = ownOrigins(authUrl)
   return async (c, next) => {

@@ -17,7 +17,10 @@ export interface Query {
 
 const maxParameters = requestLimits.queryParameters
 
-/** Reads the raw query (`queryParameters`, 100), because URLSearchParams loses bytes that are not UTF-8 and `state` returns unchanged (S-008). */
+/**
+ * Reads the raw query (`queryParameters`, 100), because URLSearchParams loses bytes that are not UTF-8 and `state` returns
+ * unchanged (S-008).
+ */
 export function parseQuery(url: string): Query {
   const start = url.indexOf('?')
   const raw = start === -1 ? '' : (url.slice(start + 1).split('#')[0] ?? '')

@@ -11,7 +11,10 @@ import { seedSchema } from './seed-schema.ts'
 
 export { worldOf } from './world-of-seed.ts'
 
-/** Reads and checks a seed: the path of a file (`fileBytes`, 32 MiB), or an object. Rejects with a SeedError that names the first mistake and its place. */
+/**
+ * Reads and checks a seed: the path of a file (`fileBytes`, 32 MiB), or an object. Rejects with a SeedError that names the first
+ * mistake and its place. Only an empty database is filled with it (fill-database.ts).
+ */
 export async function loadSeed(seed: string | Seed): Promise<Seed> {
   if (typeof seed !== 'string') return checked(seed, { placeOf: () => undefined })
   const text = await readSeedFile(seed)

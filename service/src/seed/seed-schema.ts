@@ -7,7 +7,7 @@ import { clientAdminPermission, permissionNames } from '../permission-names.ts'
 import type { Seed, SeedAgent, SeedClient, SeedModel, SeedPerson, SeedTenant } from '../seed-types.ts'
 import { seedLimits } from './seed-limits.ts'
 
-/** Refuses members that it does not name, with the one that was probably meant. */
+/** Refuses members that it does not name, with the one that was probably meant. The seed is then refused as a whole. */
 function object<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   return z.strictObject(shape, {
     error: (issue) =>

@@ -32,7 +32,10 @@ const tooDeep = `nested deeper than ${seedLimits.depth} levels`
 
 type Anchors = Map<string, Node>
 
-/** Returns the nodes that aliases name. Throws for an alias of a node around it, and where aliases make too large a value (`yamlNodes`, 1,000,000). Levels: `seedLimits.depth`, 32. */
+/**
+ * Returns the nodes that aliases name. Throws for an alias of a node around it, and where aliases make too large a value
+ * (`yamlNodes`, 1,000,000). Levels: `seedLimits.depth`, 32.
+ */
 function checkAliases(document: Document.Parsed, placeAt: (offset: number) => string): Anchors {
   const anchors: Anchors = new Map()
   const sizes = new Map<unknown, number>()

@@ -89,7 +89,10 @@ function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
   return refuse(c, new ApiError({ status: 421, type: 'misdirected_request', message: problem }))
 }
 
-/** Returns the size of a response. Only a page of rows can exceed the limit (`responseBytes`, 8 MiB), and the client can ask for fewer (A-46). */
+/**
+ * Returns the size of a response. Only a page of rows can exceed the limit (`responseBytes`, 8 MiB), and the client can ask for
+ * fewer (A-46).
+ */
 function checkedBytes(text: string): number {
   const bytes = Buffer.byteLength(text)
   if (bytes <= limits.responseBytes) return bytes

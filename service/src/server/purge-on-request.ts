@@ -5,7 +5,10 @@ import { serverLimits } from '../limits.ts'
 import { databaseFailureOf } from '../store/engine/failures.ts'
 import { purge } from '../store/purge.ts'
 
-/** Purges expired data on a request, after a pause by the service's clock (`purgePauseMs`, 1 minute). A timer would keep a process alive. */
+/**
+ * Purges expired data on a request, after a pause by the service's clock (`purgePauseMs`, 1 minute). A timer would keep a process
+ * alive.
+ */
 export function purgeOnRequest({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {
   let nextMs = clock.nowMs() + serverLimits.purgePauseMs
   return async (_c, next) => {

@@ -13,7 +13,10 @@ const notForm = 'This URL accepts only form submissions (application/x-www-form-
 const tooLarge = 'The form is too large. Go back and shorten what you entered.'
 const unreadable = 'The form data could not be read. Go back, reload the page and submit it again.'
 
-/** Reads a form that a page of this service posted (`formBytes`, 16 KiB). Anything else gets an error page: 403, 400, 413 or 415 (CSRF protection, S-024). */
+/**
+ * Reads a form that a page of this service posted (`formBytes`, 16 KiB). Anything else gets an error page: 403, 400, 413 or 415
+ * (CSRF protection, S-024).
+ */
 export async function readInteractionForm(
   c: Context<HttpEnvironment>,
   maxBytes: number = requestLimits.formBytes,

@@ -11,7 +11,10 @@ export interface SignedIn {
   sessionHash: string
 }
 
-/** Returns the user who is signed in with this browser, unless the account is disabled or the session expired (`useSignInSession`). */
+/**
+ * Returns the user who is signed in with this browser, unless the account is disabled or the session expired: after `signInIdleMs`,
+ * 30 minutes without a use, and `signInMs`, 12 hours in all (`useSignInSession`).
+ */
 export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedIn | undefined> {
   const { store, clock } = c.get('service')
   const cookie = readCookie(c, 'session')

@@ -1,6 +1,9 @@
 import { toolLimits } from '../limits.ts'
 
-/** The only time source of the service. It can be moved ahead or stopped (until `clockMs`, 253,402,300,799,999), and it never goes back (S-057). */
+/**
+ * The only time source of the service. It can be moved ahead or stopped (until `clockMs`, 253,402,300,799,999), and it never goes
+ * back (S-057).
+ */
 export interface ServiceClock {
   nowMs(): number
   advance(ms: number): void

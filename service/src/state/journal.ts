@@ -79,7 +79,10 @@ export interface Journal {
 
 const { journalEntries: maxEntries, journalBlock: block } = serverLimits
 
-/** Creates an empty journal in memory, which shows the newest entries (`journalEntries`, 10,000; it drops old ones in blocks of `journalBlock`, 1,000). `onEvent` gets each security event. */
+/**
+ * Creates an empty journal in memory, which shows the newest entries (`journalEntries`, 10,000; it drops old ones in blocks of
+ * `journalBlock`, 1,000). `onEvent` gets each security event.
+ */
 export function createJournal(clock: ServiceClock, onEvent: (event: EventEntry) => void = () => undefined): Journal {
   let kept: JournalEntry[] = []
   function add(entry: JournalEntry): void {

@@ -97,7 +97,10 @@ const refusals = {
   newer: 'the data is of a newer version of agent-service; start that version, or choose other data',
 } as const
 
-/** Rejects with the error that is left. If another process migrates at the same time, it begins again after `migrationPauseMs`, 100 ms, for `migrationMs`, 5 s at most (A-42). */
+/**
+ * Rejects with the error that is left. If another process migrates at the same time, it begins again after `migrationPauseMs`, 100
+ * ms, for `migrationMs`, 5 s at most (A-42).
+ */
 async function migrate(
   db: RawDatabase,
   known: Record<string, Migration>,

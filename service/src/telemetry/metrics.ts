@@ -13,7 +13,10 @@ export interface Metrics {
   text(): Promise<{ contentType: string; body: string }>
 }
 
-/** Counts requests and events. Until the first scrape it keeps them (`keptObservations`, 1,000), so that a start does not load the package. */
+/**
+ * Counts requests and events. Until the first scrape it keeps them (`keptObservations`, 1,000), so that a start does not load the
+ * package.
+ */
 export function createMetrics(): Metrics {
   const sources: GaugeSource[] = []
   let kept: ((recorder: Recorder) => void)[] = []

@@ -49,7 +49,9 @@ export function idleExpiry({ expiresMs }: Authorization, clientKind: 'public' | 
   return Math.min(expiresMs, nowMs + idleLifeMs[clientKind])
 }
 
-/** Issues and stores an access token, which lives for `accessTokenLifeMs` of the options (`accessTokenLifeMs.standard`, 10 minutes). */
+/**
+ * Issues and stores an access token, which lives for `accessTokenLifeMs` of the options (`accessTokenLifeMs.standard`, 10 minutes).
+ */
 export async function issueAccessToken(
   service: ServiceContext,
   { tx, authorization, permissions }: { tx: Db; authorization: Authorization; permissions: string[] },

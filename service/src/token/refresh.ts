@@ -34,7 +34,11 @@ interface RefreshTokenUse extends LiveRefreshToken {
   successorEncrypted: string | undefined
 }
 
-/** Issues tokens for a refresh token (RFC 6749 §6). Throws an OAuthError if it is refused. */
+/**
+ * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. A used one gives the same tokens
+ * again in its grace period (`graceMs.standard`, 30 s) while its successor is unused, and later ends the authorization. issue.ts has the
+ * lifetimes. Throws an OAuthError if it is refused.
+ */
 export async function refresh(
   service: ServiceContext,
   { client, fields }: { client: ClientRecord; fields: TokenFields },

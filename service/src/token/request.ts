@@ -17,7 +17,10 @@ export interface TokenRequest {
 const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'client_id', 'redirect_uri', 'scope']
 const protocolNames = [...bodyOnly, 'grant_type']
 
-/** Reads grant_type from the query alone, and the other fields from a form (code) or a JSON object (refresh token). The body has at most `tokenBytes`, 16 KiB, and `tokenDepth`, 8 levels. */
+/**
+ * Reads grant_type from the query alone, and the other fields from a form (code) or a JSON object (refresh token). The body has at
+ * most `tokenBytes`, 16 KiB, and `tokenDepth`, 8 levels.
+ */
 export async function readTokenRequest(request: Request): Promise<TokenRequest> {
   const grantType = readGrantType(request)
   const mediaType = grantType === 'refresh_token' ? 'application/json' : 'application/x-www-form-urlencoded'

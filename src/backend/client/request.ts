@@ -5,7 +5,10 @@ import type { BackendClientState } from './state.ts'
 
 type BackendBody = BackendClientState & { readonly code?: string }
 
-/** Calls a route of the backend that responds with the state (`defaultTimeoutMs`, 10 s). Rejects with `temporarily_unavailable` or `storage_failed`. */
+/**
+ * Calls a route of the backend that responds with the state (`defaultTimeoutMs`, 10 s). Rejects with `temporarily_unavailable` or
+ * `storage_failed`.
+ */
 export async function callBackend(path: string, method: 'GET' | 'POST'): Promise<BackendClientState> {
   const signal = AbortSignal.timeout(defaultTimeoutMs)
   // The network failed, or the response is not the backend's. An error of the backend has no status in its body.

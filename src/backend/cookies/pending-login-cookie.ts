@@ -19,7 +19,10 @@ const purpose = 'login'
 /** Loaded at the first login, because the module imports most of `jose`. */
 const encryption = (): Promise<typeof import('../../storage/encrypt.ts')> => import('../../storage/encrypt.ts')
 
-/** Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie (`maxCookieBytes`, 4,096). */
+/**
+ * Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie
+ * (`maxCookieBytes`, 4,096).
+ */
 export async function pendingLoginLine(backend: BackendContext, login: PendingLoginCookie): Promise<string> {
   const { encrypt } = await encryption()
   const encrypted = await encrypt(await backend.pendingLoginKeys(), purpose, JSON.stringify(login))
@@ -32,7 +35,10 @@ export async function pendingLoginLine(backend: BackendContext, login: PendingLo
   return line
 }
 
-/** Returns lines that remove the oldest logins, so that all cookies fit together with this new line (`maxPendingLoginCookies`, 8, and `maxPendingLoginCookieBytes`, 7,168). */
+/**
+ * Returns lines that remove the oldest logins, so that all cookies fit together with this new line (`maxPendingLoginCookies`, 8,
+ * and `maxPendingLoginCookieBytes`, 7,168).
+ */
 export function oldestLoginRemovals(backend: BackendContext, request: Request, line: string): string[] {
   let [count, bytes] = [1, line.length]
   // Browsers send the oldest first.

@@ -1,5 +1,5 @@
+import { checkArgument } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { checkArgument } from '../../config/options.ts'
 import { base64url } from '../../internal/base64url.ts'
 import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
@@ -22,7 +22,10 @@ export interface NamedSession {
    * because this response may arrive after that of a new login, and the clock of this machine may be wrong.
    */
   readonly removal: readonly string[]
-  /** The latest end of the session in epoch milliseconds: `sessionLifeMs` (`sessionLifeLimitsMs.default`, 30 days) after the sign-in, however often the user comes. */
+  /**
+   * The latest end of the session in epoch milliseconds: `sessionLifeMs` (`sessionLifeLimitsMs.default`, 30 days) after the
+   * sign-in, however often the user comes.
+   */
   readonly endsAtMs: number
 }
 

@@ -1,5 +1,5 @@
+import { checkedElsewhere, checkOptions } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { checkedElsewhere, checkOptions } from '../../config/options.ts'
 import { maxProxiedHeaderBytes } from '../../internal/limits.ts'
 import { csrfHeader } from '../csrf.ts'
 
@@ -117,8 +117,8 @@ export type HeaderList = [name: string, value: string][]
 
 /**
  * Returns the headers of a request that the API may see; undefined if all headers together are too large
- * (`maxProxiedHeaderBytes`, 16 KiB). `apiFetch`
- * (sessions/api-fetch.ts) adds the bearer header later.
+ * (`maxProxiedHeaderBytes`, 16 KiB). `apiFetch` (sessions/api-fetch.ts) adds the bearer header later. `Upgrade` does not pass, so a
+ * WebSocket cannot be opened through the proxy.
  */
 export function requestHeaders(headers: Headers, passed: PassedHeaders): HeaderList | undefined {
   let size = 0

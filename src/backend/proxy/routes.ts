@@ -1,5 +1,5 @@
+import { checkOptions, type OptionKinds } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { checkOptions, type OptionKinds } from '../../config/options.ts'
 import { apiSilenceLimitsMs, proxiedBodyLimits } from '../../internal/limits.ts'
 
 /** A route of the option `proxy` with limits of its own. */

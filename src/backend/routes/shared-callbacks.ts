@@ -2,7 +2,10 @@ import { type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { maxRememberedFailures } from '../../internal/limits.ts'
 import { removeOldest } from '../oldest.ts'
 
-/** The callbacks of this process. Those with the same state are of one login, which they finish once. Of logins that failed it remembers the newest (`maxRememberedFailures`, 256). */
+/**
+ * The callbacks of this process. Those with the same state are of one login, which they finish once. Of logins that failed it
+ * remembers the newest (`maxRememberedFailures`, 256).
+ */
 export interface SharedCallbacks {
   /**
    * Runs the task, or waits for the one of the same login that is in progress. If an earlier one failed after its code was

@@ -1,6 +1,6 @@
 import { readClaims } from '../../claims.ts'
+import { checkArgument } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { checkArgument } from '../../config/options.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
 import { checkSessionKey, isSessionKey } from '../cookies/session-cookie.ts'

@@ -16,7 +16,10 @@ export interface EndingMark {
   readonly atMs: number
 }
 
-/** The endings in the storage, by name. They stay until the storage removes them, and a process remembers some (`endingLimits.maxRemembered`, 1,000). */
+/**
+ * The endings in the storage, by name. They stay until the storage removes them, and a process remembers some
+ * (`endingLimits.maxRemembered`, 1,000).
+ */
 export interface EndingMarks {
   /**
    * Returns the ending of this name, if there is one. `due` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms). `now` reads

@@ -14,7 +14,10 @@ import { after } from './after.ts'
 export interface LastUses {
   /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */
   isIdle(name: string, record: SessionRecord): MaybePromise<boolean>
-  /** Notes a use of a session that is not idle, but not within a part of `idleMs` after the last note (`idleLimits.steps`, 10). Never rejects. */
+  /**
+   * Notes a use of a session that is not idle, but not within a part of `idleMs` after the last note (`idleLimits.steps`, 10).
+   * Never rejects.
+   */
   note(name: string): MaybePromise<void>
   /** Returns when the session ends if it is not used again, in epoch milliseconds. Undefined before the first `isIdle`. */
   endsAtMs(name: string): number | undefined

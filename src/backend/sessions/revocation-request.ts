@@ -10,7 +10,10 @@ export interface RevocationTarget {
   readonly revocationEndpoint: string | undefined
 }
 
-/** Sends one revocation request, once (`revocationTimeoutMs`, 2 s), and returns whether the service accepted it with 200. RFC 7009 section 2.1. */
+/**
+ * Sends one revocation request, once (`revocationTimeoutMs`, 2 s), and returns whether the service accepted it with 200. RFC 7009
+ * section 2.1.
+ */
 export async function revoke({ config, revocationEndpoint }: RevocationTarget, token: string): Promise<boolean> {
   const { authUrl, clientId } = config
   const authenticate: ClientAuth = (_server, client, body, headers) => {

@@ -16,7 +16,10 @@ export interface StorageListeners {
 
 type Item = string | null | undefined
 
-/** Reports each change. Falls back to memory if the first read fails or hangs (`maxFirstReadMs`, 4 s): the storage is blocked, broken or missing. */
+/**
+ * Reports each change. Falls back to memory if the first read fails or hangs (`maxFirstReadMs`, 4 s): the storage is blocked,
+ * broken or missing.
+ */
 export function fallbackStorage(inner: TokenStorage, { changed, degraded }: StorageListeners): TokenStorage {
   let used = inner
   let isReadable = false

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionKinds } from '../../config/options.ts'
+import { checkOptions, type OptionKinds } from '../../config/check-options.ts'
 import { attempt } from '../../internal/attempt.ts'
 import type { BrowserStorage } from '../options.ts'
 import { webLock } from './web-lock.ts'
@@ -59,7 +59,10 @@ interface Connection {
   reopen(failed: IDBDatabase): Promise<IDBDatabase>
 }
 
-/** Returns one connection, opened at its first use and again after the browser or another tab closed it. */
+/**
+ * Returns one connection, opened at its first use and again after the browser or another tab closed it. The session limits the time of
+ * an open that hangs (storage/bounded.ts, and for the first read fallback.ts).
+ */
 function connection(name: string): Connection {
   let opening: Promise<IDBDatabase> | undefined
   const forget = (): void => {

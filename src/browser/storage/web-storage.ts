@@ -1,4 +1,4 @@
-import { checkArgument, recordsKind } from '../../config/options.ts'
+import { checkArgument, recordsKind } from '../../config/check-options.ts'
 import { attempt } from '../../internal/attempt.ts'
 import type { BrowserStorage } from '../options.ts'
 import { claimTab } from '../tabs/duplicated-tab.ts'

@@ -41,7 +41,10 @@ async function claimOrRemove(area: Storage, page: Page): Promise<void> {
   await claim(name, page)
 }
 
-/** Locks the tab's name as long as its page is shown. Waits for the page before a reload (`tabReleaseMs`, 1 s). Resolves with whether that was possible. */
+/**
+ * Locks the tab's name as long as its page is shown. Waits for the page before a reload (`tabReleaseMs`, 1 s). Resolves with
+ * whether that was possible.
+ */
 function claim(name: string, page: Page): Promise<boolean> {
   const signal = AbortSignal.timeout(tabReleaseMs)
   const locked = new Promise<void>((resolve, reject) => {

@@ -18,7 +18,11 @@ export interface TabSessionOptions {
   readonly signedOut: () => void
 }
 
-/** Creates a session that is in sync with other tabs: each change of the record, and each sign-out, reaches all of them. */
+/**
+ * Creates a session that is in sync with other tabs: each change of the record, and each sign-out, reaches all of them. If another
+ * user signs in in another tab and the tabs share the storage, this tab takes over that session, and calls that began before reject
+ * with `session_changed`.
+ */
 export function createTabSession(
   config: AuthConfig,
   { storage = { ...memoryStorage(), reach: 'tab' }, key, name, signedOut }: TabSessionOptions,

@@ -1,7 +1,7 @@
 import { startLogin } from '../../authorize.ts'
 import { readCallback } from '../../callback.ts'
+import { checkedElsewhere, checkOptions, type OptionKinds, signalKind } from '../../config/check-options.ts'
 import { invalid } from '../../config/invalid.ts'
-import { checkedElsewhere, checkOptions, type OptionKinds, signalKind } from '../../config/options.ts'
 import { type AuthConfig, checkConfig } from '../../config.ts'
 import { AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
@@ -25,7 +25,9 @@ export interface LoopbackOptions {
   readonly ports?: readonly number[] | undefined
   /** Where the URL is printed and the callback is pasted. Default: stdin and stderr. */
   readonly terminal?: Terminal | undefined
-  /** How long the login may take, in milliseconds, up to `maxLoginMs`, 600,000. Default: 300,000 (`defaultLoopbackMs`, 5 minutes). */
+  /**
+   * How long the login may take, in milliseconds, up to `maxLoginMs`, 600,000. Default: 300,000 (`defaultLoopbackMs`, 5 minutes).
+   */
   readonly timeoutMs?: number | undefined
   /** Further authorize parameters, as in `startLogin`. */
   readonly params?: Readonly<Record<string, string>> | undefined

@@ -49,7 +49,10 @@ export async function takeLease(table: LeaseTable, lease: Lease, signal: AbortSi
   }
 }
 
-/** Renews the lease (`leaseRenewalMs`, 2 s) until the returned function is called, the lease is lost, or the task hangs (`maxLockMs`, 90 s). */
+/**
+ * Renews the lease (`leaseRenewalMs`, 2 s) until the returned function is called, the lease is lost, or the task hangs
+ * (`maxLockMs`, 90 s).
+ */
 export function keepLease(table: LeaseTable, lease: Lease): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let renewalsLeft = maxLockMs / leaseRenewalMs

@@ -23,7 +23,10 @@ export interface RecordDatabase extends LeaseTable {
   reasonOf(error: unknown): string | undefined
 }
 
-/** A storage that processes and machines share. Operations reject only with `storage_failed`. */
+/**
+ * A storage that processes and machines share. Operations reject only with `storage_failed`, also if the database does not respond
+ * (`databaseTimeoutMs`, 2,750 ms).
+ */
 export interface SharedStorage extends TokenStorage {
   /** Returns the record, or null. */
   getItem(key: string): Promise<string | null>

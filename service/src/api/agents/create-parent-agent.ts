@@ -70,7 +70,9 @@ export async function createParentAgent(
   return succeeded({ items: [parentAgentResponse(created)] })
 }
 
-/** Inserts the agent and its context variables, all or nothing, up to a number of agents of one tenant (`agentsPerTenant`, 10,000). */
+/**
+ * Inserts the agent and its context variables, all or nothing, up to a number of agents of one tenant (`agentsPerTenant`, 10,000).
+ */
 function insert(tenant: TenantStore, body: CreateBody, nowMs: number): Promise<ParentAgentRow | undefined> {
   return tenant.transact(async ({ agents, models, contextGroups }) => {
     if (await agents.areAtLeast(limits.agentsPerTenant)) throw tooManyAgents()

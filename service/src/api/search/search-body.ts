@@ -46,7 +46,10 @@ function wholeNumber(least: number, most: number): z.ZodNumber {
   return z.number().min(least, { abort: true }).max(most, { abort: true }).int()
 }
 
-/** Returns the schema of `search_value` (`searchCharacters`, 256): text that one of the searched fields holds, in upper or lower case. It has no wildcards. */
+/**
+ * Returns the schema of `search_value` (`searchCharacters`, 256): text that one of the searched fields holds, in upper or lower
+ * case. It has no wildcards.
+ */
 function searchText(): z.ZodType<string> {
   return bounded(storableText(), apiLimits.searchCharacters).meta({
     maxLength: apiLimits.searchCharacters,

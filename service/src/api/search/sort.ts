@@ -3,7 +3,10 @@ import type { SortKey } from '../../store/tables/tenant/search.ts'
 import type { ColumnTypes, Fault, Parsed } from './filters.ts'
 import { allowed, isColumn } from './filters.ts'
 
-/** Reads `sort`: one object or, as in the specification's other example, a list of them (`sortColumns`, 10; A-09). Rows that are equal come in the order of their ids. */
+/**
+ * Reads `sort`: one object or, as in the specification's other example, a list of them (`sortColumns`, 10; A-09). Rows that are
+ * equal come in the order of their ids.
+ */
 export function parseSort<Column extends string>(
   sort: unknown,
   columns: ColumnTypes<Column>,

@@ -42,7 +42,10 @@ function howItWent(c: Context<HttpEnvironment>): Pick<ObservedRequest, 'requestI
   return { requestId: c.get('requestId'), route, ...(refusal === undefined ? {} : { refusal }) }
 }
 
-/** Returns one line of printable characters, so that a path cannot add lines to a log (log injection, `journalPathCharacters`, 200; S-086). */
+/**
+ * Returns one line of printable characters, so that a path cannot add lines to a log (log injection, `journalPathCharacters`, 200;
+ * S-086).
+ */
 function readable(path: string): string {
   return path.slice(0, serverLimits.journalPathCharacters).replace(/[^\x21-\x7e]/g, '?')
 }

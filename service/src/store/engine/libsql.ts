@@ -46,6 +46,10 @@ function openLibsql(dataFile: string | undefined): SqliteDatabase {
   return cachingStatements(database)
 }
 
+/**
+ * Opens a file, which is created with mode 0600. A statement waits for the lock of another process (`busyMs`, 2 s), and then gives
+ * 503.
+ */
 function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
   makePrivate(dataFile)

@@ -1,7 +1,10 @@
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { storeLimits } from '../../limits.ts'
 
-/** Prepares each SQL text once (`preparedStatements`, 200 are kept), because parsing and planning the same statements again took a tenth of a refresh. */
+/**
+ * Prepares each SQL text once (`preparedStatements`, 200 are kept), because parsing and planning the same statements again took a
+ * tenth of a refresh.
+ */
 export function cachingStatements(database: SqliteDatabase): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {

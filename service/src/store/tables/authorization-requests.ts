@@ -72,7 +72,10 @@ const deleteOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) 
     ),
 )
 
-/** Deletes the oldest open requests of one sign-in session above its limit (`requestsPerSession`, 20; at a time `deletedRequests`, 1,000), but never the request `keptIdHash`. */
+/**
+ * Deletes the oldest open requests of one sign-in session above its limit (`requestsPerSession`, 20; at a time `deletedRequests`,
+ * 1,000), but never the request `keptIdHash`.
+ */
 export async function deleteOldRequests(db: Db, old: OldRequests): Promise<void> {
   await deleteOld.run(db, old)
 }
