@@ -25,7 +25,8 @@ export interface Range {
 }
 
 /**
- * Returns the rows of all pages, each once, as far as it remembers them (`maxRememberedIds`, 1,000). Rejects with `response_invalid` if too many pages have no new row (`maxRepeatedPages`,
+ * Returns the rows of all pages for `searchAll` (api.ts), which sorts by `id` and asks for pages of `maxPageRows`, 250, unless the search
+ * says otherwise. Returns each row once, as far as it remembers them (`maxRememberedIds`, 1,000). Rejects with `response_invalid` if too many pages have no new row (`maxRepeatedPages`,
  * 3). Throws `config_invalid`.
  */
 export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: Range): AllRows<Row> {

@@ -53,7 +53,7 @@ const loading: BackendClientState = { status: 'loading' }
 
 /**
  * Finishes the login if the page is its callback, and provides `useAuth` to its children. On a server the status is `loading`.
- * Throws `config_invalid`.
+ * With another `auth` it subscribes to that one. It closes none. Throws `config_invalid`.
  */
 export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
   const { auth } = checkOptions('AuthProvider', props, propKinds, 'Pass auth={createBrowserAuth(options)}')

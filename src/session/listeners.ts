@@ -1,6 +1,6 @@
 import type { SessionState } from './state.ts'
 
-/** The listeners of one session. */
+/** The listeners of one session, called in the order of their subscriptions. What one throws is ignored. */
 export interface StateListeners {
   /** Calls the listeners if this is another state than the last one. */
   notify(state: SessionState): void

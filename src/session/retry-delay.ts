@@ -3,7 +3,7 @@ import type { AgentAuthError } from '../errors.ts'
 import { backoffMs } from '../internal/backoff.ts'
 
 /**
- * The delay after a failed refresh: that of `Retry-After`, or half to all of a cap that doubles from 0.5 s to 30 s. Until it has
+ * The delay after a failed refresh: that of `Retry-After` (`maxRetryAfterMs`, 5 minutes at most), or half to all of a cap that doubles from 0.5 s to 30 s. Until it has
  * passed, calls get the same error. `resume`, a sign-in and a sign-out reset it.
  */
 export interface RetryDelay {

@@ -2,7 +2,10 @@ import type { ServiceClock } from '../state/clock.ts'
 import type { Throttle, ThrottlePolicy } from './throttle.ts'
 import { createThrottle } from './throttle.ts'
 
-/** A failed attempt counts in each throttle that applies to it. */
+/**
+ * A failed attempt counts in each throttle that applies to it (A-71). Failures are kept in the memory of each process, so that a
+ * restart forgets them.
+ */
 export interface Throttles {
   /** One browser that signed in to one account before. */
   readonly device: Throttle

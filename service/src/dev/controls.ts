@@ -56,6 +56,7 @@ export function createDevControls(service: ServiceContext, world: () => World): 
     faults: () => faults.list(),
     setAccess: (change) => setAccess(service, change),
     autoApproved: () => autoApproval.email(),
+    // Everything that is stored or remembered, also sign-ins, tokens and throttles. The clock stays where it is.
     async reset() {
       await fillDatabase(service, world(), 'replace')
       journal.clear()

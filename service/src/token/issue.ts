@@ -63,7 +63,7 @@ export async function issueAccessToken(
   return { accessToken, accessExpiresMs: expiresMs, scope: authorization.scope, personId: authorization.personId }
 }
 
-/** Issues and stores an access token and a refresh token. */
+/** Issues an access token and a refresh token, and stores their hashes. */
 export async function issuePair(
   service: ServiceContext,
   issue: { tx: Db; authorization: Authorization; permissions: string[]; clientKind: 'public' | 'confidential' },

@@ -4,7 +4,7 @@ import { maxCookieBytes, maxPendingLoginCookieBytes, maxPendingLoginCookies } fr
 import type { BackendContext } from '../context.ts'
 import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
 
-/** One pending login, encrypted in a cookie of its own. */
+/** One pending login with its verifier, encrypted (A256GCM) in a cookie of its own. */
 export interface PendingLoginCookie {
   readonly pending: PendingLogin
   /** The id that the session will have, so that a callback that is handled twice starts one session. */

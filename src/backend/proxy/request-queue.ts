@@ -1,7 +1,7 @@
 import { proxyQueueLimits } from '../../internal/limits.ts'
 import { once } from '../once.ts'
 
-/** Why a request does not begin: too many wait already, it waited too long, or its browser left. */
+/** Why a request does not begin: too many wait already (429), it waited too long (503), or its browser left. routes/proxy.ts responds. */
 export type QueueRefusal = 'full' | 'late' | 'left'
 
 /** The proxied requests of one session: those in progress, and those that wait in the order in which they came. */

@@ -72,7 +72,7 @@ function limitsOf(options: Partial<ProxyRouteOptions>, at: number): Pick<ProxyRo
   return { maxBodyBytes, timeoutMs }
 }
 
-/** Returns the query for the API, with its `?`. Returns undefined if the route does not list one of its names. */
+/** Returns the query for the API, with its `?`. Returns undefined if the route does not list one of its names, which becomes a 400. */
 export function queryOf({ query }: ProxyRoute, search: string): string | undefined {
   if (!query) return search
   const parameters = new URLSearchParams(search)
@@ -83,11 +83,11 @@ export function queryOf({ query }: ProxyRoute, search: string): string | undefin
 
 export interface ProxyMatch {
   readonly route: ProxyRoute
-  /** The path to call, built from the decoded parameters; undefined if a parameter is not plain. */
+  /** The path to call, built from the decoded parameters; undefined if a parameter is not plain, which becomes a 400. */
   readonly path: string | undefined
 }
 
-/** Returns the route of a request by its method and its path as the browser sent it. */
+/** Returns the route of a request by its method and its path as the browser sent it. Without one, the backend does not serve the request. */
 export function matchRoute(routes: readonly ProxyRoute[], method: string, pathname: string): ProxyMatch | undefined {
   const segments = pathname.split('/')
   let refused: ProxyMatch | undefined

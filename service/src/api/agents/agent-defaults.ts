@@ -18,6 +18,7 @@ export function defaultConfigs(): AgentConfigs {
   }
 }
 
+/** Returns the context variables of a new agent: the text that the conversation was started with. */
 export function defaultContextGroups(): NewContextGroup[] {
   const variables = [
     {

@@ -33,6 +33,7 @@ export interface AgentConfigs {
   }
 }
 
+/** Returns the agent of a row. Its `created_at` is ISO 8601 in UTC (A-10). */
 export function parentAgentResponse(row: ParentAgentRow): ParentAgent {
   return {
     id: row.id,
