@@ -37,23 +37,20 @@ export const limits = {
 export const apiLimits = {
   /** 256 KiB: an agent with the longest texts, written as escapes, is smaller (A-54). */
   bodyBytes: 262_144,
-  /** Levels of JSON: a search with groups needs fewer than ten (A-54). */
+  /** Levels of JSON: a search with groups needs fewer than ten. Items of a 422, so that it stays small (A-54). */
   bodyDepth: 32,
-  /** Items of a 422, so that the response stays small (A-54). */
   validationItems: 100,
-  /** Code units of a rejected text that a 422 repeats: enough to recognize it (A-54). */
+  /** Code units of a rejected text in a 422 (A-54). Code points of a name, as it was sent (A-17), and of a search text (A-23). */
   shownInput: 200,
-  /** Code points of a name, as it was sent (A-17), and of a search text (A-23). */
   nameCharacters: 500,
   searchCharacters: 256,
   /** Rows of a page, how many there are without `limit`, and the largest offset that both databases take (A-22). */
   pageRows: 250,
   defaultPageRows: 100,
   offset: 2_147_483_647,
-  /** Filters and groups of a search, and levels of groups, because each one becomes a condition of the query (A-08). */
+  /** Filters and groups of a search, levels of groups (A-08), and columns of a sort order (A-09). */
   filterNodes: 50,
   filterDepth: 3,
-  /** Columns of a sort order. More than there are columns is a mistake (A-09). */
   sortColumns: 10,
   /** After this time a call of a busy tenant may come again (A-45). */
   retryAfterMs: 1_000,
@@ -79,16 +76,19 @@ export const storeLimits = {
   /** Rows of one query on the event loop: a search text has up to 66 KB, a column that filters and sorts up to 6 KB (A-45). */
   textRows: 64,
   comparedRows: 500,
+  /** Agents that an index of trigrams finds on PostgreSQL, trigrams of a text, and on libSQL rare ones among the first ids (A-94). */
+  indexedIds: 2_000,
+  comparedTrigrams: 16,
+  rareTrigrams: 4,
+  probedIds: 64,
   /** Prepared statements of SQLite: each shape of a filter is one. Symbolic links that Linux follows in one path. */
   preparedStatements: 200,
   symbolicLinks: 40,
-  /** Rows that one statement of a purge deletes: more could exceed `statementMs`, be rolled back and never succeed. */
+  /** Rows that one statement of a purge deletes: more could exceed `statementMs` each time. Statements of one purge. */
   purgedRows: 1_000,
-  /** Statements of one purge, so that the request that caused it does not wait long. */
   purgeStatements: 40,
-  /** Rows that a new authorization request deletes at most, because sessions of earlier versions had no limit. */
+  /** Requests that a new authorization request deletes at most. Changes of the client registry in a list (A-65). */
   deletedRequests: 1_000,
-  /** Changes of the client registry that a list returns (A-65). */
   registryChanges: 100,
 } as const
 

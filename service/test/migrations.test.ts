@@ -1,19 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freshDatabase } from '../../test/support/fresh-database.ts'
+import { expect, test } from 'vitest'
 import type { RawDatabase } from '../src/store/database.ts'
-import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
+import { opaqueDatabase } from '../src/store/database.ts'
 import { openEngine } from '../src/store/engine/open-engine.ts'
 import { openStore } from '../src/store/store.ts'
 import { isRegisteredOrigin } from '../src/store/tables/clients.ts'
 import { clientRegistryOf } from '../src/store/tables/tenant/client-registry.ts'
 import { llmModelsOf } from '../src/store/tables/tenant/llm-models.ts'
-import type { NewParentAgent } from '../src/store/tables/tenant/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
-import { isOnPostgres } from './start.ts'
+import { agent, dropNewest, earlierData } from './earlier-data.ts'
 
 const searchIndexes = ['name', 'type', 'model', 'activity', 'activity_and_name'].map((by) => `parent_agents_by_${by}`)
 const names = [
@@ -26,28 +21,11 @@ const names = [
   '007-requests-by-session',
   '008-carried-requests',
   '009-page-origins',
+  '010-agent-trigrams',
 ]
 
-let location: { dataFile: string | undefined; databaseUrl: string | undefined }
-let remove: () => Promise<void>
-beforeEach(async () => {
-  if (isOnPostgres()) {
-    const { url, drop } = await freshDatabase()
-    location = { dataFile: undefined, databaseUrl: url }
-    remove = drop
-  } else {
-    const folder = await mkdtemp(join(tmpdir(), 'agent-service-migrations-'))
-    location = { dataFile: join(folder, 'data.db'), databaseUrl: undefined }
-    remove = () => rm(folder, { recursive: true })
-  }
-})
-afterEach(() => remove())
-
-/** Opens the data, does this to it, and closes it. */
-async function opened<T>(then: (db: RawDatabase) => Promise<T>): Promise<T> {
-  const store = await openStore(location)
-  return then(rawDatabase(store.db)).finally(() => store.close())
-}
+const data = earlierData()
+const { opened } = data
 
 const done = (): Promise<string[]> =>
   opened(async (db) => {
@@ -55,29 +33,10 @@ const done = (): Promise<string[]> =>
     return rows.map(({ name }) => name)
   })
 
-const agent: Omit<NewParentAgent, 'llm_model'> = {
-  parent_agent_type: 'T',
-  parent_agent_type_key: 't',
-  agent_key: 'ας',
-  agent_name: 'ΑΣ',
-  full_display_name: 'ΑΣ (T)',
-  display_name: 'ΑΣ',
-  description: 'one\ntwo',
-  configs: '{}',
-  active: 1,
-  state_function: '[]',
-  created_ms: 0,
-}
-
 async function searchTexts(db: RawDatabase): Promise<string[]> {
   const agents = await db.selectFrom('parent_agents').select('search_text').execute()
   const models = await db.selectFrom('llm_models').select('search_text').execute()
   return [...agents, ...models].map(({ search_text }) => search_text)
-}
-
-async function dropPageOrigins(db: RawDatabase): Promise<void> {
-  await db.schema.dropIndex('redirect_uris_by_origin').execute()
-  await db.schema.alterTable('client_redirect_uris').dropColumn('page_origin').execute()
 }
 
 test('empty data gets every table, and data that has them is left as it is', async () => {
@@ -89,10 +48,10 @@ test('empty data gets every table, and data that has them is left as it is', asy
 })
 
 test('a start that fails between two tables leaves no table behind, so that the next one succeeds [S-089]', async () => {
-  const engine = await openEngine(location)
+  const engine = await openEngine(data.location())
   const inTheWay = new Kysely<unknown>({ dialect: engine.kyselyDialect })
   await inTheWay.schema.createTable('session_tokens').addColumn('id', 'text').execute()
-  await expect(openStore(location)).rejects.toThrow('the database could not be brought up to date')
+  await expect(openStore(data.location())).rejects.toThrow('the database could not be brought up to date')
   await inTheWay.schema.dropTable('session_tokens').execute()
   await inTheWay.destroy()
   expect(await done()).toEqual(names)
@@ -105,7 +64,7 @@ test('data of an earlier version is brought up to date', async () => {
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     for (const name of [...searchIndexes, 'requests_by_session']) await db.schema.dropIndex(name).execute()
     await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
-    await dropPageOrigins(db)
+    await dropNewest(db)
   })
   expect(await done()).toEqual(names)
   expect(await opened((db) => db.selectFrom('registry_events').selectAll().execute())).toEqual([])
@@ -123,7 +82,7 @@ test('what earlier versions wrote is found like what this one writes [A-23]', as
     await sql`delete from kysely_migration where name >= '005'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
     await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
-    await dropPageOrigins(db)
+    await dropNewest(db)
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
     return now
   })
@@ -142,7 +101,7 @@ test('names of earlier versions are returned as they were, and their text is fou
     await sql`delete from kysely_migration where name >= '006'`.execute(db)
     await db.schema.dropIndex('requests_by_session').execute()
     await db.schema.alterTable('authorization_requests').dropColumn('carried').execute()
-    await dropPageOrigins(db)
+    await dropNewest(db)
     await db.schema.alterTable('parent_agents').dropColumn('name_as_sent').execute()
   })
   const search = {
@@ -164,7 +123,7 @@ test('pages of the clients of an earlier version are known [S-045]', async () =>
       await clientRegistryOf(opaqueDatabase(db), 't').create({ id: kind, name: kind, kind, redirectUris })
     }
     await sql`delete from kysely_migration where name >= '009'`.execute(db)
-    await dropPageOrigins(db)
+    await dropNewest(db)
   })
   const origins = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'https://public.example', 'https://confidential.example']
   const known = await opened((db) => {

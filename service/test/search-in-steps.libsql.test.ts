@@ -100,12 +100,18 @@ function sorted(...columns: ParentAgentColumn[]): AgentSearch['sort'] {
 }
 
 test('one query reads the texts of at most 64 agents, and all queries together those of each agent once [S-085 A-45]', async () => {
-  await searchDemo({ searchValue: 'no such text' })
+  await searchDemo({ searchValue: 'zz' })
   const rows = await db.selectFrom('parent_agents').select('id').where('tenant_id', '=', 'demo').execute()
   const ids = rows.map(({ id }) => id)
   const read = textRanges.map(([first, last]) => ids.filter((id) => id >= first && id <= last))
   expect(Math.max(...read.map((part) => part.length))).toBe(64)
   expect(read.flat().sort((left, right) => left - right)).toEqual(ids.sort((left, right) => left - right))
+})
+
+test('of a text with trigrams, only the texts of agents that have them are read [A-94]', async () => {
+  expect([(await searchDemo({ searchValue: 'no such text' })).count, textRanges]).toEqual([0, []])
+  const found = await searchDemo({ searchValue: 'G TeX', sort: sorted('agent_name') })
+  expect([found.count, textRanges.length]).toEqual([60, 1])
 })
 
 test('a filter that an index answers narrows the texts that are read [S-085 A-45]', async () => {

@@ -5,6 +5,7 @@ import { fillStatements } from '../../bench/service/agents-at-scale.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { rawDatabase } from '../src/store/database.ts'
+import { indexAgents } from '../src/store/index-agents.ts'
 import type { ParentAgentColumn } from '../src/store/tables/tenant/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
 import type { Filter, Search } from '../src/store/tables/tenant/search.ts'
@@ -18,7 +19,8 @@ beforeAll(async () => {
   assembly = await assemble()
   db = rawDatabase(assembly.context.store.db)
   for (const statement of fillStatements(5_000, () => {})) await sql.raw(statement).execute(db)
-  if (isOnPostgres()) await sql`analyze parent_agents`.execute(db)
+  await indexAgents(assembly.context.store.db)
+  if (isOnPostgres()) await sql`analyze parent_agents, agent_trigrams`.execute(db)
 })
 afterAll(() => assembly.service.close())
 
@@ -78,11 +80,27 @@ test.each<[string, Partial<Search<ParentAgentColumn>>, string]>([
   expect(page).not.toMatch(/TEMP B-TREE|"Node Type": ?"Sort"/)
 })
 
+test('a text is found by the index of trigrams, and then by the ids that have them [A-94]', async () => {
+  const sort = [{ column: 'agent_name' as const, direction: 'asc' as const }]
+  const plans = (await plansOf({ searchValue: 'number 4711 says', sort }, 99)).join('\n')
+  expect(plans).toMatch(
+    isOnPostgres() ? 'agent_trigrams_by_trigram' : /agent_trigrams VIRTUAL TABLE INDEX \d+:[<>M\d]*[<>]/,
+  )
+  expect(plans).toMatch(oneId)
+  expect(plans).not.toMatch(/SCAN parent_agents|Seq Scan/)
+})
+
+test('a text of more agents than an index finds is counted whole', async () => {
+  const search = { limit: 1, offset: 4_999, searchValue: 'what NUMBER', filter: equals('tenant', 'demo'), sort: [] }
+  const { rows, count } = await parentAgentsOf(db, 'demo').search(search)
+  expect([rows.length, count]).toEqual([1, 5_000])
+})
+
 /** A table that is read from end to end; `SCAN` is SQLite's word, `Seq Scan` PostgreSQL's. */
 const fullRead = /SCAN parent_agents|Seq Scan|\(tenant_id=\?\)(?! AND)/
 
-/** What the planner says of the count and of the page of one search. */
-async function plansOf(search: Partial<Search<ParentAgentColumn>>): Promise<string[]> {
+/** What the planner says of the first queries of one search. Without a text these are its count and its page. */
+async function plansOf(search: Partial<Search<ParentAgentColumn>>, most = 2): Promise<string[]> {
   const nodes: OperationNode[] = []
   const capture: KyselyPlugin = {
     transformQuery({ node }) {
@@ -100,9 +118,8 @@ async function plansOf(search: Partial<Search<ParentAgentColumn>>): Promise<stri
   }
   await parentAgentsOf(db.withPlugin(capture), 'demo').search({ ...whole, ...search })
   const explain = isOnPostgres() ? 'explain (format json)' : 'explain query plan'
-  // The third query reads the rows of the page by their ids.
   return Promise.all(
-    nodes.slice(0, 2).map(async (node) => {
+    nodes.slice(0, most).map(async (node) => {
       const compiled = compile(node as Parameters<typeof compile>[0], createQueryId())
       const { rows } = await db.executeQuery(CompiledQuery.raw(`${explain} ${compiled.sql}`, [...compiled.parameters]))
       return JSON.stringify(rows)

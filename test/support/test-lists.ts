@@ -11,6 +11,7 @@ export const databaseTests: string[] = [
   'codes',
   'consent',
   'cors-lookup',
+  'earlier-agents',
   'export',
   'failed-commit',
   'health',
@@ -35,6 +36,7 @@ export const databaseTests: string[] = [
   'tenants.random',
   'text-order',
   'token-lookup',
+  'trigrams',
   'unavailable',
   'unavailable.postgres',
 ].map((name) => `service/test/${name}.test.ts`)

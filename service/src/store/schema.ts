@@ -51,6 +51,8 @@ export interface Tables {
   access_tokens: { hash: string; grant_id: string; expires_ms: number }
   session_tokens: { hash: string; person_id: string; expires_ms: number }
   parent_agents: ParentAgentTable
+  /** `rowid` is the id of an agent, and `trigrams` has the form of the engine (engine/*-trigrams.ts). */
+  agent_trigrams: { rowid: number; trigrams: string }
   llm_models: LlmModelTable
   context_groups: ContextGroupTable
 }
@@ -131,6 +133,8 @@ export interface ParentAgentTable {
   state_function: string
   created_ms: number
   search_text: string
+  /** 0 if an earlier version wrote the row, which `agent_trigrams` does not have then. */
+  has_trigrams: Generated<Flag>
 }
 
 export interface LlmModelTable {

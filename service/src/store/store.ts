@@ -7,6 +7,7 @@ import type { PoolFigures, StoreEngine } from './engine/engine.ts'
 import { databaseFailureOf } from './engine/failures.ts'
 import type { StoreLocation } from './engine/open-engine.ts'
 import { openEngine } from './engine/open-engine.ts'
+import { indexAgents } from './index-agents.ts'
 import { migrations } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
 import type { TenantStore } from './tenant-store.ts'
@@ -58,6 +59,7 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
   const known = migrations(engine)
   try {
     await migrate(raw, known, opening)
+    if (opening.migrations === 'run') await indexAgents(db)
   } catch (error) {
     await raw.destroy()
     throw error

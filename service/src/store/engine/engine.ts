@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder, Dialect, DialectAdapter, Driver, Kysely, RawBuilder } from 'kysely'
+import type { ColumnDefinitionBuilder, Dialect, DialectAdapter, Driver, Kysely, RawBuilder, SqlBool } from 'kysely'
 import type { RawDatabase } from '../database.ts'
 import type { Tables } from '../schema.ts'
 
@@ -37,6 +37,16 @@ export interface QueryTraits {
   readonly textPosition: 'instr' | 'strpos'
   /** Where queries run. On the event loop, all requests wait for a query. */
   readonly runs: 'on-event-loop' | 'on-server'
+  readonly trigrams: TrigramIndex
+}
+
+/** The table `agent_trigrams`, by which the engine finds the agents whose search texts have some trigrams (A-94). */
+export interface TrigramIndex {
+  create(db: RawDatabase): Promise<void>
+  add(tx: RawDatabase, agents: { id: number; trigrams: number[] }[]): Promise<void>
+  /** Returns the condition that a row of the table has all of these, of which there is at least one. */
+  hasAll(trigrams: number[]): RawBuilder<SqlBool>
+  clear(tx: RawDatabase): Promise<void>
 }
 
 /** Reads them from the adapter, because a connection and its transactions share no other object. */

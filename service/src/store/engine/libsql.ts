@@ -4,6 +4,7 @@ import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
 import { serviceDialect } from './engine.ts'
+import { libsqlTrigrams } from './libsql-trigrams.ts'
 import { makePrivate } from './private-file.ts'
 import { cachingStatements } from './statement-cache.ts'
 
@@ -12,6 +13,7 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
     kyselyDialect: serviceDialect(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
       textPosition: 'instr',
       runs: 'on-event-loop',
+      trigrams: libsqlTrigrams,
     }),
     text: 'text',
     rowId: 'integer',

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
 import { serviceDialect } from './engine.ts'
+import { postgresTrigrams } from './postgres-trigrams.ts'
 
 const int8 = 20
 
@@ -16,6 +17,7 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
     kyselyDialect: serviceDialect(new PostgresDialect({ pool: open }), {
       textPosition: 'strpos',
       runs: 'on-server',
+      trigrams: postgresTrigrams,
     }),
     text: sql`text collate "C"`,
     rowId: 'bigint',

@@ -10,6 +10,7 @@ import { keepNamesAsSent } from './006-names-as-sent.ts'
 import { indexRequestsBySession } from './007-requests-by-session.ts'
 import { markCarriedRequests } from './008-carried-requests.ts'
 import { addPageOrigins } from './009-page-origins.ts'
+import { addAgentTrigrams } from './010-agent-trigrams.ts'
 
 /** In order of their names. A published migration never changes; a new one is added. `openStore` (store.ts) runs them, in one process at a time. */
 export function migrations(engine: StoreEngine): Record<string, Migration> {
@@ -28,5 +29,6 @@ export function migrations(engine: StoreEngine): Record<string, Migration> {
     '007-requests-by-session': { up: indexRequestsBySession },
     '008-carried-requests': { up: markCarriedRequests },
     '009-page-origins': { up: addPageOrigins },
+    '010-agent-trigrams': { up: addAgentTrigrams },
   }
 }

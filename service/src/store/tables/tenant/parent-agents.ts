@@ -5,12 +5,14 @@ import type { RawDatabase } from '../../database.ts'
 import { queryTraitsOf } from '../../engine/engine.ts'
 import { partsOf } from '../../engine/parts-of.ts'
 import type { ParentAgentTable } from '../../schema.ts'
+import { fewCandidates } from './candidates.ts'
 import type { Found, Pause, Search } from './search.ts'
 import { searchTextOf } from './search.ts'
 import { isReadFromIndex, searchInSteps } from './search-in-steps.ts'
 import { requireTenant, searchTenant } from './tenant-search.ts'
+import { trigramsOf } from './trigrams.ts'
 
-export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent' | 'search_text'> & {
+export type ParentAgentRow = Omit<Selectable<ParentAgentTable>, 'name_as_sent' | 'search_text' | 'has_trigrams'> & {
   llm_model_name: string
 }
 
@@ -23,7 +25,9 @@ export type ParentAgentColumn =
   | 'parent_agent_type_key'
   | 'tenant'
 
-export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | 'tenant_id' | 'search_text' | 'name_as_sent'>
+type OwnColumn = 'tenant_id' | 'search_text' | 'name_as_sent' | 'has_trigrams'
+
+export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | OwnColumn>
 
 /** The agents of one tenant. */
 export interface ParentAgents {
@@ -65,6 +69,7 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
       name_as_sent: agent.agent_name,
       tenant_id: tenantId,
       search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
+      has_trigrams: 1 as const,
     }))
     const created = await db
       .insertInto('parent_agents')
@@ -72,6 +77,11 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
       .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
       .returning(['id', 'agent_key'])
       .execute()
+    const textByKey = new Map(rows.map(({ agent_key, search_text }) => [agent_key, search_text]))
+    const indexed = created.map(({ id, agent_key }) => {
+      return { id, trigrams: trigramsOf(tenantId, textByKey.get(agent_key) ?? '') }
+    })
+    if (indexed.length > 0) await queryTraitsOf(db).trigrams.add(db, indexed)
     return created.map(({ id, agent_key }) => [agent_key, id])
   }
   async function createAll(agents: (NewParentAgent & { id?: number })[]): Promise<Map<string, number>> {
@@ -85,7 +95,12 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
       const isInSteps = queryTraitsOf(db).runs === 'on-event-loop' && !isReadFromIndex(search)
       const { rows, count } = isInSteps
         ? await searchInSteps(db, { tenantId, search, pause })
-        : await searchTenant(db, { table: 'parent_agents', tenantId, search })
+        : await searchTenant(db, {
+            table: 'parent_agents',
+            tenantId,
+            search,
+            candidates: (tx) => fewCandidates(tx, { tenantId, search }),
+          })
       return { rows: await readPage(db, { tenantId, ids: rows, pause }), count }
     },
     async create(agent) {

@@ -25,7 +25,7 @@ export interface Found<Row> {
 export type Pause = () => Promise<void>
 
 /** Separates fields. No search finds it, because a line break of a field is stored as `lineBreak`. */
-const betweenFields = '\n'
+export const betweenFields = '\n'
 /** A capital letter, because folded text has no other one. It is not ASCII, because SQLite ignores the case of ASCII. */
 const lineBreak = '\u00c0'
 

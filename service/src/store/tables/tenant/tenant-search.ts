@@ -10,18 +10,29 @@ import { foldCase } from './search.ts'
 type SearchedTable = 'parent_agents' | 'llm_models'
 type Condition = ExpressionWrapper<Tables, SearchedTable, SqlBool>
 
+interface Searched<Column extends string> {
+  table: SearchedTable
+  tenantId: string
+  search: Search<Column>
+  /** Returns ids among which all hits are. Default: none, and also if it returns undefined. */
+  candidates?: (tx: RawDatabase) => Promise<number[] | undefined>
+}
+
 /** Finds the ids of one page and the count of all hits, both of one tenant and of one moment. */
 export async function searchTenant<Column extends string>(
   db: RawDatabase,
-  { table, tenantId, search }: { table: SearchedTable; tenantId: string; search: Search<Column> },
+  { table, tenantId, search, candidates }: Searched<Column>,
 ): Promise<Found<number>> {
   // Both queries read the same snapshot, even if others commit between them.
   const reading = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   return reading.execute(async (tx) => {
+    const ids = await candidates?.(tx)
+    if (ids?.length === 0) return { rows: [], count: 0 }
     const scoped = () =>
       tx
         .selectFrom(table)
         .where((where) => where.and([where('tenant_id', '=', tenantId), ...conditions(where, search, tx)]))
+        .$if(ids !== undefined, (all) => all.where('id', '=', sql<number>`any(${ids})`))
     const total = await scoped()
       .select((select) => [
         select.fn.countAll<number | string | bigint>().as('count'),

@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import { storeLimits } from '../limits.ts'
+import type { Db } from './database.ts'
+import { rawDatabase } from './database.ts'
+import { queryTraitsOf } from './engine/engine.ts'
+import { transact } from './engine/transact.ts'
+import { trigramsOf } from './tables/tenant/trigrams.ts'
+
+/** Adds the agents that an earlier version wrote to the index of search texts, some in each transaction. */
+export async function indexAgents(db: Db): Promise<void> {
+  while ((await transact(db, indexSome)) === storeLimits.comparedRows);
+}
+
+/** Returns how many agents it added. */
+async function indexSome(tx: Db): Promise<number> {
+  const raw = rawDatabase(tx)
+  const agents = await raw
+    .selectFrom('parent_agents')
+    .select(['id', 'tenant_id', 'search_text'])
+    .where('has_trigrams', '=', sql.lit(0))
+    .limit(storeLimits.comparedRows)
+    .execute()
+  if (agents.length === 0) return 0
+  const indexed = agents.map(({ id, tenant_id, search_text }) => ({ id, trigrams: trigramsOf(tenant_id, search_text) }))
+  await queryTraitsOf(raw).trigrams.add(raw, indexed)
+  const ids = agents.map(({ id }) => id)
+  await raw.updateTable('parent_agents').set({ has_trigrams: 1 }).where('id', 'in', ids).execute()
+  return agents.length
+}

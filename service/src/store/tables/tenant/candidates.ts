@@ -1,0 +1,78 @@
+import { storeLimits } from '../../../limits.ts'
+import type { RawDatabase } from '../../database.ts'
+import { agentsWithTrigrams, indexed, withoutTrigrams } from './agents-with-trigrams.ts'
+import type { Equals } from './narrowing.ts'
+import { narrowing } from './narrowing.ts'
+import type { Steps } from './search-order.ts'
+import { idsOf } from './search-order.ts'
+import { columnOf } from './tenant-search.ts'
+import { trigramsOfPart } from './trigrams.ts'
+
+/** Agents among which all hits of a search are, in rising order of their ids. */
+export interface Candidates {
+  ids: number[]
+  /** `in-a-row` if there is no other agent of the tenant between them. */
+  are: 'in-a-row' | 'apart'
+}
+
+/**
+ * Finds the agents that an index leaves: that of a filter, or else that of trigrams. If the text has trigrams, a filter counts only
+ * if it leaves few agents.
+ */
+export async function candidates<Column extends string>(db: RawDatabase, steps: Steps<Column>): Promise<Candidates> {
+  const { tenantId, search } = steps
+  const narrow = narrowing(search.filter)
+  const trigrams = trigramsOfPart(tenantId, search.searchValue ?? '')
+  if (trigrams.length > 0) {
+    const few = await fewBy(db, tenantId, narrow)
+    return { ids: few ?? (await agentsWithTrigrams(db, steps, trigrams)), are: 'apart' }
+  }
+  return { ids: await idsBy(db, tenantId, { narrow }), are: narrow.length > 0 ? 'apart' : 'in-a-row' }
+}
+
+/**
+ * Returns the agents that have the trigrams of the text, or undefined if they are many, or if an index of a filter leaves few: the planner
+ * of PostgreSQL does not know how many have all of them.
+ */
+export async function fewCandidates<Column extends string>(
+  db: RawDatabase,
+  { tenantId, search }: Omit<Steps<Column>, 'pause'>,
+): Promise<number[] | undefined> {
+  const trigrams = trigramsOfPart(tenantId, search.searchValue ?? '')
+  if (trigrams.length === 0 || (await fewBy(db, tenantId, narrowing(search.filter))) !== undefined) return undefined
+  const found = await indexed(db, trigrams)
+    .select('rowid as id')
+    .unionAll(withoutTrigrams(db, tenantId).select('id'))
+    .limit(storeLimits.indexedIds + 1)
+    .execute()
+  return found.length > storeLimits.indexedIds ? undefined : found.map(({ id }) => id)
+}
+
+/** Returns the agents of a filter if they are few. */
+async function fewBy<Column extends string>(
+  db: RawDatabase,
+  tenantId: string,
+  narrow: Equals<Column>[],
+): Promise<number[] | undefined> {
+  if (narrow.length === 0) return undefined
+  const ids = await idsBy(db, tenantId, { narrow, most: storeLimits.comparedRows })
+  return ids.length < storeLimits.comparedRows ? ids : undefined
+}
+
+async function idsBy<Column extends string>(
+  db: RawDatabase,
+  tenantId: string,
+  { narrow, most }: { narrow: Equals<Column>[]; most?: number },
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('parent_agents')
+    .select(['id', 'tenant_id'])
+    .where('tenant_id', '=', tenantId)
+    .$if(narrow.length > 0, (all) =>
+      all.where((where) => where.or(narrow.map(({ column, value }) => where(columnOf(column), '=', value)))),
+    )
+    .orderBy('id')
+    .$if(most !== undefined, (all) => all.limit(most ?? 0))
+    .execute()
+  return idsOf(rows, tenantId)
+}

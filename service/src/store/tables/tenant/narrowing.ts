@@ -1,0 +1,37 @@
+import type { Filter } from './search.ts'
+
+/** Filters by these columns leave the fewest agents, in this order. Each has an index that also holds the id. */
+const narrowColumns = ['id', 'agent_key', 'agent_name', 'parent_agent_type_key', 'llm_model', 'active']
+
+/** One comparison of a filter. */
+export type Equals<Column extends string> = Extract<Filter<Column>, { kind: 'equals' }>
+
+/** Returns the comparisons of a filter that is nothing but comparisons that must all hold, else undefined. */
+export function requiredEquals<Column extends string>(filter: Filter<Column>): Equals<Column>[] | undefined {
+  if (filter.kind === 'equals') return [filter]
+  if (filter.kind === 'any') return undefined
+  const parts = filter.filters.map(requiredEquals)
+  return parts.every((part) => part !== undefined) ? parts.flat() : undefined
+}
+
+/**
+ * Returns comparisons with an index, of which each hit fulfills at least one: the most selective required one, else the first group
+ * of alternatives, else none.
+ */
+export function narrowing<Column extends string>(filter: Filter<Column>): Equals<Column>[] {
+  const parts = filter.kind === 'all' ? filter.filters : [filter]
+  const required = parts.flatMap((part) => requiredEquals(part) ?? [])
+  for (const column of narrowColumns) {
+    const found = required.find((equals) => equals.column === column)
+    if (found !== undefined) return [found]
+  }
+  const groups = parts.flatMap((part) => (part.kind === 'any' ? [part.filters] : []))
+  return groups.map(differentEquals).find((group) => group.length > 0) ?? []
+}
+
+/** Returns the comparisons of a group, each once, if it has nothing else, because an index is read for each. */
+function differentEquals<Column extends string>(group: Filter<Column>[]): Equals<Column>[] {
+  const equals = group.filter((part) => part.kind === 'equals')
+  if (equals.length < group.length || !equals.every(({ column }) => narrowColumns.includes(column))) return []
+  return [...new Map(equals.map((part) => [JSON.stringify([part.column, part.value]), part])).values()]
+}

@@ -1,0 +1,46 @@
+import { storeLimits } from '../../../limits.ts'
+import { betweenFields, foldCase } from './search.ts'
+
+/**
+ * Returns a number for each three code points in a row of a search text, of one tenant. The upper 22 bits are of the tenant, so that
+ * an index by these numbers keeps tenants apart (A-94). Other code points seldom have the same number. A migration fills the
+ * index with them, so a change needs a new migration that fills it again.
+ */
+export function trigramsOf(tenantId: string, searchText: string): number[] {
+  const found = new Set<number>()
+  for (const field of searchText.split(betweenFields)) addTrigrams(found, field)
+  const upper = tenantBits(tenantId) * 2 ** 31
+  return Array.from(found, (lower) => upper + lower)
+}
+
+/** Returns trigrams that a text with this part has, some of them if it is long. A part of one or two code points has none. */
+export function trigramsOfPart(tenantId: string, searchValue: string): number[] {
+  const all = trigramsOf(tenantId, foldCase(searchValue))
+  const every = Math.ceil(all.length / storeLimits.comparedTrigrams)
+  return all.filter((_, index) => index % every === 0)
+}
+
+const firstHash = 2_166_136_261
+const hashPrime = 16_777_619
+
+/** Hashes to 31 bits by FNV-1a, a code point a step. */
+function addTrigrams(found: Set<number>, field: string): void {
+  let [first, second] = [-1, -1]
+  for (let at = 0; at < field.length; ) {
+    const third = field.codePointAt(at) ?? 0
+    at += third > 0xffff ? 2 : 1
+    if (first !== -1) found.add(hashed(hashed(hashed(firstHash, first), second), third) >>> 1)
+    first = second
+    second = third
+  }
+}
+
+function tenantBits(tenantId: string): number {
+  let hash = firstHash
+  for (let at = 0; at < tenantId.length; at += 1) hash = hashed(hash, tenantId.charCodeAt(at))
+  return hash >>> 10
+}
+
+function hashed(before: number, value: number): number {
+  return Math.imul(before ^ value, hashPrime)
+}
