@@ -1,14 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { storeLimits } from '../limits.ts'
 import type { Db } from './database.ts'
 import { rawDatabase } from './database.ts'
 import { queryTraitsOf } from './engine/engine.ts'
+import { databaseFailureOf } from './engine/failures.ts'
 import { transact } from './engine/transact.ts'
 import { trigramsOf } from './tables/tenant/trigrams.ts'
 
-/** Adds the agents that an earlier version wrote to the index of search texts, some in each transaction. */
+/**
+ * Adds the agents that an earlier version wrote to the index of search texts, some in each transaction, so that other processes go
+ * on. If another one adds the same agents, each begins again with those that are left.
+ */
 export async function indexAgents(db: Db): Promise<void> {
-  while ((await transact(db, indexSome)) === storeLimits.comparedRows);
+  for (;;) {
+    try {
+      if ((await transact(db, indexSome)) < storeLimits.comparedRows) return
+    } catch (error) {
+      if (databaseFailureOf(error) !== 'conflict') throw error
+      await sleep(storeLimits.migrationPauseMs)
+    }
+  }
 }
 
 /** Returns how many agents it added. */
@@ -18,6 +30,8 @@ async function indexSome(tx: Db): Promise<number> {
     .selectFrom('parent_agents')
     .select(['id', 'tenant_id', 'search_text'])
     .where('has_trigrams', '=', sql.lit(0))
+    .orderBy('tenant_id')
+    .orderBy('id')
     .limit(storeLimits.comparedRows)
     .execute()
   if (agents.length === 0) return 0

@@ -1,7 +1,9 @@
+import type { SelectQueryBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
 import { queryTraitsOf } from '../../engine/engine.ts'
+import type { Tables } from '../../schema.ts'
 import type { Steps } from './search-order.ts'
 import { idsOf } from './search-order.ts'
 
@@ -32,7 +34,10 @@ export async function agentsWithTrigrams<Column extends string>(
 }
 
 /** The agents of a tenant that an earlier version of the service added. */
-export function withoutTrigrams(db: RawDatabase, tenantId: string) {
+export function withoutTrigrams(
+  db: RawDatabase,
+  tenantId: string,
+): SelectQueryBuilder<Tables, 'parent_agents', object> {
   return db.selectFrom('parent_agents').where('tenant_id', '=', tenantId).where('has_trigrams', '=', sql.lit(0))
 }
 
@@ -89,6 +94,6 @@ async function indexedIds(
 }
 
 /** The rows of the index that have all of these. */
-export function indexed(db: RawDatabase, trigrams: number[]) {
+export function indexed(db: RawDatabase, trigrams: number[]): SelectQueryBuilder<Tables, 'agent_trigrams', object> {
   return db.selectFrom('agent_trigrams').where(queryTraitsOf(db).trigrams.hasAll(trigrams))
 }

@@ -20,8 +20,8 @@ export function trigramsOfPart(tenantId: string, searchValue: string): number[] 
   return all.filter((_, index) => index % every === 0)
 }
 
-const firstHash = 2_166_136_261
-const hashPrime = 16_777_619
+const firstHash = 0x811c9dc5
+const hashPrime = 0x01000193
 
 /** Hashes to 31 bits by FNV-1a, a code point a step. */
 function addTrigrams(found: Set<number>, field: string): void {
