@@ -62,31 +62,9 @@ const readColumns = [
 ] as const
 
 export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents {
-  async function insert(agents: (NewParentAgent & { id?: number })[]): Promise<[string, number][]> {
-    const rows = agents.map((agent) => ({
-      ...agent,
-      agent_name: agent.agent_name.normalize('NFC'),
-      name_as_sent: agent.agent_name,
-      tenant_id: tenantId,
-      search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
-      has_trigrams: 1 as const,
-    }))
-    const created = await db
-      .insertInto('parent_agents')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
-      .returning(['id', 'agent_key'])
-      .execute()
-    const textByKey = new Map(rows.map(({ agent_key, search_text }) => [agent_key, search_text]))
-    const indexed = created.map(({ id, agent_key }) => {
-      return { id, trigrams: trigramsOf(tenantId, textByKey.get(agent_key) ?? '') }
-    })
-    if (indexed.length > 0) await queryTraitsOf(db).trigrams.add(db, indexed)
-    return created.map(({ id, agent_key }) => [agent_key, id])
-  }
   async function createAll(agents: (NewParentAgent & { id?: number })[]): Promise<Map<string, number>> {
     const created: [string, number][] = []
-    for (const part of partsOf(agents)) created.push(...(await insert(part)))
+    for (const part of partsOf(agents)) created.push(...(await insert(db, tenantId, part)))
     return new Map(created)
   }
   return {
@@ -123,6 +101,34 @@ export function parentAgentsOf(db: RawDatabase, tenantId: string): ParentAgents 
       return last !== undefined
     },
   }
+}
+
+/** Adds agents whose keys are new, and returns keys and ids. */
+async function insert(
+  db: RawDatabase,
+  tenantId: string,
+  agents: (NewParentAgent & { id?: number })[],
+): Promise<[string, number][]> {
+  const rows = agents.map((agent) => ({
+    ...agent,
+    agent_name: agent.agent_name.normalize('NFC'),
+    name_as_sent: agent.agent_name,
+    tenant_id: tenantId,
+    search_text: searchTextOf([agent.agent_name, agent.agent_key, agent.display_name, agent.description]),
+    has_trigrams: 1 as const,
+  }))
+  const created = await db
+    .insertInto('parent_agents')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'agent_key']).doNothing())
+    .returning(['id', 'agent_key'])
+    .execute()
+  const textByKey = new Map(rows.map(({ agent_key, search_text }) => [agent_key, search_text]))
+  const indexed = created.map(({ id, agent_key }) => {
+    return { id, trigrams: trigramsOf(tenantId, textByKey.get(agent_key) ?? '') }
+  })
+  if (indexed.length > 0) await queryTraitsOf(db).trigrams.add(db, indexed)
+  return created.map(({ id, agent_key }) => [agent_key, id])
 }
 
 async function readPage(
