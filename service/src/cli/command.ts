@@ -5,13 +5,14 @@ import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { refuseDataFile } from './data-file.ts'
-import { environmentText } from './environment.ts'
+import { environmentText } from './env-block.ts'
 import { failureText } from './failures.ts'
 import type { Command } from './read-command.ts'
 import { readCommand } from './read-command.ts'
 import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
 import { packageVersion } from './version.ts'
 
+/** `ok`: it was stopped, or printed a help text. `failed`: it could not start, or did not stop in time. `usage`: wrong arguments. */
 const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 /** A command is loaded only if it is used, because loading takes most of a start. */
