@@ -15,6 +15,7 @@ const entry: Record<string, string> = {
   react: 'src/react/index.ts',
   node: 'src/node/index.ts',
   opentelemetry: 'src/opentelemetry/index.ts',
+  texts: 'src/texts/index.ts',
 }
 
 /** `tsup --no-dts`: JavaScript only and nothing cleaned, for `npm run demo` and `npm run service`. */

@@ -22,7 +22,7 @@ const [begin, end] = ['<!-- written by npm run transcript -->\n', '<!-- end of t
 export function withTranscript(page: string, transcript: string): string {
   const [before, rest] = page.split(begin)
   const after = rest?.split(end)[1]
-  if (before === undefined || after === undefined) throw new Error('README.md has no markers for the transcript')
+  if (before === undefined || after === undefined) throw new Error('the page has no markers for the transcript')
   return `${before}${begin}\`\`\`console\n${transcript}\`\`\`\n${end}${after}`
 }
 

@@ -98,12 +98,13 @@ const edges: Record<string, string[]> = {
   react: ['browser', 'backend/client'],
   node: [],
   command: ['node'],
-  backend: [],
+  backend: ['texts'],
   'backend/client': ['backend'],
   opentelemetry: ['backend'],
   redis: [],
   postgres: [],
   testing: [],
+  texts: [],
 }
 
 /** The order of the backend, as in the core: every file may import the files before it, none after it. */

@@ -111,13 +111,20 @@ test('the adapter for Next.js alone compiles with the options of a new Next.js a
   expect(problemsIn(project, bundled)).toEqual([])
 })
 
-test('the code of the README, and how it says to read an .env, compile with the options of tsc --init', () => {
+const shown = ['README.md', 'docs/start/react.md', 'docs/start/backend.md', 'docs/testing.md', 'docs/storage.md']
+const snippets = ['spa.ts', 'react.tsx', 'backend.ts', 'storages.ts', 'tests.ts'].map((file) =>
+  readFileSync(`${root}docs/snippets/${file}`, 'utf8').replace(/^\/\*\* @jsxImportSource .*\n/, ''),
+)
+
+test('the code of README and its pages, and how to read an .env, compile with the options of tsc --init', () => {
   const project = join(folder, 'readme')
   mkdirSync(project)
-  for (const [index, code] of blocksOf('README.md').entries()) writeFileSync(`${project}/block-${index}.tsx`, code)
+  const blocks = shown.flatMap(blocksOf).filter((code) => snippets.includes(code))
+  expect(blocks.length).toBe(snippets.length)
+  for (const [index, code] of blocks.entries()) writeFileSync(`${project}/block-${index}.tsx`, code)
   const [, inNode = '', inVite = ''] =
     /`(process\.env\.\w+ \?\? '')`[^`]*`(import\.meta\.env\.\w+ \?\? '')`/.exec(
-      readFileSync(`${root}README.md`, 'utf8').replaceAll('\n', ' '),
+      readFileSync(`${root}docs/start/try.md`, 'utf8').replaceAll('\n', ' '),
     ) ?? []
   const types = "import 'vite/client'\nimport { createAuthConfig } from 'agent-auth'\n"
   const code = `createAuthConfig({ authUrl: ${inNode}, baseUrl: ${inVite}, clientId: 'x', redirectUri: 'x' })\n`

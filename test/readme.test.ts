@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-// A test of its own, as the README shows it.
+// A test of its own, as the page on tests shows it.
 import '../docs/snippets/tests.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
@@ -11,11 +11,28 @@ const snippet = (file: string): string => read(`docs/snippets/${file}`).replace(
 const blocks = (page: string): (string | undefined)[] =>
   [...read(page).matchAll(/```tsx?\n([\s\S]*?)```/g)].map(([, code]) => code)
 
-const guides = readdirSync(new URL('../docs', import.meta.url)).filter((file) => file.endsWith('.md'))
+const guides = readdirSync(new URL('../docs', import.meta.url), { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.md') && file !== 'README.md' && !/^decisions\/\d/.test(file),
+)
 
 describe('README', () => {
   it('shows exactly the snippets that the type checker compiles', () => {
-    expect(blocks('README.md')).toEqual(['spa.ts', 'react.tsx', 'backend.ts', 'storages.ts', 'tests.ts'].map(snippet))
+    expect(blocks('README.md')).toEqual([snippet('spa.ts')])
+  })
+
+  it('has at most 90 lines, the first commands and the command of the tests', () => {
+    const lines = read('README.md').trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(90)
+    for (const command of ['npm ci && npm run demo', 'npm run example:spa', 'npm ci && npm test'])
+      expect(lines.join('\n')).toContain(command)
+  })
+
+  it.each([
+    ['start/react.md', 'react.tsx'],
+    ['start/backend.md', 'backend.ts'],
+    ['storage.md', 'storages.ts'],
+  ])('the page %s shows the snippet %s that the type checker compiles', (page, file) => {
+    expect(blocks(`docs/${page}`)).toContain(snippet(file))
   })
 
   it.each(['redis', 'postgres', 'stages', 'node'])(
@@ -40,8 +57,10 @@ describe('README', () => {
     expect(blocks('docs/testing.md')).toEqual([snippet('tests.ts'), ...files.map((file) => snippet(`testing/${file}`))])
   })
 
-  it('links every guide in docs', () => {
-    const links = [...read('README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => path)
-    expect(guides.filter((page) => !links.includes(`docs/${page}`))).toEqual([])
+  it('the page of all guides links every page in docs but the decisions, and README links it', () => {
+    const links = [...read('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => path)
+    expect(guides.length).toBeGreaterThan(30)
+    expect(guides.filter((page) => !links.includes(page))).toEqual([])
+    expect(read('README.md')).toContain('](docs/README.md)')
   })
 })

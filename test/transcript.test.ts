@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { recordTranscript, withTranscript } from '../scripts/transcript-page.ts'
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const shown = readFileSync(new URL('../docs/command-line.md', import.meta.url), 'utf8')
 
-test('README.md shows what the command prints from login to logout, and no token, port or id [C-137]', async () => {
+test('docs/command-line.md shows what the command prints from login to logout, and no token, port or id [C-137]', async () => {
   const transcript = await recordTranscript()
-  expect(readme, 'run npm run transcript').toBe(withTranscript(readme, transcript))
+  expect(shown, 'run npm run transcript').toBe(withTranscript(shown, transcript))
   expect(transcript.match(/^\$ npx agent-auth \w+/gm)).toEqual(
     ['login', 'status', 'fetch', 'doctor', 'logout'].map((name) => `$ npx agent-auth ${name}`),
   )
@@ -16,9 +16,9 @@ test('README.md shows what the command prints from login to logout, and no token
 })
 
 test('a transcript replaces what is between its markers and nothing else', () => {
-  const page = withTranscript(readme, '$ true\n')
+  const page = withTranscript(shown, '$ true\n')
   expect(page).toContain('-->\n```console\n$ true\n```\n<!--')
-  expect(page.length).toBeLessThan(readme.length)
+  expect(page.length).toBeLessThan(shown.length)
   expect(withTranscript(page, '$ false\n').replace('$ false', '$ true')).toBe(page)
-  expect(() => withTranscript('# Another page\n', '')).toThrow('README.md has no markers for the transcript')
+  expect(() => withTranscript('# Another page\n', '')).toThrow('the page has no markers for the transcript')
 })

@@ -1,4 +1,5 @@
 // Login and callback: src/backend/routes/login.ts and callback.ts. CSRF checks: src/backend/csrf.ts and navigation.ts.
+import { userTexts } from 'agent-auth/texts'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
@@ -283,6 +284,16 @@ describe('the callback', () => {
       expect([...one.cookies]).toEqual([])
     }
     expect(sent).toBe(1)
+  })
+
+  test('the page of a failed login shows the text for users, and the message for developers folded [F020]', async () => {
+    const rig = await rigOf()
+    const page = await rig.browser().send('/auth/callback?code=c&state=unknown')
+    const html = await page.text()
+    const { title, text } = userTexts.flow_not_found
+    expect(html).toContain(`<h1>${title}</h1><p>${text}</p>`)
+    expect(html.replace(/<details>.*<\/details>/, '')).not.toMatch(/localhost|flow_not_found/)
+    expect(html).toMatch(/<details><summary>For developers<\/summary><p>No matching login was found.*flow_not_found/)
   })
 
   test('each failure has a code of its own and a way to try again [C-022 C-024 F020]', async () => {

@@ -13,17 +13,17 @@ export function Problem({ error, again }: ProblemProps): ReactElement {
   const { signIn } = useAuth()
   const [failure, setFailure] = useState<unknown>()
   // What came of the way out that was offered is news.
-  const { title, text, offer } = errorText(failure ?? error)
+  const { title, text, action } = errorText(failure ?? error)
   return (
     <div className="problem" role="alert">
       <strong>{title}</strong>
       <p>{text}</p>
-      {offer === 'again' && again && (
+      {action === 'retry' && again && (
         <button type="button" onClick={again}>
           Try again
         </button>
       )}
-      {offer === 'sign-in' && (
+      {action === 'sign-in' && (
         <button type="button" onClick={() => void signIn().catch(setFailure)}>
           Sign in
         </button>

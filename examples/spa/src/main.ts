@@ -19,11 +19,11 @@ async function attempt(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    const { title, text, offer } = errorText(error)
+    const { title, text, action } = errorText(error)
     byId('problem-title').textContent = title
     byId('problem-text').textContent = text
-    byId('problem-again').hidden = offer !== 'again'
-    byId('problem-sign-in').hidden = offer !== 'sign-in'
+    byId('problem-again').hidden = action !== 'retry'
+    byId('problem-sign-in').hidden = action !== 'sign-in'
     byId('problem').hidden = false
     tryAgain = () => void attempt(work)
   }

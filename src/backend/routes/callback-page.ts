@@ -1,3 +1,4 @@
+import type { AgentAuthErrorCode } from '../../errors.ts'
 import { base64url } from '../../internal/base64url.ts'
 import { createResponse, type ResponseOptions } from '../responses.ts'
 
@@ -14,10 +15,22 @@ export function continuePage(target: string, options: ResponseOptions): Response
   })
 }
 
-/** Returns the page of a login that failed, with a link to start it again. */
-export function errorPage(message: string, code: string, loginUrl: string, options: ResponseOptions): Response {
-  const body = `<h1>The sign-in did not finish</h1><p>${escapeHtml(message)}</p><p><a href="${escapeHtml(loginUrl)}">Sign in again</a></p><p><code>${escapeHtml(code)}</code></p>`
-  return page('Sign-in', body, { ...options, headers: { ...contentPolicy(), ...options.headers } })
+export interface FailedLogin {
+  readonly code: AgentAuthErrorCode
+  /** For developers, who open the details of the page. */
+  readonly message: string
+  /** Starts the login again. */
+  readonly loginUrl: string
+}
+
+/** Returns the page of a login that failed: the text for the user and a link to start it again. */
+export async function errorPage({ code, message, loginUrl }: FailedLogin, options: ResponseOptions): Promise<Response> {
+  // Loaded by the first failed login, because every file makes a start of Node longer.
+  const { userText } = await import('../../texts/index.ts')
+  const { title, text } = userText(code)
+  const details = `<details><summary>For developers</summary><p>${escapeHtml(message)}</p><p><code>${code}</code></p></details>`
+  const body = `<h1>${title}</h1><p>${text}</p><p><a href="${escapeHtml(loginUrl)}">Sign in again</a></p>${details}`
+  return page(title, body, { ...options, headers: { ...contentPolicy(), ...options.headers } })
 }
 
 function page(title: string, body: string, options: ResponseOptions): Response {

@@ -114,7 +114,7 @@ function failedLogin(
   context: BackendContext,
   error: AgentAuthError,
   { state, login, durationMs }: { state: string; login: PendingLoginCookie | undefined; durationMs: number },
-): Response {
+): Response | Promise<Response> {
   const { code, details } = error
   // Text that does not look like a code may be any text of the callback's URL.
   const [reason] = /^[a-z_]{1,64}$/.exec(details?.error ?? '') ?? []
@@ -126,7 +126,7 @@ function failedLogin(
     return createResponse(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
   const returnTo = details?.returnTo ?? login?.pending.returnTo ?? '/'
   const loginUrl = `${context.basePath}/login?return_to=${encodeURIComponent(returnTo)}`
-  return errorPage(messageOf(context, error), code, loginUrl, { status: pageStatusOf(code), cookies })
+  return errorPage({ code, message: messageOf(context, error), loginUrl }, { status: pageStatusOf(code), cookies })
 }
 
 /** Returns the message for the browser. `tokenError` has said what to check of the client; this adds how it is encoded. */
