@@ -12,6 +12,7 @@ import type { SessionEndReason, SessionState } from './state.ts'
 
 /** The record in memory, with the age of its access token, which only the monotonic clock measures. */
 export interface CurrentRecord extends SessionRecord {
+  late?: boolean | undefined
   /** When the life of the access token began, on the monotonic clock. */
   readonly bornMs: number
   /** How long the access token lives, or undefined if that is unknown. */
@@ -117,11 +118,11 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
  */
 function withAge(
   clock: AuthConfig['clock'],
-  { id, rev, signedInAtMs, tokens }: SessionRecord,
+  { id, rev, signedInAtMs, late, tokens }: SessionRecord,
   maxAgeMs: number = Number.POSITIVE_INFINITY,
 ): CurrentRecord {
   const lifeMs = lifeOf(tokens)
   const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
   const marginMs = Math.min(maxMarginMs, (lifeMs ?? 0) / 10) * (1 + randomFraction() / 10)
-  return { id, rev, signedInAtMs, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
+  return { id, rev, signedInAtMs, late, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
 }

@@ -61,7 +61,7 @@ export function reconcile(
 }
 
 /** Returns whether both are the same revision of the same sign-in with the same access token. */
-export function isSameRecord(one: Stored | undefined, other: Stored): boolean {
+export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'): boolean {
   if (!isRecord(one) || !isRecord(other)) return false
   return one.id === other.id && one.rev === other.rev && one.tokens.accessToken === other.tokens.accessToken
 }
@@ -72,18 +72,20 @@ function expect(expected: ExpectedRecord): StoredChange {
 
 /** Returns whether this record is the one that the pending write writes over. */
 function isToBeWrittenOver(stored: SessionRecord, expected: ExpectedRecord): boolean {
-  return 'over' in expected && expected.over !== 'unread' && isSameRecord(stored, expected.over)
+  return 'over' in expected && isSameRecord(stored, expected.over)
 }
 
 function isAbsenceExpected(expected: ExpectedRecord): boolean {
-  if (expected.kind === 'unknown') return expected.absence === 'expected'
-  return expected.kind === 'unsaved' && expected.over === 'absent'
+  if (expected.kind === 'unsaved') return expected.over === 'absent'
+  return expected.kind === 'unknown' && expected.absence === 'expected'
 }
 
 /**
- * Returns whether the record is of an earlier sign-in than the current one, whose write is pending. Only the times can show it,
- * because the write of the earlier sign-in may have been pending as well.
+ * Returns whether the record is of an earlier sign-in than the current one, whose write is pending. If the current one has read
+ * the storage, a record that it did not find is later, unless that was saved late as well. Then only the times can show it.
  */
 function isEarlierSignIn(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
-  return 'over' in expected && signInMs(stored) < signInMs(current)
+  return (
+    'over' in expected && (expected.over === 'unread' || stored.late === true) && signInMs(stored) < signInMs(current)
+  )
 }

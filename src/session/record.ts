@@ -8,6 +8,8 @@ export interface SessionRecord {
   readonly rev: number
   /** When the user signed in, in epoch milliseconds. A refresh keeps it. */
   readonly signedInAtMs?: number | undefined
+  /** Whether the sign-in could not be saved at once. A refresh keeps it. */
+  readonly late?: boolean | undefined
   readonly tokens: Tokens
 }
 
@@ -23,7 +25,7 @@ export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: 
   return name ?? invalid('key must be well-formed text')
 }
 
-export function isRecord(stored: Stored | undefined): stored is SessionRecord {
+export function isRecord(stored: Stored | 'unread' | undefined): stored is SessionRecord {
   return typeof stored === 'object'
 }
 
@@ -33,8 +35,8 @@ export function signInMs({ signedInAtMs, tokens }: SessionRecord): number {
 }
 
 /** Returns the record as JSON, which has the tokens as they are: `encryptedStorage` encrypts it. `owner` is the key that it is stored under, so that a copy under another key is `foreign`. */
-export function encodeRecord(owner: string, { id, rev, signedInAtMs, tokens }: SessionRecord): string {
-  return JSON.stringify({ v: 1, owner, id, rev, signedInAtMs, ...tokens })
+export function encodeRecord(owner: string, { id, rev, signedInAtMs, late, tokens }: SessionRecord): string {
+  return JSON.stringify({ v: 1, owner, id, rev, signedInAtMs, late, ...tokens })
 }
 
 /**
@@ -45,7 +47,7 @@ export function encodeRecord(owner: string, { id, rev, signedInAtMs, tokens }: S
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
   const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
-  const { v, id, rev, signedInAtMs, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
+  const { v, id, rev, signedInAtMs, late, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
   if (Number.isInteger(v) && (v as number) > 1) return 'newer'
   const valid =
     v === 1 &&
@@ -64,6 +66,8 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
     id,
     rev: rev as number,
     signedInAtMs: signedInAtMs as number | undefined,
+    // Each value that counts as true says the same, so it needs no check.
+    late: late as boolean | undefined,
     tokens: createTokens(tokens as Required<Tokens>),
   }
 }

@@ -32,7 +32,9 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
       problems.report('write_failed')
       return { expected: unread, effect: 'none' }
     })
-  if (failed) await confirm(parts, record, failed)
+  if (!failed) return
+  record.late = true
+  await confirm(parts, record, failed)
 }
 
 /** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. A session calls it for each token. */

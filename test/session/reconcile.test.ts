@@ -86,11 +86,21 @@ describe('what a stored record changes in a session that has tokens', () => {
       Array.from(expectations, ([, { kind }]) => (kind === 'first_save' ? keep : take(later))),
     ],
     [
-      'an earlier sign-in',
-      older,
+      'an earlier sign-in that was saved late',
+      { ...older, late: true },
       Array.from(expectations, ([, { kind }]) => {
         if (kind === 'first_save') return keep
-        return kind === 'unsaved' || kind === 'unknown' ? expecting(unsaved(older)) : take(older)
+        const late = { ...older, late: true }
+        return kind === 'unsaved' || kind === 'unknown' ? expecting(unsaved(late)) : take(late)
+      }),
+    ],
+    [
+      // By the clock of another machine. This session did not find it when it signed in.
+      'a sign-in that was saved at once and has an earlier time',
+      older,
+      Array.from(expectations, ([, expected]) => {
+        if (expected.kind === 'first_save') return keep
+        return 'over' in expected && expected.over === 'unread' ? expecting(unsaved(older)) : take(older)
       }),
     ],
   ]

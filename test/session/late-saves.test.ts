@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { flush } from '../support/virtual-time.ts'
+
+// A sign-in whose first save failed is saved by a later call. Machines share the store, and each has a clock of its own.
+
+const aheadMs = 20_000
+
+/** Two machines over one store that can refuse writes. The wall clock of the first is ahead, but not by the life of a token. */
+function machines() {
+  const { clock, service, realm } = sessionRig()
+  const records = sharedRecords()
+  let isFull = true
+  const fault = (operation: string): void => {
+    if (isFull && operation === 'setItem') throw new Error('full')
+  }
+  const ahead = { wallMs: () => clock.wallMs() + aheadMs, monotonicMs: () => clock.monotonicMs() }
+  return {
+    service,
+    records,
+    first: realm({ storage: records.handle({ fault }), options: { clock: ahead } }),
+    second: realm({ storage: records.handle({ fault }) }),
+    freeSpace(): void {
+      isFull = false
+    },
+    /** Long enough after the last call that it reads the store and repeats a pending write. */
+    async tokenLater({ session }: Realm): Promise<unknown> {
+      clock.advance(6_000)
+      const token = await codeOf(session.getAccessToken())
+      await flush()
+      return token
+    },
+  }
+}
+
+test('a sign-in that was saved at once replaces an earlier one whose save is pending, by whose clock it is earlier (histories on Redis, seed one) [C-065 F023]', async () => {
+  const { service, records, first, second, freeSpace, tokenLater } = machines()
+  await first.session.signIn(service.issue())
+  freeSpace()
+  const later = service.issue()
+  await second.session.signIn(later)
+  expect(await tokenLater(first)).toBe('session_changed')
+  for (const machine of [first, second, first])
+    expect(await tokenLater(machine)).toEqual({ resolved: later.accessToken })
+  expect(records.record()?.accessToken).toBe(later.accessToken)
+})
+
+test('it does so after a refresh of the pending one as well [C-065 F023]', async () => {
+  const { service, records, first, second, freeSpace, tokenLater } = machines()
+  await first.session.signIn(service.issue())
+  await first.session.getAccessToken({ forceRefresh: true })
+  freeSpace()
+  const later = service.issue()
+  await second.session.signIn(later)
+  expect(await tokenLater(first)).toBe('session_changed')
+  for (const machine of [first, second]) expect(await tokenLater(machine)).toEqual({ resolved: later.accessToken })
+  expect(records.record()?.accessToken).toBe(later.accessToken)
+})
+
+test('a sign-in that was saved late says so in its record, also after a refresh [C-065 C-057]', async () => {
+  const { service, records, second, freeSpace, tokenLater } = machines()
+  await second.session.signIn(service.issue())
+  freeSpace()
+  await tokenLater(second)
+  expect(records.record()).toMatchObject({ rev: 1, late: true })
+  await second.session.getAccessToken({ forceRefresh: true })
+  expect(records.record()).toMatchObject({ rev: 2, late: true })
+  await second.session.signIn(service.issue())
+  expect(records.record()).not.toHaveProperty('late')
+})
