@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { missing, soaks } from '../test/soak/index.ts'
+import { missing, type SoakSize, soaks } from '../test/soak/index.ts'
 
 const list = soaks.map(({ name, says, rounds }) => `  ${name.padEnd(18)} ${says} (${rounds})`).join('\n')
 
@@ -7,7 +7,7 @@ const reasons = Object.entries(missing)
   .map(([row, reason]) => `  ${row} ${reason}`)
   .join('\n')
 
-const help = `Usage: npm run soak [-- NAME …] [--rounds N]
+const help = `Usage: npm run soak [-- NAME …] [--rounds N] [--nemesis NAME] [--seed SEED]
        npm run soak -- check FILE
 
 The long sizes of what the ordinary tests run small. Without a name all of them, one after the other:
@@ -20,8 +20,10 @@ ${reasons}
 
 check judges a recorded history, which the soaks of histories write.
 
-  --rounds N   instead of the number in brackets; tests run at least at their ordinary size
-  --help       this text
+  --rounds N      instead of the number in brackets; tests run at least at their ordinary size
+  --nemesis NAME  of histories: the only one that strikes (default: each)
+  --seed SEED     of histories: repeats the choices of an earlier run
+  --help          this text
 
 Exit code 0: all held, 1: one did not, 2: the arguments are wrong.
 `
@@ -53,12 +55,13 @@ async function main(): Promise<number> {
   }
   let failures = 0
   for (const soak of soaks.filter(({ name }) => read.names.length === 0 || read.names.includes(name))) {
-    if (!(await run(soak, read.rounds ?? soak.rounds))) failures += 1
+    if (!(await run(soak, { ...read, rounds: read.rounds ?? soak.rounds }))) failures += 1
   }
   return failures === 0 ? 0 : 1
 }
 
-async function run(soak: (typeof soaks)[number], rounds: number): Promise<boolean> {
+async function run(soak: (typeof soaks)[number], size: Omit<SoakSize, 'onRound'>): Promise<boolean> {
+  const { rounds } = size
   const startMs = performance.now()
   const seconds = (): string => `${Math.round((performance.now() - startMs) / 1_000)} s`
   let shownMs = startMs
@@ -70,7 +73,7 @@ async function run(soak: (typeof soaks)[number], rounds: number): Promise<boolea
     process.stdout.write(`  ${round} of ${of} after ${seconds()}\n`)
   }
   try {
-    process.stdout.write(`  held: ${await soak.run({ rounds, onRound })} (${seconds()})\n`)
+    process.stdout.write(`  held: ${await soak.run({ ...size, onRound })} (${seconds()})\n`)
     return true
   } catch (error) {
     process.stdout.write(
@@ -80,17 +83,28 @@ async function run(soak: (typeof soaks)[number], rounds: number): Promise<boolea
   }
 }
 
-function readArguments(): { names: string[]; rounds: number | undefined; help: boolean } | string {
+interface Arguments extends Pick<SoakSize, 'nemesis' | 'seed'> {
+  names: string[]
+  rounds: number | undefined
+  help: boolean
+}
+
+function readArguments(): Arguments | string {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { rounds: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+      options: {
+        rounds: { type: 'string' },
+        nemesis: { type: 'string' },
+        seed: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
     })
     const unknown = positionals.find((name) => !soaks.some((soak) => soak.name === name))
     if (unknown !== undefined) return `there is no soak named ${unknown}`
     const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
     if (rounds !== undefined && !(Number.isSafeInteger(rounds) && rounds > 0)) return '--rounds takes a number from 1'
-    return { names: positionals, rounds, help: values.help }
+    return { ...values, names: positionals, rounds }
   } catch (error) {
     return error instanceof Error ? error.message : 'unknown arguments'
   }

@@ -7,8 +7,17 @@ export interface Soak {
   rounds: number
   /** Where it runs ordinary tests: their files. */
   files?: readonly string[]
-  /** `onRound` is told how many rounds are done, and of how many where that is not `rounds`. */
-  run(size: { rounds: number; onRound: (round: number, of?: number) => void }): Promise<string>
+  run(size: SoakSize): Promise<string>
+}
+
+export interface SoakSize {
+  readonly rounds: number
+  /** Is told how many rounds are done, and of how many where that is not `rounds`. */
+  readonly onRound: (round: number, of?: number) => void
+  /** Of a soak of histories: strikes alone. Default: each that there is. */
+  readonly nemesis?: string | undefined
+  /** Of a soak of histories: repeats its choices. Default: drawn, and printed. */
+  readonly seed?: string | undefined
 }
 
 /** What `npm run soak` knows. A new long run is one more line here; what it needs is loaded when it runs. */
@@ -54,6 +63,12 @@ export const soaks: readonly Soak[] = [
     says: 'P-03 8 processes x 50 requests at expiry, on one file',
     rounds: 500,
     run: async (size) => (await import('./file-storms.ts')).soakFileStorms(size),
+  },
+  {
+    name: 'histories',
+    says: 'C-071 calls of 8 processes while nemeses strike, on Redis and PostgreSQL: a checker judges each history',
+    rounds: 100_000,
+    run: async (size) => (await import('./histories/soak.ts')).soakHistories(size),
   },
   {
     name: 'kills-file',

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import type { TokenStorage } from 'agent-auth'
+import type { CallKind, Completed, HistoryEvent, Stamp } from '../checker/history.ts'
+
+/** Returns the monotonic clock that all processes of the machine share, in milliseconds. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+/** Returns a hash that shows whether two tokens are the same, and nothing else. */
+export function fingerprint(token: string): string {
+  return createHash('sha256').update(token).digest('base64url').slice(0, 12)
+}
+
+type WithoutStamp<Event> = Event extends HistoryEvent ? Omit<Event, keyof Stamp> : never
+/** Writes an event with both clocks. */
+export type Write = (event: WithoutStamp<HistoryEvent>) => void
+
+/** Writes each event to a file at once, so that a process that is killed leaves all of them. */
+export function fileRecorder(file: string, wallMs: () => number): Write {
+  return (event) =>
+    appendFileSync(file, `${JSON.stringify({ ...event, monotonicMs: monotonicMs(), wallMs: wallMs() })}\n`)
+}
+
+/** A storage that notes what its holder learned from it. */
+export interface WatchedStorage {
+  readonly storage: TokenStorage
+  /** What the holder knows of the storage. */
+  known(): Pick<Completed, 'readMs' | 'reads'>
+  /** Returns whether a write of this access token was confirmed. */
+  hasSaved(accessToken: string): boolean
+}
+
+export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
+  let readMs: number | undefined
+  let reads: 'working' | 'failing' = 'working'
+  let saved = ''
+  return {
+    storage: {
+      async getItem(key) {
+        const beganMs = monotonicMs()
+        try {
+          const value = await inner.getItem(key)
+          readMs = Math.max(beganMs, readMs ?? 0)
+          reads = 'working'
+          return value
+        } catch (error) {
+          reads = 'failing'
+          throw error
+        }
+      },
+      async setItem(key, value) {
+        await inner.setItem(key, value)
+        saved = value
+      },
+      removeItem: (key) => inner.removeItem(key),
+      withLock: (name, task, options) => inner.withLock(name, task, options),
+    },
+    known: () => (readMs === undefined ? { reads } : { readMs, reads }),
+    hasSaved: (accessToken) => saved.includes(accessToken),
+  }
+}
+
+/** What a call came to, apart from its times. */
+export type Outcome = Omit<Completed, keyof Stamp | 'type' | 'call'>
+
+/** Records both ends of a call. */
+export async function recorded(
+  write: Write,
+  call: { id: string; kind: CallKind; holder: string; session: string; token?: string },
+  run: () => Promise<Outcome>,
+): Promise<void> {
+  const { id, holder, ...rest } = call
+  write({ type: 'invoked', call: id, process: holder.split('/')[0] ?? '', holder, ...rest })
+  const outcome = await run()
+  write({ type: 'completed', call: id, ...outcome })
+}
