@@ -21,10 +21,11 @@ export interface ReadCallbackOptions {
 const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
 
 /**
- * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A relative
- * URL is resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
+ * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A relative URL is
+ * resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
  * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for another argument. A login is too old after
- * `maxLoginMs`, 10 minutes, and a code is refused if it is longer than `maxCodeLength`, 4,096 characters. RFC 6749 section 4.1.2, RFC 9207 section 2.4.
+ * `maxLoginMs`, 10 minutes, and a code is refused if it is longer than `maxCodeLength`, 4,096 characters. RFC 6749 section 4.1.2,
+ * RFC 9207 section 2.4.
  */
 export function readCallback(
   pending: PendingLogin | null | undefined,

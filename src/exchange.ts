@@ -9,11 +9,11 @@ import { requestTokens } from './token-endpoint.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
- * Exchanges a Grant for Tokens. A code is sent at most once: repeated calls share one result, and only a request that provably
- * was not sent is tried again (`maxExchangeSends`, 3 in all). `signal` ends only this wait, and nothing is sent if no call waits. Rejects with `state_mismatch` for a Grant that `readCallback` did
- * not create, `issuer_mismatch` for one of another configuration, `exchange_interrupted`, `grant_rejected`,
- * `client_rejected`, `config_invalid`, `response_too_large`, `temporarily_unavailable` or `aborted`. Specification
- * section 5.2, RFC 6749 section 4.1.3.
+ * Exchanges a Grant for Tokens. A code is sent at most once: repeated calls share one result, and only a request that provably was
+ * not sent is tried again (`maxExchangeSends`, 3 in all). `signal` ends only this wait, and nothing is sent if no call waits.
+ * Rejects with `state_mismatch` for a Grant that `readCallback` did not create, `issuer_mismatch` for one of another configuration,
+ * `exchange_interrupted`, `grant_rejected`, `client_rejected`, `config_invalid`, `response_too_large`, `temporarily_unavailable` or
+ * `aborted`. Specification section 5.2, RFC 6749 section 4.1.3.
  */
 export async function exchangeCode(
   config: AuthConfig,

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { limitsOf, statementsIn } from './support/limit-figures.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
@@ -95,4 +96,19 @@ test('every decision has a number of its own, and the page of its title', () => 
   expect(new Set(files.map((file) => file.slice(0, 4))).size).toBe(files.length)
   const titles = files.map((file) => readFileSync(`${root}docs/decisions/${file}`, 'utf8').slice(2, 6))
   expect(titles).toEqual(files.map((file) => file.slice(0, 4)))
+})
+
+describe.each(['src', 'service/src'])('the limits of %s', (folder) => {
+  const statements = statementsIn(folder)
+
+  test('are those that the comments beside the code state', () => {
+    expect(statements.length).toBeGreaterThan(40)
+    expect(statements.filter(({ isRight }) => !isRight).map(({ place }) => place)).toEqual([])
+  })
+
+  test('have their figure where they act, too', () => {
+    const stated = new Set(statements.map(({ limit }) => limit.name))
+    const unstated = (limitsOf[folder] ?? []).filter(({ name }) => !stated.has(name))
+    expect(unstated.map(({ name }) => name)).toEqual([])
+  })
 })

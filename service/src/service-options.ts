@@ -56,8 +56,9 @@ export interface ServiceOptions {
   /** Which requests of the API get 403, set at each start and after a reset. Default: as seeded. */
   access?: AccessChange | undefined
   /**
-   * Number of reverse proxies before the service (`trustedProxies.least`, 0 to `trustedProxies.most`, 10). Each must append the address of its peer to
-   * X-Forwarded-For, and clients must not be able to reach the service around them. Default: 0 (`trustedProxies.standard`, 0), the header is not read.
+   * Number of reverse proxies before the service (`trustedProxies.least`, 0 to `trustedProxies.most`, 10). Each must append the
+   * address of its peer to X-Forwarded-For, and clients must not be able to reach the service around them. Default: 0
+   * (`trustedProxies.standard`, 0), the header is not read.
    */
   trustedProxies?: number | undefined
   /** Format of the log on the standard error. Default: `off`. */

@@ -52,7 +52,8 @@ function sendOf({ baseUrl, fetch, extraMembers }: CallConfig, { method, path, bo
 
 /**
  * Repeats a read, and never a write, after a failure that may pass (`isPassing` in response.ts) or a connection that was not made.
- * It does so `maxRetries` times at most, and waits for `Retry-After`, and for a delay that doubles from half a second (`backoffMs`), as long as that is within `timeoutMs`.
+ * It does so `maxRetries` times at most, and waits for `Retry-After`, and for a delay that doubles from half a second
+ * (`backoffMs`), as long as that is within `timeoutMs`.
  */
 async function withRetries(config: ApiConfig, call: ApiCall, send: Send, signal: AbortSignal): Promise<object> {
   const { clock, maxRetries, timeoutMs } = config

@@ -25,9 +25,10 @@ export interface Range {
 }
 
 /**
- * Returns the rows of all pages for `searchAll` (api.ts), which sorts by `id` and asks for pages of `maxPageRows`, 250, unless the search
- * says otherwise. Returns each row once, as far as it remembers them (`maxRememberedIds`, 1,000). Rejects with `response_invalid` if too many pages have no new row (`maxRepeatedPages`,
- * 3). Throws `config_invalid`.
+ * Returns the rows of all pages for `searchAll` (api.ts), which sorts by `id` and asks for pages of `maxPageRows`, 250, unless the
+ * search says otherwise. If fewer rows are left than before, it reads back as many, because they may have moved. Returns each row
+ * once, as far as it remembers them (`maxRememberedIds`, 1,000). Rejects with `response_invalid` if too many pages have no new row
+ * (`maxRepeatedPages`, 3). Throws `config_invalid`.
  */
 export function allRows<Row extends { id: number }>(load: LoadPage<Row>, range: Range): AllRows<Row> {
   const { limit, offset, maxRows } = range

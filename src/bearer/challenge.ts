@@ -7,8 +7,9 @@ const item =
 const errorsOfTheRequest: readonly (string | undefined)[] = ['insufficient_scope', 'invalid_request']
 
 /**
- * Returns whether a 401 says that a newer token would not help: a Bearer challenge with `insufficient_scope` or
- * `invalid_request`. Without a readable challenge (`maxChallengeLength`, 8,192 characters) the token counts as expired. RFC 6750 section 3.1, RFC 9110 section 11.6.1.
+ * Returns whether a 401 says that a newer token would not help: a Bearer challenge with `insufficient_scope` or `invalid_request`.
+ * Without a readable challenge (`maxChallengeLength`, 8,192 characters) the token counts as expired. RFC 6750 section 3.1, RFC 9110
+ * section 11.6.1.
  */
 export function refusesRetry(headers: Headers): boolean {
   const value = headers.get('www-authenticate') ?? ''

@@ -173,8 +173,8 @@ function loginInProgress(name: string): LoginInProgress {
 }
 
 /**
- * Reports a callback that stays in the address (`callbackReminderMs`, 5 s) because the app did not call `ready()`: once as an event, and on localhost on
- * the console too, because nothing else fails. Returns a function that cancels the report.
+ * Reports a callback that stays in the address (`callbackReminderMs`, 5 s) because the app did not call `ready()`: once as an
+ * event, and on localhost on the console too, because nothing else fails. Returns a function that cancels the report.
  */
 function remindOfCallback(config: AuthConfig, mode: () => unknown): () => void {
   if (!mode()) return () => {}

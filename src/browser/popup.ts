@@ -29,8 +29,8 @@ export interface PopupLogin {
     options: { params?: Readonly<Record<string, string>> | undefined; signal?: AbortSignal | undefined },
   ): Promise<void>
   /**
-   * Sends the callback from the window to the page that opened it, and closes the window, for which the browser gets a moment (`popupCloseMs`, 1 s). Rejects with
-   * `flow_not_found` if that page does not respond (`maxHandOverMs`, 3 s).
+   * Sends the callback from the window to the page that opened it, and closes the window, for which the browser gets a moment
+   * (`popupCloseMs`, 1 s). Rejects with `flow_not_found` if that page does not respond (`maxHandOverMs`, 3 s).
    */
   handOver(name: string, address: string): Promise<void>
 }
@@ -129,8 +129,9 @@ function receiveCallback(channel: BroadcastChannel, state: string, redirectUri: 
 }
 
 /**
- * Rejects with `popup_closed`, looking every `popupCheckMs`, 250 ms. A window whose page sends `Cross-Origin-Opener-Policy` looks closed as well. Therefore closing
- * counts only if the window has shown another page before, and while this page has the focus; otherwise the time-out decides.
+ * Rejects with `popup_closed`, looking every `popupCheckMs`, 250 ms. A window whose page sends `Cross-Origin-Opener-Policy` looks
+ * closed as well. Therefore closing counts only if the window has shown another page before, and while this page has the focus;
+ * otherwise the time-out decides.
  */
 function untilClosed(popup: Window, ended: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

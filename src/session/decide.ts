@@ -62,8 +62,9 @@ export function freshness(
 }
 
 /**
- * Returns whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may not advance
- * while the machine sleeps (`finalRefusalMs`, 30 s). Then a 401 is final, and the caller gets the same token. A timestamp far in the future means that the wall clock was put back, so the age is unknown.
+ * Returns whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may not advance while
+ * the machine sleeps (`finalRefusalMs`, 30 s). Then a 401 is final, and the caller gets the same token. A timestamp far in the
+ * future means that the wall clock was put back, so the age is unknown.
  */
 function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, { monotonicMs, wallMs }: Now): boolean {
   const ageMs = Math.max(monotonicMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))

@@ -3,8 +3,8 @@ import type { AgentAuthError } from '../errors.ts'
 import { backoffMs } from '../internal/backoff.ts'
 
 /**
- * The delay after a failed refresh: that of `Retry-After` (`maxRetryAfterMs`, 5 minutes at most), or half to all of a cap that doubles from 0.5 s to 30 s. Until it has
- * passed, calls get the same error. `resume`, a sign-in and a sign-out reset it.
+ * The delay after a failed refresh: that of `Retry-After` (`maxRetryAfterMs`, 5 minutes at most), or half to all of a cap that
+ * doubles from 0.5 s to 30 s. Until it has passed, calls get the same error. `resume`, a sign-in and a sign-out reset it.
  */
 export interface RetryDelay {
   readonly failure: AgentAuthError | undefined

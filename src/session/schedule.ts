@@ -101,8 +101,9 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
 
 /**
  * Returns how often one call may send in all. A refresh whose response was lost (`ambiguous`) is sent again with the same refresh
- * token (`maxLostResponses`, 3 in all). A required one is sent again while the service is busy (`maxBusyResponses`, 4 in all). Each one starts within `timeoutMs`
- * of the call, after the wait of retry-delay.ts. If the service was not reached, or refuses the client, it is not asked again.
+ * token (`maxLostResponses`, 3 in all). A required one is sent again while the service is busy (`maxBusyResponses`, 4 in all). Each
+ * one starts within `timeoutMs` of the call, after the wait of retry-delay.ts. If the service was not reached, or refuses the
+ * client, it is not asked again.
  */
 function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
   const outcome = details?.outcome

@@ -2,11 +2,11 @@ import timers from 'node:timers'
 import { serverLimits } from '../limits.ts'
 
 /**
- * Returns a function that begins or continues the calls that wait, one at a time, until `nextCall` returns none. It leaves the event loop to
- * other requests between them (A-45). The loop accepts one connection a turn and reads it in the next turn, and all queries of a
- * call of libSQL run in one turn, up to its next pause: without pauses, calls whose requests arrived together run one after the other before any
- * other request. After a call that took `quickCallMs`, 5 ms, or more, it pauses for as long (`pauseMs`, 250 ms at most). `usedMs` measures a
- * call.
+ * Returns a function that begins or continues the calls that wait, one at a time, until `nextCall` returns none. It leaves the
+ * event loop to other requests between them (A-45). The loop accepts one connection a turn and reads it in the next turn, and all
+ * queries of a call of libSQL run in one turn, up to its next pause: without pauses, calls whose requests arrived together run one
+ * after the other before any other request. After a call that took `quickCallMs`, 5 ms, or more, it pauses for as long (`pauseMs`,
+ * 250 ms at most). `usedMs` measures a call.
  */
 export function callPacing(nextCall: () => (() => void) | undefined, usedMs: () => number): () => void {
   let isNextDue = false

@@ -21,8 +21,9 @@ export async function readBody(request: Request): Promise<Uint8Array> {
 }
 
 /**
- * Parses a JSON body and checks it against its schema, which removes unknown members (S-073, S-074, A-54). It may nest `apiLimits.bodyDepth`, 32 levels deep. Call it in the
- * turn of the tenant, because it can take a tenth of a second of the processor (A-45).
+ * Parses a JSON body and checks it against its schema, which removes unknown members (S-073, S-074, A-54). It may nest
+ * `apiLimits.bodyDepth`, 32 levels deep. Call it in the turn of the tenant, because it can take a tenth of a second of the
+ * processor (A-45).
  */
 export function checkBody<Schema extends z.ZodType>(bytes: Uint8Array, schema: Schema): z.output<Schema> {
   const body = decodeText(bytes)

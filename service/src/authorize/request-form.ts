@@ -23,7 +23,8 @@ export interface RequestForm {
 }
 
 /**
- * Reads a form of a page that belongs to an authorization request (`longFormBytes`, 32 KiB). The CSRF protection (S-024) has three checks:
+ * Reads a form of a page that belongs to an authorization request (`longFormBytes`, 32 KiB). The CSRF protection (S-024) has three
+ * checks:
  *
  * 1. The browser reports that a page of this origin posted the form (`readInteractionForm`).
  * 2. The field `request` names or carries a request that began in the same browser. This function checks it against the

@@ -30,7 +30,8 @@ interface Turn {
 
 /**
  * Runs slow hashes, a few at a time (`hashesAtOnce`, 2), because each takes a third of a second of a processor (A-70). In each lane
- * `hashesWaiting`, 32 attempts may wait. An account has only a part of the line (`hashesWaitingPerAccount`, 4): otherwise one user's password, sent again and again, would keep all other users out.
+ * `hashesWaiting`, 32 attempts may wait. An account has only a part of the line (`hashesWaitingPerAccount`, 4): otherwise one
+ * user's password, sent again and again, would keep all other users out.
  */
 export function createHashLine(): HashLine {
   const lanes: Record<HashPlace['lane'], Turn[]> = { own: [], device: [], stranger: [] }

@@ -19,8 +19,9 @@ export interface ListenerLimits extends ConnectionLimits {
 }
 
 /**
- * Ends slow connections, and too many (connections.ts), before they keep other clients waiting (S-085). Headers may take `headersMs`, 10 s,
- * a whole request `requestMs`, 30 s, which is checked every `checkMs`, 2 s. Headers that are larger than `headerBytes`, 16 KiB get 431.
+ * Ends slow connections, and too many (connections.ts), before they keep other clients waiting (S-085). Headers may take
+ * `headersMs`, 10 s, a whole request `requestMs`, 30 s, which is checked every `checkMs`, 2 s. Headers that are larger than
+ * `headerBytes`, 16 KiB get 431.
  */
 export const usualLimits: ListenerLimits = {
   headersTimeoutMs: serverLimits.headersMs,

@@ -42,8 +42,8 @@ export async function attemptSignIn(
 }
 
 /**
- * Returns status and text of a refusal, with `Retry-After`, which is `hashRetryMs`, 5 s for `busy`: the same for an unknown account, a wrong password (S-020), and one that was replaced after it
- * was verified.
+ * Returns status and text of a refusal, with `Retry-After`, which is `hashRetryMs`, 5 s for `busy`: the same for an unknown
+ * account, a wrong password (S-020), and one that was replaced after it was verified.
  */
 export function refusalOf(
   c: Context<HttpEnvironment>,

@@ -5,10 +5,10 @@ import type { HttpEnvironment } from '../http/environment.ts'
 import { credentialLimits, lifetimes } from '../limits.ts'
 
 /**
- * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device`
- * lists the accounts that this browser signed in to before (`deviceCookieMs`, 400 days; A-73). The others last until the browser ends. All are `SameSite=Lax`, because the authorize request
- * comes from another site. On plain http a browser rejects `Secure` cookies and refuses the `__Host-` prefix, so there the
- * name has the port, because cookies are not scoped by port (A-01).
+ * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device` lists the
+ * accounts that this browser signed in to before (`deviceCookieMs`, 400 days; A-73). The others last until the browser ends. All
+ * are `SameSite=Lax`, because the authorize request comes from another site. On plain http a browser rejects `Secure` cookies and
+ * refuses the `__Host-` prefix, so there the name has the port, because cookies are not scoped by port (A-01).
  */
 type CookieKind = 'browser' | 'session' | 'device'
 

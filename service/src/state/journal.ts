@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { serverLimits } from '../limits.ts'
 import type { ServiceClock } from './clock.ts'
 
-/** A request or an event, without secrets: no query, body, cookie, token or header value except the scheme name. */
+/**
+ * A request or an event, which only the dev controls show. It has no secrets: no query, body, cookie, token or header value except
+ * the scheme name.
+ */
 export type JournalEntry = RequestEntry | EventEntry
 
 /** One request that the service received. */

@@ -31,9 +31,9 @@ export type IssueResult =
   | { kind: 'reused'; user: { personId: string; tenant: string } }
 
 /**
- * Lifetimes of refresh tokens. Of public clients: `publicRefreshTokenMs`, 24 hours, and `publicRefreshTokenIdleMs`, 8 hours without a use.
- * Of confidential ones: `confidentialRefreshTokenMs`, 30 days. Rotation never extends the absolute one, which counts from the first issue
- * (S-051, A-26).
+ * Lifetimes of refresh tokens. Of public clients: `publicRefreshTokenMs`, 24 hours, and `publicRefreshTokenIdleMs`, 8 hours without
+ * a use. Of confidential ones: `confidentialRefreshTokenMs`, 30 days. Rotation never extends the absolute one, which counts from
+ * the first issue (S-051, A-26).
  */
 export const absoluteLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenMs,

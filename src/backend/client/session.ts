@@ -22,8 +22,9 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
 /**
  * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed is
  * repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to `maxBackoffMs`, 30 s. Otherwise it reads when the page comes
- * back, another client reports a change, a request gets 401 (client.ts), or the session should end (`nextReadMs` in state.ts): it does not poll. Returns the state, what a
- * page does with its session, and a function that asks the backend again and never rejects.
+ * back, another client reports a change, a request gets 401 (client.ts), or the session should end (`nextReadMs` in state.ts): it
+ * does not poll. Returns the state, what a page does with its session, and a function that asks the backend again and never
+ * rejects.
  */
 export function pageSession(
   base: string,

@@ -27,8 +27,9 @@ export interface CookieOptions {
 }
 
 /**
- * Returns cookies whose names differ for each port and base path of a host, because cookies are not scoped by port and all
- * have `Path=/`. The cookie of a login lives as long as the login (`maxLoginMs`, 10 minutes). Neither a base path nor a state can contain `+`, which separates them.
+ * Returns cookies whose names differ for each port and base path of a host, because cookies are not scoped by port and all have
+ * `Path=/`. The cookie of a login lives as long as the login (`maxLoginMs`, 10 minutes). Neither a base path nor a state can
+ * contain `+`, which separates them.
  */
 export function cookieKinds({ security, port, basePath, sameSite, sessionLifeMs }: CookieOptions): {
   readonly sessionCookie: CookieKind

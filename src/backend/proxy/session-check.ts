@@ -5,8 +5,8 @@ import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /**
  * Returns a function that returns whether the session has ended, for a response that is relayed for a long time. It looks at most
- * once in `revalidateAfterMs`, 1 s, and only if the API has sent something. That is a use of the session. A session whose storage cannot be read continues, and so does a response whose
- * token has expired.
+ * once in `revalidateAfterMs`, 1 s, and only if the API has sent something. That is a use of the session. A session whose storage
+ * cannot be read continues, and so does a response whose token has expired.
  */
 export function sessionCheck(
   { key, session }: Pick<LiveSession, 'key' | 'session'>,

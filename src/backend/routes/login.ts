@@ -7,7 +7,10 @@ import { newSessionId, readSessionCookie } from '../cookies/session-cookie.ts'
 import { isNavigation, isOwnNavigation, isPrefetch } from '../navigation.ts'
 import { createResponse, errorResponse } from '../responses.ts'
 
-/** `GET {basePath}/login?return_to=/path`: redirects a page load to the authorization server. */
+/**
+ * `GET {basePath}/login?return_to=/path`: redirects a page load to the authorization server. A user who is signed in stays so until the
+ * callback of this login succeeds, which ends the session before (`endReplaced` in callback.ts).
+ */
 export async function login(context: BackendContext, request: Request): Promise<Response> {
   if (isPrefetch(request)) return prefetchRefused()
   if (!isNavigation(request))

@@ -8,7 +8,8 @@ import { endSession } from '../sessions/end-session.ts'
 
 /**
  * `POST {basePath}/logout`: ends the session, removes the cookie and revokes the refresh token. The logout succeeds even if
- * the revocation fails. RFC 7009.
+ * the revocation fails. If the record may still be stored, it responds with 503 and `storage_failed`, and removes the cookie as well.
+ * RFC 7009.
  */
 export async function logout(context: BackendContext, request: Request): Promise<Response> {
   if (!passesCsrfChecks(request, context.origin)) return errorResponse(403, crossSite)

@@ -22,8 +22,8 @@ export interface EndingMark {
  */
 export interface EndingMarks {
   /**
-   * Returns the ending of this name, if there is one. `due` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms). `now` reads
-   * again, and shares no read in progress. Rejects if the storage fails or has another text there.
+   * Returns the ending of this name, if there is one. `due` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms).
+   * `now` reads again, and shares no read in progress. Rejects if the storage fails or has another text there.
    */
   read(name: string, when: 'due' | 'now'): MaybePromise<EndingMark | undefined>
   /** Writes another ending. Rejects with `storage_failed` if that may not have taken effect. */

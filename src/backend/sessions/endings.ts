@@ -7,7 +7,11 @@ import type { Tokens } from '../../tokens.ts'
 import { after } from './after.ts'
 import { type EndingMark, endingMarks } from './ending-marks.ts'
 
-/** The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it. */
+/**
+ * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it. A
+ * process sees an ending within two seconds, because it reads endings again (`endingLimits.readMs`, 500 ms) with each record
+ * (`revalidateAfterMs`, 1 s).
+ */
 export interface Endings {
   /** Returns whether the storage has an ending at all. Rejects if the storage fails. */
   exist(): MaybePromise<boolean>

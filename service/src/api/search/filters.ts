@@ -15,9 +15,10 @@ export interface Fault {
 export type Parsed<Value> = { value: Value; faults: Fault[] }
 
 /**
- * Reads `filters`. An item is a filter, or a group { operator: and | or, filters }. All items of the list apply (A-08).
- * A column or operator must be on a fixed list, and a value must have the type of its column (S-070). The operator is `equals` alone.
- * There may be `filterNodes`, 50 filters and groups in all, `filterDepth`, 3 levels of groups, and `limits.filterCharacters`, 1,500 in a value.
+ * Reads `filters`. An item is a filter, or a group { operator: and | or, filters }. All items of the list apply (A-08). A column or
+ * operator must be on a fixed list, and a value must have the type of its column (S-070). The operator is `equals` alone. There may
+ * be `filterNodes`, 50 filters and groups in all, `filterDepth`, 3 levels of groups, and `limits.filterCharacters`, 1,500 in a
+ * value.
  */
 export function parseFilters<Column extends string>(
   items: unknown[],

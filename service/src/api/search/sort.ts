@@ -5,7 +5,7 @@ import { allowed, isColumn } from './filters.ts'
 
 /**
  * Reads `sort`: one object or, as in the specification's other example, a list of them (`sortColumns`, 10; A-09). Rows that are
- * equal come in the order of their ids.
+ * equal, and all rows without `sort`, come in the order of their ids.
  */
 export function parseSort<Column extends string>(
   sort: unknown,

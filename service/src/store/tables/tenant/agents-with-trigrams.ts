@@ -54,7 +54,7 @@ async function lastIdOf(db: RawDatabase, tenantId: string): Promise<number> {
 }
 
 /**
- * Returns the trigrams that the fewest agents have, by the first agents of each, because an index reads whole lists of the common
+ * Returns the trigrams that the fewest agents have (`rareTrigrams`, 4), by the first agents of each (`probedIds`, 64), because an index reads whole lists of the common
  * ones in vain.
  */
 async function rarest(db: RawDatabase, trigrams: number[]): Promise<number[]> {

@@ -31,7 +31,7 @@ export async function candidates<Column extends string>(db: RawDatabase, steps: 
 }
 
 /**
- * Returns the agents that have the trigrams of the text, or undefined if they are many, or if an index of a filter leaves few: the planner
+ * Returns the agents that have the trigrams of the text, or undefined if they are many (`indexedIds`, 2,000), or if an index of a filter leaves few: the planner
  * of PostgreSQL does not know how many have all of them.
  */
 export async function fewCandidates<Column extends string>(
