@@ -37,6 +37,9 @@ export const siteSections: readonly SiteSection[] = [
   ]),
   section('Guides', [
     'docs/browser.md',
+    'docs/callback.md',
+    'docs/popup.md',
+    'docs/tabs.md',
     'docs/react.md',
     'docs/backend.md',
     'docs/node.md',
@@ -51,6 +54,12 @@ export const siteSections: readonly SiteSection[] = [
     'docs/dialect.md',
     'docs/testing.md',
     'docs/containers.md',
+  ]),
+  section('Move to agent-auth', [
+    'docs/moving/auth0-spa.md',
+    'docs/moving/oidc-client-ts.md',
+    'docs/moving/supabase.md',
+    'docs/moving/auth-js.md',
   ]),
   section('Concepts', ['docs/security.md', 'docs/sessions.md', 'docs/secrets-in-errors.md', 'docs/glossary.md']),
   section('Reference', ['docs/configuration.md', 'docs/errors.md', 'docs/api-responses.md']),

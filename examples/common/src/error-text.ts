@@ -4,6 +4,7 @@ import { type UserText, type UserTextOverrides, userText } from 'agent-auth/text
 /** What these apps say in their own words. */
 const texts: UserTextOverrides = {
   flow_not_found: { title: 'This sign-in was not started in this tab' },
+  login_denied: { title: 'You declined to sign in' },
   session_changed: { title: 'Another sign-in replaced this session' },
 }
 
