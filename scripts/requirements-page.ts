@@ -31,7 +31,7 @@ const kinds: readonly Kind[] = [
   {
     title: 'F: failures of the field',
     id: /^F\d/,
-    text: 'Ways in which clients of this kind have failed their users. The test shows that this one does not.',
+    text: 'Ways in which clients of this kind have failed their users. The test shows that this one does not. `npm run test:field` runs these tests.',
   },
   {
     title: 'I: invariants',
@@ -67,5 +67,14 @@ export function requirementsPage(): string {
       .map(([row, sentence]) => `| ${row} | ${sentence.replaceAll('|', '\\|')} |`)
     return `\n## ${title}\n\n${text}\n\n| Id | Requirement |\n|---|---|\n${lines.join('\n')}\n`
   })
-  return intro + sections.join('')
+  return intro + sections.join('') + excluded()
+}
+
+/** The failures of the field that cannot happen here, with the reason. */
+function excluded(): string {
+  const rows: Record<string, { failure: string; reason: string }> = JSON.parse(
+    readFileSync(new URL('../test/field/not-ours.json', import.meta.url), 'utf8'),
+  )
+  const lines = Object.entries(rows).map(([id, { failure, reason }]) => `| ${id} | ${failure} | ${reason} |`)
+  return `\n## Failures of the field that cannot happen here\n\n| Id | Failure | Why not |\n|---|---|---|\n${lines.join('\n')}\n`
 }

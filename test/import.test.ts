@@ -12,7 +12,7 @@ const needed: Record<string, string[]> = {
   opentelemetry: ['@opentelemetry/api'],
 }
 
-it.each(Object.keys(entries))('loading %s loads no dependency before it is used [F077]', async (name) => {
+it.each(Object.keys(entries))('loading %s loads no dependency before it is used [F077 F109]', async (name) => {
   const { metafile } = await build({
     entryPoints: { [name]: `${root}${entries[name]}` },
     outdir: 'out',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { allRows, requirementsPage } from '../scripts/requirements-page.ts'
+import { fieldRows, fieldTitles, filesOf, notOurs } from './support/field-rows.ts'
 import { asTitle, type Title, testTitles } from './support/titles.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
@@ -22,6 +23,26 @@ test('every id that a title names is explained in a sentence', () => {
   const unexplained = named.filter(({ id }) => !explained.has(id))
   expect(unexplained, 'give these a sentence in test/rows-beyond.json, then npm run requirements').toEqual([])
   expect(Object.values(rows).filter((sentence) => !/^\S.{10,}\.$/.test(sentence))).toEqual([])
+})
+
+test('every failure of the field has a test that names it, or a reason why this project cannot have it', () => {
+  const rows = fieldRows()
+  const named = new Set(fieldTitles(titles).flatMap(({ ids }) => ids))
+  expect(rows.filter((id) => !named.has(id))).toEqual([])
+  const others = Object.entries(notOurs())
+  expect(rows.length + others.length).toBe(96)
+  const sentence = expect.stringMatching(/^[A-Z].{20,}\.$/)
+  for (const [id, { failure, reason }] of others) {
+    expect([rows.includes(id), named.has(id)]).toEqual([false, false])
+    expect([id, failure, reason]).toEqual([expect.stringMatching(/^F\d{3}$/), sentence, sentence])
+  }
+})
+
+test('npm run test:field runs all tests that name a failure of the field, also those of modules that tests share', () => {
+  const ours = fieldTitles(titles)
+  const files = filesOf(ours, titles)
+  expect(ours.map(({ file }) => file).filter((file) => file.includes('.test.') && !files.includes(file))).toEqual([])
+  expect(files).toContain('test/react/jsdom.test.ts')
 })
 
 test('every title is a sentence, with ids in brackets at its end only', () => {

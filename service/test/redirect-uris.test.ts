@@ -45,7 +45,7 @@ test('only the port of a public loopback literal is free [S-001]', () => {
   expect(matchesRegistered('https://x.example:1/cb', 'https://x.example/cb', 'public')).toBe(false)
 })
 
-test('the authorize endpoint refuses what does not match, with a page and without a Location [S-001 S-003]', async () => {
+test('the authorize endpoint refuses what does not match, with a page and without a Location [S-001 S-003 F117 F120]', async () => {
   const service = await createService()
   const client = clientOf(service, 'Demo confidential')
   for (const redirectUri of ['http://127.0.0.1:61234/auth/callback', 'https://app.demo.example/callback/']) {

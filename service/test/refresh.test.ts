@@ -75,7 +75,7 @@ test('an access token is an at+jwt with tenant and permissions [S-046]', async (
   expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBeGreaterThanOrEqual(600)
 })
 
-test('each refresh gives a new pair, and one transaction takes the old and makes the new [S-047]', async () => {
+test('each refresh gives a new pair, and one transaction takes the old and makes the new [S-047 F117]', async () => {
   const first = await login(service)
   const second = await rotate(first.refresh_token)
   expect(second.refresh_token).not.toBe(first.refresh_token)
@@ -120,7 +120,7 @@ test('ten uses at once all get the same successor [S-048]', async () => {
   await rotate(answers[0]?.refresh_token ?? '')
 })
 
-test('31 s later it is reuse: the family ends, other grants live [S-048 S-050]', async () => {
+test('31 s later it is reuse: the family ends, other grants live [S-048 S-050 F117]', async () => {
   const other = await login(service)
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)

@@ -35,13 +35,13 @@ function overSockets(): Service {
   return { ...service, people: service.people, clients: service.clients, fetch: (input, init) => fetch(input, init) }
 }
 
-test('it listens on two free loopback ports [S-082]', () => {
+test('it listens on two free loopback ports [S-082 F120]', () => {
   for (const url of [service.authUrl, service.baseUrl]) expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(service.authUrl).not.toBe(service.baseUrl)
 })
 
 test.each(['Demo public', 'Demo confidential'])(
-  '%s logs in, calls and refreshes over sockets [S-026]',
+  '%s logs in, calls and refreshes over sockets [S-026 F119]',
   async (name) => {
     const remote = overSockets()
     const client = clientOf(service, name)
@@ -51,7 +51,7 @@ test.each(['Demo public', 'Demo confidential'])(
   },
 )
 
-test('the in-process fetch of a started service reaches the same data, and nothing else', async () => {
+test('the in-process fetch of a started service reaches the same data, and nothing else [F119]', async () => {
   const tokens = await login(service)
   expect((await callApi(overSockets(), { token: tokens.access_token, path: agentSearch, body: {} })).status).toBe(200)
   await expect(service.fetch('http://127.0.0.1:9/')).rejects.toThrow(TypeError)

@@ -81,7 +81,7 @@ test.each([
   ['no type', 'grant_type=refresh_token', ''],
   ['another charset', 'grant_type=refresh_token', 'application/json; charset=latin1'],
   ['a longer name', 'grant_type=refresh_token', 'application/jsonp'],
-])('%s is 415 [S-035]', async (_, query, type) => {
+])('%s is 415 [S-035 F031]', async (_, query, type) => {
   await expectError(await post({ query, type }), 415, 'invalid_request')
 })
 

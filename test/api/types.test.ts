@@ -45,7 +45,7 @@ function problems(text: string): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
 }
 
-it('the types of the client and the schemas of the service are the same, in both directions', () => {
+it('the types of the client and the schemas of the service are the same, in both directions [F067]', () => {
   expect(problems(serviceTypes)).toEqual([])
 })
 

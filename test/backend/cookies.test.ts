@@ -86,7 +86,7 @@ describe('the session cookie', () => {
     expect(await browser.status()).toBe('signed-in')
   })
 
-  test('hostile Host and forwarded headers change neither redirect URI nor cookies [C-127 F091]', async () => {
+  test('hostile Host and forwarded headers change neither redirect URI nor cookies [C-127 F091 F086]', async () => {
     const rig = await rigOf()
     const hostile = {
       host: 'evil.example',

@@ -204,7 +204,7 @@ describe('the callback', () => {
     expect(tokenRequests(rig)).toBe(1)
   })
 
-  test('a code that failed is not sent again by any number of loads [C-029]', async () => {
+  test('a code that failed is not sent again by any number of loads [C-029 F029]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()
     const { pathname, search } = await browser.goToCallback()

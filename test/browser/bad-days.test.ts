@@ -15,7 +15,7 @@ const ahead = (page: Page, by: { wallMs?: number; monotonicMs?: number }): Promi
   }, by)
 
 it(
-  'offline when the token ends: calls fail at once, and soon after coming online they succeed again [P-17 D-28]',
+  'offline when the token ends: calls fail at once, and soon after coming online they succeed again [P-17 D-28 F040]',
   runs(1, 20).options,
   async () => {
     const context = await rig.context()

@@ -319,7 +319,7 @@ describe('callback', () => {
     expect(await call(page)).toBe(200)
   })
 
-  it('an exchange whose response is lost is not repeated, and the next login leads to the return URL [C-029]', async () => {
+  it('an exchange whose response is lost is not repeated, and the next login leads to the return URL [C-029 F029]', async () => {
     const page = await rig.open(await rig.context(), '/memory/wanted')
     rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: 'drop-after-commit', times: 1 })
     await page.evaluate(() => window.app.auth.signIn())

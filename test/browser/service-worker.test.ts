@@ -47,7 +47,7 @@ const kept = (page: Page): Promise<{ url: string; rest: string }[]> =>
 const leaksOf = (entries: { url: string; rest: string }[]): unknown[] =>
   entries.flatMap(({ url, rest }) => [...leaks(url, 'address'), ...leaks(rest, 'entry')])
 
-it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token [C-110]', async () => {
+it('a service worker that keeps everything, but for what the documents say, keeps no code, callback or token [C-110 F016]', async () => {
   const page = await controlledPage('what the documents say', await rig.context())
   await signIn(page)
   expect(await call(page)).toBe(200)

@@ -54,7 +54,7 @@ describe('randomness and PKCE', () => {
 
   const logins = soakShare() > 0 ? 100_000 : 2_000
   it(
-    'thousands of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier [C-001 C-004]',
+    'thousands of logins: 43 base64url characters, no duplicate, no byte shared by state and verifier [C-001 C-004 F002]',
     runs(logins, 100_000).options,
     async () => {
       const verifiers = new Set<string>()
@@ -76,7 +76,7 @@ describe('randomness and PKCE', () => {
     },
   )
 
-  it('1,000 challenges are the S256 of their verifiers [C-002]', async () => {
+  it('1,000 challenges are the S256 of their verifiers [C-002 F002]', async () => {
     const wrong: string[] = []
     await manyLogins(1_000, ({ url, pending }) => {
       const expected = createHash('sha256').update(pending.codeVerifier, 'ascii').digest('base64url')
@@ -86,7 +86,7 @@ describe('randomness and PKCE', () => {
     expect(wrong).toEqual([])
   })
 
-  it('no option selects another method [C-002]', async () => {
+  it('no option selects another method [C-002 F002]', async () => {
     const options = { authUrl, baseUrl: authUrl, clientId: 'app', redirectUri }
     // @ts-expect-error there is no such option
     const unknown = await failure(() => createAuthConfig({ ...options, codeChallengeMethod: 'plain' }))
@@ -109,7 +109,7 @@ describe('randomness and PKCE', () => {
     ['no subtle', { getRandomValues: (array: Uint8Array) => array }],
     ['no digest', { getRandomValues: (array: Uint8Array) => array, subtle: {} }],
     ['no getRandomValues', { subtle: { digest: () => Promise.resolve(new ArrayBuffer(32)) } }],
-  ])('%s: insecure_context, no request and no weaker randomness [C-003]', async (_, replacement) => {
+  ])('%s: insecure_context, no request and no weaker randomness [C-003 F002]', async (_, replacement) => {
     const { fetch, calls } = scriptedFetch()
     const config = configWith({ fetch })
     const random = vi.spyOn(Math, 'random')

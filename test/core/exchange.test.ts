@@ -47,7 +47,7 @@ describe('golden bytes', () => {
   const requestLine = 'POST /auth/v1/token?grant_type=authorization_code HTTP/1.1\r\n'
   const fields = 'redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&code=code+1%2F%2B%26%3D'
 
-  it('a public client: its id and the verifier in the form, no credentials [C-032]', async () => {
+  it('a public client: its id and the verifier in the form, no credentials [C-032 F031]', async () => {
     const request = await sent({ clientId: 'public-app' })
     expect(request.rawHead.startsWith(requestLine)).toBe(true)
     expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
@@ -89,7 +89,7 @@ describe('golden bytes', () => {
 })
 
 describe('the request', () => {
-  it('omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight [C-036]', async () => {
+  it('omits credentials, caches nothing, names no referrer, follows nothing, needs no preflight [C-036 F032 F034]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     const config = configWith({ fetch })
     await exchangeCode(config, await grantFor(config))

@@ -96,7 +96,7 @@ describe('printing', () => {
     expect(`${tokens} ${pending} ${grant}`).toBe('Tokens [redacted] PendingLogin [redacted] Grant [redacted]')
   })
 
-  it('config, grant, events and session hold no secret in any rendering, JSON and clones included [C-062]', async () => {
+  it('config, grant, events and session hold no secret in any rendering, JSON and clones included [C-062 F105]', async () => {
     const { config, grant, events, session } = await everything()
     for (const value of [config, grant, events, session, session.state]) {
       expect(renderings(value).length).toBeGreaterThan(2)
@@ -150,7 +150,7 @@ describe('printing', () => {
 })
 
 describe('errors', () => {
-  it('no failure of any stage carries what it was about [C-062 C-063]', async () => {
+  it('no failure of any stage carries what it was about [C-062 C-063 F105]', async () => {
     const code = secret('code')
     const clientSecret = secret('client secret')
     const token = secret('token')

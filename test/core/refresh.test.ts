@@ -24,7 +24,7 @@ describe('golden bytes', () => {
     return wire.requests[0] as WireRequest
   }
 
-  it('a public client: refresh_token and client_id as JSON, no credentials [C-033]', async () => {
+  it('a public client: refresh_token and client_id as JSON, no credentials [C-033 F031]', async () => {
     const request = await sent({ clientId: 'public-app', scope: 'api.access' })
     expect(request.rawHead.startsWith('POST /auth/v1/token?grant_type=refresh_token HTTP/1.1\r\n')).toBe(true)
     expect(request.header('content-type')).toBe('application/json')
@@ -48,7 +48,7 @@ describe('golden bytes', () => {
     },
   )
 
-  it('omits credentials, caches nothing, names no referrer, follows nothing [C-036]', async () => {
+  it('omits credentials, caches nothing, names no referrer, follows nothing [C-036 F032]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
     await refreshTokens(configWith({ fetch }), tokensWith())
     expect(calls[0]).toMatchObject({

@@ -9,7 +9,7 @@ import { freshFile } from '../support/fresh-file.ts'
 import { storm } from '../support/storm.ts'
 
 // 500 rounds with every request sent are `npm run soak -- storms-file`.
-test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure, 20 times [P-03 D-24]', async () => {
+test('8 processes with 50 requests each on one file at expiry: one refresh, no torn read, no failure, 20 times [P-03 D-24 F055 F074]', async () => {
   const path = freshFile(onTestFinished)
   let isOver = false
   const size = { processes: 8, sessions: 1, requests: 50, rounds: 20, sent: 'first' } as const
@@ -33,7 +33,7 @@ test('8 processes with 50 requests each on one file at expiry: one refresh, no t
   expect(reads).toBeGreaterThan(texts.size)
 })
 
-test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-07 C-059 C-080]', async () => {
+test('a SIGKILL at each step of a refresh: no lost session, no damaged file [P-07 C-059 C-080 F074 F044]', async () => {
   const { steps, outcomes, torn } = await crashAtEachStep(onTestFinished)
   const [create, write] = ['openSync', ['writeFileSync', 'half of writeFileSync']]
   const acquire = [create, ...write, 'renameSync']

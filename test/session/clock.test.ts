@@ -192,7 +192,7 @@ describe('timers', () => {
     },
   )
 
-  test('a session at rest has no timer, so a program that uses it ends by itself [C-086]', async () => {
+  test('a session at rest has no timer, so a program that uses it ends by itself [C-086 F088]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
     const { session } = realm({ storage: sharedRecords().handle({ step: () => Promise.resolve() }) })

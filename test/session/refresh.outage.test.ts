@@ -346,7 +346,7 @@ describe('one schedule', () => {
     },
   )
 
-  test('offline, then online: calls fail at once and recover at the next slot [D-28]', async () => {
+  test('offline, then online: calls fail at once and recover at the next slot [D-28 F040]', async () => {
     const { time, service, session, eventsOf } = await expired()
     service.usually('unreachable')
     for (let failures = 1; failures <= 3; failures++) {

@@ -106,7 +106,7 @@ const ended: readonly Row[] = [
 ]
 
 describe('the class of a failure', () => {
-  test.each(alive)('%s: the session lives [C-077]', async (_, answer, code, requests) => {
+  test.each(alive)('%s: the session lives [C-077 F037 F026]', async (_, answer, code, requests) => {
     const { time, service, session, records, tokens, eventsOf } = await expired()
     service.usually(answer)
     expect(await time.until(codeOf(session.getAccessToken()))).toBe(code)
@@ -281,7 +281,7 @@ describe('a service that is not there', () => {
     expect(session.state.status).toBe('signed-in')
   })
 
-  test('offline in a browser, where a fetch fails without a reason: one attempt, fast [D-28]', async () => {
+  test('offline in a browser, where a fetch fails without a reason: one attempt, fast [D-28 F040]', async () => {
     const { service, session } = await expired()
     service.usually('lose')
     vi.stubGlobal('navigator', { onLine: false })

@@ -80,7 +80,7 @@ describe('one refresh', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('100 calls over three sessions on one store make one refresh, without reuse [F035 C-070]', async () => {
+  test('100 calls over three sessions on one store make one refresh, without reuse [F035 C-070 F114]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
     const realms = [1, 2, 3].map(() => realm({ storage: records.handle({ step: () => flush() }) }))

@@ -177,7 +177,7 @@ describe('waiting', () => {
     expect(service.sent).toHaveLength(1)
   })
 
-  test('all waiters abort and the refresh fails: nothing is left unhandled [C-040]', async () => {
+  test('all waiters abort and the refresh fails: nothing is left unhandled [C-040 F089]', async () => {
     const { clock, service, realm } = sessionRig()
     const unhandled: unknown[] = []
     const note = (reason: unknown): void => void unhandled.push(reason)

@@ -56,6 +56,13 @@ describe('testService', () => {
     expect(subject(service.session)).not.toBe(first)
     await service.session.signIn(ada)
     expect(subject(service.session)).toBe(first)
+    const seen = ['rui@demo.example', service.email].map((email) =>
+      service.approving(email, async () => {
+        await Promise.resolve()
+        return service.dev.autoApproved()
+      }),
+    )
+    expect(await Promise.all(seen)).toEqual(['rui@demo.example', service.email])
     expect(service.dev.autoApproved()).toBeUndefined()
   })
 
