@@ -226,15 +226,18 @@ describe('the outcome table', () => {
     ])
   })
 
-  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])('%d is no success, with any body [C-046 F026]', async (status) => {
-    answerWith([status, json, { access_token: 'x' }])
-    const { config } = observed()
-    expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
-    expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
-      code: 'exchange_interrupted',
-      status,
-    })
-  })
+  it.each([202, 203, 204, 205, 206, 207, 208, 226, 299])(
+    '%d is no success, with any body [C-046 F026]',
+    async (status) => {
+      answerWith([status, json, { access_token: 'x' }])
+      const { config } = observed()
+      expect(await failure(refreshTokens(config, tokensWith()))).toMatchObject({ code: 'response_invalid', status })
+      expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
+        code: 'exchange_interrupted',
+        status,
+      })
+    },
+  )
 
   it.each([
     { error: 'x', access_token: 'y' },
