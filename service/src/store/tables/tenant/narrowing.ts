@@ -19,7 +19,7 @@ export function requiredEquals<Column extends string>(filter: Filter<Column>): E
  * of alternatives, else none.
  */
 export function narrowing<Column extends string>(filter: Filter<Column>): Equals<Column>[] {
-  const parts = filter.kind === 'all' ? filter.filters : [filter]
+  const parts = requiredParts(filter)
   const required = parts.flatMap((part) => requiredEquals(part) ?? [])
   for (const column of narrowColumns) {
     const found = required.find((equals) => equals.column === column)
@@ -27,6 +27,11 @@ export function narrowing<Column extends string>(filter: Filter<Column>): Equals
   }
   const groups = parts.flatMap((part) => (part.kind === 'any' ? [part.filters] : []))
   return groups.map(differentEquals).find((group) => group.length > 0) ?? []
+}
+
+/** Returns the filters that must all hold, also those of groups in groups. */
+function requiredParts<Column extends string>(filter: Filter<Column>): Filter<Column>[] {
+  return filter.kind === 'all' ? filter.filters.flatMap(requiredParts) : [filter]
 }
 
 /** Returns the comparisons of a group, each once, if it has nothing else, because an index is read for each. */
