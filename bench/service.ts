@@ -6,6 +6,7 @@ import type { Figure } from './service/figures.ts'
 import { exitCodeOf, figureLine, isMet } from './service/figures.ts'
 import { memory } from './service/memory.ts'
 import { search } from './service/search.ts'
+import { seed } from './service/seed.ts'
 import { start } from './service/start.ts'
 import { throughput } from './service/throughput.ts'
 
@@ -18,6 +19,7 @@ const parts: Record<string, (size: 'usual' | 'full') => Promise<Figure[]>> = {
   start: () => start({ rounds: 25 }),
   loopback: () => throughput('loopback', load),
   'in-process': () => throughput('in process', load),
+  seed: () => seed({ agents: 10_000 }),
   memory,
   search: (size) =>
     search({ sizes: size === 'full' ? [1_000, 100_000, 1_000_000] : [1_000, 100_000], ...searchLimits }),
@@ -30,6 +32,7 @@ Measures agent-service beside oauth2-mock-server and oidc-provider, by turns in 
   start        processor time from the start of the process to the first 200
   loopback     logins and refreshes per second of the server's processor time, over sockets
   in-process   the same without sockets, the driver's share included
+  seed         processor time of a start with a seed of 10,000 agents; whether its export comes back
   memory       heap while 10,000 people log in, about a minute
   search       agents of one tenant in 100 by filter, sort and text, on libSQL and PostgreSQL
 

@@ -10,6 +10,9 @@ export interface ScaleDatabase {
   options: { dataFile: string } | { databaseUrl: string }
   /** Runs the statements one after the other, each on its own. */
   execute(statements: AsyncIterable<string> | Iterable<string>): Promise<void>
+  /** Runs before and after a start that adds all agents to the index of texts. */
+  beforeIndexing(): Promise<void>
+  afterIndexing(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -32,6 +35,8 @@ export function libsqlEngine(): Engine {
           for await (const statement of statements) database.exec(statement)
           database.close()
         },
+        beforeIndexing: async () => {},
+        afterIndexing: async () => {},
         async remove() {
           for (const suffix of ['', '-wal', '-shm']) await rm(file + suffix, { force: true })
         },
@@ -49,19 +54,29 @@ export async function postgresEngine(): Promise<Engine> {
       const { url, drop } = await createDatabase(server.url)
       return {
         options: { databaseUrl: url },
-        async execute(statements) {
-          const client = new pg.Client({ connectionString: url })
-          await client.connect()
-          for await (const statement of statements) await client.query(statement)
-          // What autovacuum does by itself on a server that lives longer than this one.
-          await client.query('vacuum analyze parent_agents')
-          await client.end()
-        },
+        execute: (statements) => runAll(url, statements),
+        // An index of full tables is made in a fifth of the time.
+        beforeIndexing: () => runAll(url, ['drop index agent_trigrams_by_trigram']),
+        afterIndexing: () =>
+          runAll(url, [
+            "set maintenance_work_mem = '1GB'",
+            'create index agent_trigrams_by_trigram on agent_trigrams using gin (trigrams)',
+            // What autovacuum does by itself on a server that lives longer than this one.
+            'vacuum analyze parent_agents',
+            'vacuum analyze agent_trigrams',
+          ]),
         remove: drop,
       }
     },
     stop: () => server.stop(),
   }
+}
+
+async function runAll(url: string, statements: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  for await (const statement of statements) await client.query(statement)
+  await client.end()
 }
 
 const tenants = 100
