@@ -71,6 +71,12 @@ export const soaks: readonly Soak[] = [
     run: async (size) => (await import('./histories/soak.ts')).soakHistories(size),
   },
   {
+    name: 'cluster',
+    says: 'C-071 the same on a Redis Cluster that fails over, and on PostgreSQL with a standby that is promoted',
+    rounds: 100_000,
+    run: async (size) => (await import('./histories/soak.ts')).soakCluster(size),
+  },
+  {
     name: 'kills-file',
     says: 'P-07 SIGKILLs of a process that refreshes, on one file',
     rounds: 5_000,

@@ -63,10 +63,11 @@ export function holders(
 
   function getToken(index: number, holder: Holder, kind: 'getToken' | 'refresh'): Promise<void> {
     return record(index, holder, kind, async () => {
-      signedOut.add(index)
       const token = await holder.session.getAccessToken({ forceRefresh: kind === 'refresh' })
-      signedOut.delete(index)
       return { outcome: 'ok', token: fingerprint(token) }
+    }).finally(() => {
+      if (holder.session.state.status === 'signed-out') signedOut.add(index)
+      else signedOut.delete(index)
     })
   }
 

@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault } from '../checker/history.ts'
 import type { Way } from './network.ts'
 import type { Processes } from './processes.ts'
 import type { Random } from './random.ts'
 import type { RecordedService } from './service.ts'
 import type { StoreUnderFaults } from './stores.ts'
 
+/** What may strike a history. */
+export interface Strike extends Pick<Fault, 'losesSinceMs' | 'mayCost'> {
+  readonly name: string
+  readonly strike: (rig: Rig) => Promise<void>
+}
+
 /** What a nemesis has in its hands. */
 export interface Rig {
   readonly random: Random
   readonly processes: Processes
-  /** The ways of the processes to the storage, by their places. */
+  /** The ways of the processes to the storage, by their places. A Cluster has none. */
   readonly ways: readonly Way[]
-  readonly store: StoreUnderFaults
   readonly service: RecordedService
   /** An address that accepts connections and says nothing. */
   readonly silentPort: number
@@ -25,7 +31,7 @@ export interface Nemesis {
   /** The storages it is for. Default: both. */
   readonly only?: 'redis' | 'postgres'
   /** One fault, from its beginning to its end. */
-  readonly strike: (rig: Rig) => Promise<void>
+  readonly strike: (rig: Rig, store: StoreUnderFaults) => Promise<void>
 }
 
 /** Longer than the lease of a lock, in milliseconds. */
@@ -74,7 +80,7 @@ export const nemeses: Readonly<Record<NemesisName, Nemesis>> = {
   },
   moved: {
     says: 'DNS gives half of the processes an old address, which accepts connections and says nothing',
-    async strike({ random, ways, store, silentPort, faultMs }) {
+    async strike({ random, ways, silentPort, faultMs }, store) {
       const half = ways.filter(() => random.fraction() < 0.5)
       for (const way of half) {
         way.moveTo(silentPort)
@@ -89,7 +95,7 @@ export const nemeses: Readonly<Record<NemesisName, Nemesis>> = {
   },
   'read-only': {
     says: 'the storage refuses writes',
-    async strike({ store, faultMs }) {
+    async strike({ faultMs }, store) {
       await store.readOnly('on')
       await sleep(faultMs)
       await store.readOnly('off')
@@ -98,7 +104,7 @@ export const nemeses: Readonly<Record<NemesisName, Nemesis>> = {
   full: {
     says: 'the storage has no room (Redis: maxmemory with noeviction)',
     only: 'redis',
-    async strike({ store, faultMs }) {
+    async strike({ faultMs }, store) {
       await store.full('on')
       await sleep(faultMs)
       await store.full('off')
@@ -114,27 +120,22 @@ export const nemeses: Readonly<Record<NemesisName, Nemesis>> = {
   },
   crash: {
     says: 'the storage ends at once and comes back with all that it had confirmed',
-    async strike({ store, faultMs }) {
+    async strike({ faultMs }, store) {
       await store.crash(() => sleep(faultMs / 2))
     },
   },
+}
+
+/** The faults of these names on this storage, none of which may cost a session. */
+export function strikesOf(names: readonly NemesisName[], store: StoreUnderFaults): Strike[] {
+  return names.map((name) => ({ name, strike: (rig) => nemeses[name].strike(rig, store) }))
 }
 
 /** Returns a place, half of the times when the service has answered a refresh of its process a moment before. */
 async function chosen({ random, processes, service }: Rig): Promise<number> {
   const place = random.one(processes.places)
   if (random.fraction() < 0.5) return place
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(patience)
-      endListening()
-      resolve()
-    }
-    const patience = setTimeout(done, 2_000)
-    const endListening = service.onRefresh((process) => {
-      if (process === processes.nameOf(place)) done()
-    })
-  })
+  await service.refreshed((process) => process === processes.nameOf(place))
   // Until the response has reached the process, or its save the storage.
   await sleep(random.between(0, 4))
   return place

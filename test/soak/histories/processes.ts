@@ -31,7 +31,7 @@ interface Worker {
 }
 
 /** How long a command of a process that was killed may still take effect, in milliseconds. */
-const lateCommandMs = 1_000
+const lateCommandMs = 5_000
 
 export async function startProcesses(
   atEnd: AtEnd,

@@ -5,16 +5,18 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AtEnd } from '../../support/children.ts'
 import type { HistoryEvent } from '../checker/history.ts'
-import { type NemesisName, nemeses, type Rig } from './nemeses.ts'
-import { silentAddress, wayTo } from './network.ts'
+import type { Rig, Strike } from './nemeses.ts'
+import { silentAddress, type Way, wayTo } from './network.ts'
 import { startProcesses } from './processes.ts'
 import { randomFrom } from './random.ts'
 import { monotonicMs, type Write } from './recorder.ts'
 import { recordedService } from './service.ts'
-import type { StoreUnderFaults } from './stores.ts'
+import type { WorkerStore } from './task.ts'
 
 export interface HistorySize {
-  readonly store: StoreUnderFaults
+  /** The storage of the process in this place: `proxied` through a way of its own, which can be made bad. */
+  readonly storeOf: (place: number) => { readonly kind: WorkerStore; readonly urls: readonly string[] }
+  readonly connection: 'proxied' | 'direct'
   readonly processes: number
   readonly sessions: number
   /** Of each process. */
@@ -22,7 +24,7 @@ export interface HistorySize {
   /** The longest pause between two calls of one series, in milliseconds. */
   readonly maxPauseMs: number
   /** What strikes, one after the other, again and again until there were enough calls; at least once each. */
-  readonly nemeses: readonly NemesisName[]
+  readonly strikes: readonly Strike[]
   readonly calls: number
   /** How long a fault lasts that has no length of its own, and how long it is quiet between two, in milliseconds. */
   readonly faultMs: number
@@ -38,11 +40,11 @@ export async function recordHistory(atEnd: AtEnd, size: HistorySize): Promise<Hi
   const write: Write = (event) =>
     void events.push({ ...event, monotonicMs: monotonicMs(), wallMs: Date.now() } as HistoryEvent)
   const rig = await setUp(atEnd, size, write)
-  const order = size.nemeses
+  const order = size.strikes
   for (let turn = 0; turn < order.length || rig.processes.calls() < size.calls; turn++) {
-    const name = order[turn % order.length]
+    const next = order[turn % order.length]
     await sleep(size.restMs)
-    if (name !== undefined) await strike(rig, name, write)
+    if (next) await strike(rig, next, write)
     size.onCalls?.(rig.processes.calls())
   }
   await sleep(size.restMs)
@@ -50,42 +52,49 @@ export async function recordHistory(atEnd: AtEnd, size: HistorySize): Promise<Hi
   return [...events, ...(await rig.processes.events())]
 }
 
-async function strike(rig: Rig, name: NemesisName, write: Write): Promise<void> {
-  write({ type: 'fault', name, phase: 'begins' })
-  await nemeses[name].strike(rig)
+async function strike(rig: Rig, { name, strike: run, ...loses }: Strike, write: Write): Promise<void> {
+  write({ type: 'fault', name, phase: 'begins', ...loses })
+  await run(rig)
   write({ type: 'fault', name, phase: 'ends' })
 }
 
 async function setUp(atEnd: AtEnd, size: HistorySize, write: Write): Promise<Rig> {
-  const { store, seed } = size
-  const random = randomFrom(seed)
+  const { seed, storeOf } = size
   const folder = await mkdtemp(join(tmpdir(), 'agent-auth-histories-'))
   atEnd(() => rm(folder, { recursive: true, force: true }))
   const service = await recordedService(atEnd, write, { accessTokenLifeMs: 600_000 })
-  const url = new URL(store.url)
-  const ways = await Promise.all(
-    Array.from({ length: size.processes }, (_, place) =>
-      wayTo(atEnd, Number(url.port), randomFrom(`${seed} way ${place}`)),
-    ),
-  )
+  const ways = size.connection === 'direct' ? [] : await waysOf(atEnd, size)
   const prefix = randomUUID()
-  const processes = await startProcesses(atEnd, size.processes, (place, name) => {
-    url.port = String(ways[place]?.port)
-    return {
-      name,
-      kind: store.kind,
-      urls: [url.href],
-      prefix,
-      history: join(folder, `${name}.jsonl`),
-      seed,
-      sessions: size.sessions,
-      callsAtOnce: size.callsAtOnce,
-      maxPauseMs: size.maxPauseMs,
-      // Half of the processes are an hour ahead where that is a nemesis.
-      aheadMs: size.nemeses.includes('clocks') && place % 2 === 1 ? 3_600_000 : 0,
-      config: service.config,
-      people: service.people,
-    }
-  })
-  return { random, processes, ways, store, service, silentPort: await silentAddress(atEnd), faultMs: size.faultMs }
+  const processes = await startProcesses(atEnd, size.processes, (place, name) => ({
+    name,
+    kind: storeOf(place).kind,
+    urls: storeOf(place).urls.map((url) => withPort(url, ways[place]?.port)),
+    prefix,
+    history: join(folder, `${name}.jsonl`),
+    seed,
+    sessions: size.sessions,
+    callsAtOnce: size.callsAtOnce,
+    maxPauseMs: size.maxPauseMs,
+    // Half of the processes are an hour ahead where clocks are struck.
+    aheadMs: size.strikes.some((strike) => strike.name === 'clocks') && place % 2 === 1 ? 3_600_000 : 0,
+    config: service.config,
+    people: service.people,
+  }))
+  const silentPort = await silentAddress(atEnd)
+  return { random: randomFrom(seed), processes, ways, service, silentPort, faultMs: size.faultMs }
+}
+
+function waysOf(atEnd: AtEnd, { processes, seed, storeOf }: HistorySize): Promise<Way[]> {
+  return Promise.all(
+    Array.from({ length: processes }, (_, place) => {
+      const [url = ''] = storeOf(place).urls
+      return wayTo(atEnd, Number(new URL(url).port), randomFrom(`${seed} way ${place}`))
+    }),
+  )
+}
+
+function withPort(text: string, port: number | undefined): string {
+  const url = new URL(text)
+  if (port !== undefined) url.port = String(port)
+  return url.href
 }

@@ -10,8 +10,8 @@ export interface RecordedService {
   readonly service: Service
   readonly config: { authUrl: string; baseUrl: string; clientId: string; redirectUri: string; timeoutMs: number }
   readonly people: readonly string[]
-  /** Calls the listener with the process whose refresh was answered a moment before. Returns what ends that. */
-  onRefresh(listener: (process: string) => void): () => void
+  /** Resolves when a refresh of such a process was answered a moment before, or after two seconds. */
+  refreshed(isOf?: (process: string) => boolean): Promise<void>
 }
 
 const redirectUri = 'https://app.demo.example/callback'
@@ -51,10 +51,19 @@ export async function recordedService(
     service,
     config: { authUrl, baseUrl: service.baseUrl, clientId, redirectUri, timeoutMs: 10_000 },
     people: service.people.filter(({ tenant }) => tenant === 'demo').map(({ email }) => email),
-    onRefresh(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    refreshed: (isOf = () => true) =>
+      new Promise((resolve) => {
+        const done = (): void => {
+          clearTimeout(patience)
+          listeners.delete(listener)
+          resolve()
+        }
+        const listener = (process: string): void => {
+          if (isOf(process)) done()
+        }
+        const patience = setTimeout(done, 2_000)
+        listeners.add(listener)
+      }),
   }
 }
 

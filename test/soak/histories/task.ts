@@ -1,9 +1,12 @@
+/** A storage, and for a Cluster also the client. `replicas`: its reads outside of a lock go to replicas. */
+export type WorkerStore = 'redis' | 'postgres' | 'ioredis cluster' | 'node-redis cluster' | 'ioredis cluster, replicas'
+
 /** What a worker is started with. */
 export interface WorkerTask {
   /** `p2.1` is the second start of the process in place 2. */
   readonly name: string
-  readonly kind: 'redis' | 'postgres'
-  /** Of the storage, through a proxy of this process alone. A Cluster has several. */
+  readonly kind: WorkerStore
+  /** Of the storage, through a proxy of this process alone, or of the nodes of a Cluster. */
   readonly urls: readonly string[]
   /** Of the keys in Redis. */
   readonly prefix: string

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { connectTo } from '../../support/shared-stores.ts'
+import { connectWorker } from './connect.ts'
 import { holders } from './holder.ts'
 import { randomFrom } from './random.ts'
 import { fileRecorder } from './recorder.ts'
@@ -15,7 +15,7 @@ let isStopping = false
 let calls = 0
 
 const wallMs = (): number => Date.now() + aheadMs
-const { storage, client, close } = await connectTo(task.kind, task.urls[0] ?? '', task.prefix)
+const { storage, client, close } = await connectWorker(task)
 const own = holders(task, { storage, wallMs, write: fileRecorder(task.history, wallMs) })
 const say = (word: WorkerWord): void => void process.send?.(word)
 
