@@ -65,7 +65,7 @@ export function startLogin(
 ): Promise<{ url: URL; pending: PendingLogin }> {
   const login = async (): ReturnType<typeof createLogin> => {
     checkConfig('startLogin', config)
-    const created = await createLogin(config, checkOptions('startLogin', options, optionKinds))
+    const created = await createLogin(config, checkOptions('startLogin', options, optionKinds, 'Use params'))
     return Object.defineProperty(created, Symbol.toPrimitive, whole)
   }
   return Object.defineProperties(login(), { url: unawaited, pending: unawaited, [Symbol.toPrimitive]: unawaited })

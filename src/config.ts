@@ -113,7 +113,7 @@ export const authOptionKinds: OptionKinds<AuthConfigOptions> = {
  * Throws `config_invalid`, also for an option that it does not know. Specification section 5, RFC 6749 section 2.3.1.
  */
 export function createAuthConfig(options: AuthConfigOptions): AuthConfig {
-  const own = checkOptions('createAuthConfig', options, authOptionKinds)
+  const own = checkOptions('createAuthConfig', options, authOptionKinds, 'Remove it, or pass it to createSession')
   own.onEvent ??= warnOnce()
   return configFrom(own, clientCredentials(own))
 }

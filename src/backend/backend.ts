@@ -1,3 +1,4 @@
+import { invalid } from '../config/invalid.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { type BackendContext, backendContext } from './context.ts'
 import { causeOf } from './error-cause.ts'
@@ -33,7 +34,7 @@ export interface Backend {
   readonly basePath: string
   /**
    * Returns the session of a request, or of a `key` that you saved for a background job. Sends no request and sets no cookie,
-   * so you can call it where headers are read-only. Takes the request objects of Node, Express and Fastify as well. Rejects with
+   * so you can call it where headers are read-only. Write `await`: the promise itself has no `status`. Takes the request objects of Node, Express and Fastify as well. Rejects with
    * `storage_failed` or `config_invalid`.
    */
   getSession(source: SessionSource): Promise<BackendSession>
@@ -99,11 +100,23 @@ export function createBackend(options: BackendOptions): Backend {
       context.setupProblems.checkMount(mount, [...ownRoutes, ...context.routes.map(({ template }) => template)])
     },
     basePath,
-    getSession: (source) => getSession(context, source),
+    getSession: (source) => Object.defineProperties(getSession(context, source), unawaited),
     endSession: (key) => endSessionOfKey(context, key),
     endSessionsOf: (subject) => endSessionsOf(context, subject),
     endAll: () => endAll(context),
   })
+}
+
+const missingAwait: PropertyDescriptor = {
+  get: () => invalid('getSession returns a promise. Write await before getSession'),
+}
+
+/** Without `await`, these would be undefined. `status` is left out, because `use()` of React keeps its own on each promise. */
+const unawaited: PropertyDescriptorMap = {
+  key: missingAwait,
+  claims: missingAwait,
+  fetch: missingAwait,
+  getAccessToken: missingAwait,
 }
 
 interface OwnRoute {

@@ -143,7 +143,7 @@ describe('options', () => {
   it('names an option that is unknown, and a basePath that is no path', async () => {
     const { client } = backendClientRig()
     const misspelt = { basepath: '/auth' } as BackendClientOptions
-    expect(() => createBackendClient(misspelt)).toThrow('createBackendClient takes basePath and no basepath')
+    expect(() => createBackendClient(misspelt)).toThrow('createBackendClient takes { basePath } alone')
     for (const basePath of ['auth', '//evil.example', 'https://evil.example/auth', '/\\evil.example', ''])
       expect(() => createBackendClient({ basePath })).toThrow('basePath')
     expect(await codeOf(client.signIn({ returnUrl: '/' } as object))).toBe('config_invalid')

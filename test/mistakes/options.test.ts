@@ -1,9 +1,12 @@
 import { createBackend } from 'agent-auth/backend'
+import { createBackendClient } from 'agent-auth/backend/client'
 import { createBrowserAuth } from 'agent-auth/browser'
 import { AuthProvider } from 'agent-auth/react'
 import { describe, expect, it } from 'vitest'
 import { createAgentApi } from '../../src/api/index.ts'
+import { startLogin } from '../../src/authorize.ts'
 import { createBearerFetch } from '../../src/bearer.ts'
+import { createAuthConfig } from '../../src/config.ts'
 import { pendingLogins } from '../../src/pending-logins.ts'
 import { createSession } from '../../src/session.ts'
 import { encryptedStorage } from '../../src/storage/encrypted.ts'
@@ -105,4 +108,20 @@ describe('arguments', () => {
     )
     expect(calls).toEqual([])
   })
+})
+
+it.each<[caller: string, name: string, remedy: string, call: (options: never) => unknown]>([
+  ['signIn', 'prompt', 'Use params', (options) => createBrowserAuth(optionsWith()).signIn(options)],
+  ['startLogin', 'prompt', 'Use params', (options) => startLogin(config, options)],
+  ['createAuthConfig', 'storage', 'Remove it, or pass it to createSession', (options) => createAuthConfig({ ...optionsWith(), ...(options as object) })],
+])('%s({ %s }) names the place of the option', async (caller, name, remedy, call) => {
+  expect(await failure(async () => call(untyped({ [name]: 'x' })))).toMatchObject(
+    invalid(`${name} is not an option of ${caller}. ${remedy}`),
+  )
+})
+
+it('createBackendClient(text) says how the option is written', async () => {
+  expect(await failure(() => createBackendClient(untyped('/auth')))).toMatchObject(
+    invalid('createBackendClient takes { basePath } alone'),
+  )
 })

@@ -17,6 +17,6 @@ export function ownOption<T extends object, K extends keyof T>(caller: string, o
   let own: unknown
   for (const [given, value] of Object.entries(options))
     if (given === name) own = value
-    else if (value !== undefined) invalid(`${caller} takes ${name} and no ${given.slice(0, 24)}`)
+    else if (value !== undefined) invalid(`${caller} takes { ${name} } alone`)
   return own as T[K]
 }
