@@ -113,7 +113,12 @@ describe('arguments', () => {
 it.each<[caller: string, name: string, remedy: string, call: (options: never) => unknown]>([
   ['signIn', 'prompt', 'Use params', (options) => createBrowserAuth(optionsWith()).signIn(options)],
   ['startLogin', 'prompt', 'Use params', (options) => startLogin(config, options)],
-  ['createAuthConfig', 'storage', 'Remove it, or pass it to createSession', (options) => createAuthConfig({ ...optionsWith(), ...(options as object) })],
+  [
+    'createAuthConfig',
+    'storage',
+    'Remove it, or pass it to createSession',
+    (options) => createAuthConfig({ ...optionsWith(), ...(options as object) }),
+  ],
 ])('%s({ %s }) names the place of the option', async (caller, name, remedy, call) => {
   expect(await failure(async () => call(untyped({ [name]: 'x' })))).toMatchObject(
     invalid(`${name} is not an option of ${caller}. ${remedy}`),
