@@ -21,7 +21,7 @@ beforeAll(async () => {
   command = await serverUrl('command')
   folder = await mkdtemp(join(tmpdir(), 'agent-service-clients-'))
   dataFile = join(folder, 'data.db')
-  service = await createService({ dataFile })
+  service = await createService({ dataFile, passwordScheme: 'keyed' })
 })
 afterAll(async () => {
   await service.close()

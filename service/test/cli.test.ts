@@ -336,7 +336,7 @@ test('an .env has no empty line for a secret that only its hash is left of, and 
   const folder = await mkdtemp(join(tmpdir(), 'agent-service-cli-'))
   const dataFile = join(folder, 'data.db')
   const start = async (...args: string[]) => {
-    const { child, firstOutput, exit } = run([...freePorts, '--data', dataFile, ...args])
+    const { child, firstOutput, exit } = run([...freePorts, '--data', dataFile, '--password-scheme', 'keyed', ...args])
     const text = await firstOutput
     child.kill('SIGTERM')
     return { text, ...(await exit) }

@@ -21,7 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 beforeEach(async () => {
-  service = await startProcess(await serverUrl('command'), { data: { dataFile: join(folder, 'data.db') } })
+  const data = { dataFile: join(folder, 'data.db') }
+  service = await startProcess(await serverUrl('command'), { data, passwordScheme: 'scrypt' })
 })
 afterEach(() => service.kill())
 
