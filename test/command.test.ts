@@ -20,11 +20,14 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Service, startService } from 'agent-service'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { commandMain } from '../src/command/command.ts'
 import { freePort } from './support/free-port.ts'
+import { type Ran, runInProcess } from './support/in-process.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -51,6 +54,7 @@ beforeAll(async () => {
   const browser = `#!${process.execPath}\nrequire('node:fs').writeFileSync(process.env.OPENED, JSON.stringify(process.argv.slice(2)))\nfetch(process.argv[2]).then((page) => page.text())\n`
   const openers = {
     bin: browser,
+    'bin-that-notes': '#!/bin/sh\nprintf \'["%s"]\\n\' "$1" >"$OPENED"\n',
     'bin-without-browser': `#!${process.execPath}\nprocess.exit(3)\n`,
     'bin-with-window': `${browser}require('node:fs').writeFileSync(process.env.OPENED + '.pid', String(process.pid))\nsetInterval(() => {}, 60_000)\n`,
   }
@@ -66,12 +70,6 @@ afterAll(async () => {
 })
 beforeEach(() => service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email))
 
-interface Run {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
 /** A user's machine: a folder for sessions, and a PATH. */
 function machine(path = join(folder, 'bin')) {
   const home = mkdtempSync(join(folder, 'home-'))
@@ -82,18 +80,42 @@ function machine(path = join(folder, 'bin')) {
     return child
   }
   const start = (...args: string[]): ChildProcess => startWith({}, ...args)
+  /** The browser is this process as well. */
+  const runWith = async (more: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran> => {
+    const ended = new AbortController()
+    const browsing = followOpened(env.OPENED, ended.signal)
+    try {
+      return await runInProcess(commandMain, args, { ...env, PATH: join(folder, 'bin-that-notes'), ...more })
+    } finally {
+      ended.abort()
+      await browsing
+    }
+  }
   return {
     file: join(env.AGENT_AUTH_HOME, 'sessions.json'),
     env,
     opened: (): string[] => JSON.parse(readFileSync(env.OPENED, 'utf8')),
     start,
-    run: (...args: string[]): Promise<Run> => ended(start(...args)),
-    runWith: (more: Readonly<Record<string, string>>, ...args: string[]): Promise<Run> =>
+    /** In a process of its own, where that is the point: its exit, its output, and what it shares with others. */
+    runProcess: (...args: string[]): Promise<Ran> => ended(start(...args)),
+    runProcessWith: (more: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran> =>
       ended(startWith(more, ...args)),
+    run: (...args: string[]): Promise<Ran> => runWith({}, ...args),
+    runWith,
   }
 }
 
-async function ended(child: ChildProcess): Promise<Run> {
+/** Follows every redirect of the URL that is noted in the file, as soon as it is there. */
+async function followOpened(file: string, signal: AbortSignal): Promise<void> {
+  rmSync(file, { force: true })
+  while (!signal.aborted) {
+    const noted = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    if (noted.endsWith('\n')) return void (await (await fetch(JSON.parse(noted)[0])).text())
+    await sleep(5)
+  }
+}
+
+async function ended(child: ChildProcess): Promise<Ran> {
   const exit = once(child, 'exit')
   const [out, err] = await Promise.all(
     [child.stdout, child.stderr].map((stream) => text(stream as NodeJS.ReadableStream as never)),
@@ -127,23 +149,25 @@ const refreshes = (): number =>
 
 describe('a session', () => {
   test('from login to logout prints no token but by token [C-135 C-137]', async () => {
-    const user = await signedIn()
+    const user = machine()
+    const login = await user.runProcess('login', ...settings())
+    expect(login).toEqual({ code: 0, out: 'default: signed in\n', err: '' })
     expect(user.opened()).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/auth\/v1\/authorize\?/)])
     expect(statSync(user.file).mode & 0o777).toBe(0o600)
     expect(readdirSync(join(user.file, '..'))).toEqual(['sessions.json'])
     const { accessToken, refreshToken } = tokensIn(user.file)
     const status = await user.run('status', '--json')
     expect(JSON.parse(status.out)).toMatchObject({ profile: 'default', status: 'signed-in', baseUrl: service.baseUrl })
-    const search = await user.run('fetch', 'POST', '/api/parent_agents/search', '{"limit":2,"offset":0}')
+    const search = await user.runProcess('fetch', 'POST', '/api/parent_agents/search', '{"limit":2,"offset":0}')
     expect(search).toMatchObject({ code: 0, err: '' })
     expect(JSON.parse(search.out)).toMatchObject({ success: true })
     const missing = await user.run('fetch', 'GET', '/api/nothing', '--json')
     expect([missing.code, JSON.parse(missing.out)]).toEqual([1, expect.objectContaining({ status: 404 })])
     expect(missing.err).toBe('agent-auth: the API responded with 404\n')
-    expect(await user.run('token')).toEqual({ code: 0, out: `${accessToken}\n`, err: '' })
-    const logout = await user.run('logout')
+    expect(await user.runProcess('token')).toEqual({ code: 0, out: `${accessToken}\n`, err: '' })
+    const logout = await user.runProcess('logout')
     expect(logout).toMatchObject({ code: 0, out: 'default: signed out\n' })
-    for (const { out, err } of [status, search, missing, logout])
+    for (const { out, err } of [login, status, search, missing, logout])
       for (const secret of [accessToken, refreshToken]) expect(out + err).not.toContain(secret.slice(-20))
     expect(readFileSync(user.file, 'utf8')).not.toContain(refreshToken)
     expect(await user.run('token')).toMatchObject({
@@ -162,7 +186,8 @@ describe('a session', () => {
       err: 'agent-auth: There is no profile other. The profiles are default. Run agent-auth login. (login_required)\n',
     })
     expect((await user.run('login', '--profile', 'other', ...settings())).code).toBe(0)
-    const [one, two] = await Promise.all([user.run('token'), user.run('token', '--profile', 'other')])
+    const one = await user.run('token')
+    const two = await user.run('token', '--profile', 'other')
     expect(one.out).not.toBe(two.out)
     expect((await user.run('logout', '--profile', 'other')).code).toBe(0)
     expect((await user.run('token')).out).toBe(one.out)
@@ -210,7 +235,7 @@ describe('a session', () => {
         })
     }
     writeFileSync(user.file, JSON.stringify(file))
-    const runs = await Promise.all(Array.from({ length: 8 }, () => user.run('token')))
+    const runs = await Promise.all(Array.from({ length: 8 }, () => user.runProcess('token')))
     expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, '']))
     expect(new Set(runs.map(({ out }) => out)).size).toBe(1)
     expect(refreshes()).toBe(before + 1)
@@ -332,7 +357,7 @@ describe('a login', () => {
   test('ends although the browser goes on, which Ctrl-C in the terminal does not reach [C-138]', async () => {
     const user = machine(join(folder, 'bin-with-window'))
     onTestFinished(() => void process.kill(browserPid(), 'SIGKILL'))
-    expect(await user.run('login', ...settings())).toMatchObject({ code: 0, err: '' })
+    expect(await user.runProcess('login', ...settings())).toMatchObject({ code: 0, err: '' })
     // The browser leads a group of processes of its own.
     expect(process.kill(-browserPid(), 0)).toBe(true)
 
@@ -343,7 +368,7 @@ describe('a login', () => {
 
   test('of the same profile at the same time leaves one of the two sessions [D-24]', async () => {
     const user = machine()
-    const logins = await Promise.all([user.run('login', ...settings()), user.run('login', ...settings())])
+    const logins = await Promise.all([1, 2].map(() => user.runProcess('login', ...settings())))
     expect(logins.map(({ code, err }) => [code, err])).toEqual([
       [0, ''],
       [0, ''],
@@ -352,7 +377,7 @@ describe('a login', () => {
   })
 
   test('that the user does not finish ends after its time, with the exit code of a retry [C-132]', async () => {
-    const run = await machine().run('login', ...settings(), '--no-browser', '--timeout', '1')
+    const run = await machine().runProcess('login', ...settings(), '--no-browser', '--timeout', '1')
     expect({ code: run.code, out: run.out, err: run.err }).toEqual({
       code: 4,
       out: '',
@@ -496,10 +521,20 @@ describe('a confidential client', () => {
 
 const loginAt = (url: string): string[] => ['login', '--auth-url', url, '--base-url', url, '--client-id', 'c']
 
+test.each<[args: string[], code: number, said: string]>([
+  [['--help'], 0, 'Usage: agent-auth'],
+  [['--version'], 0, `${version}\n`],
+  [['logn'], 2, 'there is no command logn'],
+  [['status'], 3, 'agent-auth: '],
+])('the process of %j ends with exit code %i [C-137]', async (args, code, said) => {
+  const { out, err, ...run } = await machine().runProcess(...args)
+  expect(run.code).toBe(code)
+  expect(code === 0 ? out : err).toContain(said)
+})
+
 test.each<[args: string[], code: number, said?: string]>([
   [['--help'], 0],
   [[], 0],
-  [['--version'], 0, `${version}\n`],
   [['logn'], 2, 'there is no command logn; the commands are login, logout, status, token, fetch, doctor\n'],
   [['token', '--nonsense'], 2, 'there is no option --nonsense\n'],
   [['token', '--a-secret-that-is-too-long-for-a-name'], 2, 'agent-auth: there is an unknown option\n'],
@@ -537,7 +572,7 @@ test.each<[args: string[], code: number, said?: string]>([
 test.runIf(process.platform === 'linux')(
   'a folder that cannot be created ends login and does not hang it [C-137]',
   async () => {
-    const { code, err } = await machine().runWith({ AGENT_AUTH_HOME: '/proc/x/y' }, 'login', ...settings())
+    const { code, err } = await machine().runProcessWith({ AGENT_AUTH_HOME: '/proc/x/y' }, 'login', ...settings())
     expect(code).toBe(4)
     expect(err).toContain('cannot be used (ENOENT)')
     expect(err).toContain('The storage is /proc/x/y/sessions.json. AGENT_AUTH_HOME sets another folder.')
