@@ -216,9 +216,10 @@ export function injectionCorpus(): string[] {
   return [...corpus].slice(0, size)
 }
 
-/** What is aimed at a reader, as it is: none of it joined with other text. */
-export function injectionAims(): string[] {
-  return [...new Set(Object.values(aims).flat())]
+/** What is aimed at a database or at how it reads text, as it is: none of it joined with other text. */
+export function databaseAims(): string[] {
+  const readers = ['SQL of both databases', 'LIKE and patterns', 'JSON', 'formats', 'unicode', 'numbers', 'times']
+  return [...new Set(readers.flatMap((reader) => aims[reader] ?? []))]
 }
 
 /** Text that no database holds: NUL or half a surrogate pair. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
-import { injectionAims, injectionCorpus, isUnstorable } from './injection-corpus.ts'
+import { databaseAims, injectionCorpus, isUnstorable } from './injection-corpus.ts'
 import { agentSearch, callApi } from './login.ts'
 import { assemble, isOnPostgres } from './start.ts'
 import { observe } from './statements.ts'
@@ -19,8 +19,8 @@ interface Found {
   count: number
 }
 
-// On PostgreSQL without those that are put together from others: 500 strings on libSQL have seen our own code.
-const corpus = isOnPostgres() ? injectionAims() : injectionCorpus()
+// On PostgreSQL those that aim at a database: 500 strings on libSQL have seen our own code.
+const corpus = isOnPostgres() ? databaseAims() : injectionCorpus()
 const modelSearch = '/api/llm_models/search'
 
 let assembly: Assembly
