@@ -15,7 +15,7 @@ import { startProcess } from './processes.ts'
 import { isOnPostgres } from './start.ts'
 
 // Long: npm run soak kills-libsql kills-postgres
-const kills = 10
+const kills = 5
 
 let command: string
 let data: ProcessOptions['data']

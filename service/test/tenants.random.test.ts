@@ -18,7 +18,7 @@ import type { Oracle, OracleAgent, OracleFilter, OracleSearch } from './tenant-o
 import { createOracle } from './tenant-oracle.ts'
 
 /** A call costs more on PostgreSQL, and the judge is the same. */
-const operations = runs(isOnPostgres() ? 200 : 1_000, 100_000, 600_000)
+const operations = runs(isOnPostgres() ? 100 : 500, 100_000, 600_000)
 /** In each of the four tests that remove a predicate. */
 const unguarded = runs(isOnPostgres() ? 100 : 200, 25_000, 120_000)
 const tenants = ['demo', 'other', 'acme', 'Demo', 'demo ']
