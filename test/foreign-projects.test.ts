@@ -70,6 +70,8 @@ function sharedHost(options: ts.CompilerOptions): ts.CompilerHost {
   const read = host.getSourceFile
   return {
     ...host,
+    // As tsc does: what comments say matters to editors.
+    jsDocParsingMode: ts.JSDocParsingMode.ParseForTypeErrors,
     getSourceFile(path, version, ...rest) {
       const key = `${options.module} ${path}`
       if (!parsed.has(key)) parsed.set(key, read(path, version, ...rest))
