@@ -343,7 +343,7 @@ async function explore(numRuns: number, options: Parameters<typeof plans>[0]): P
   }
 }
 
-const honest = runs(200, 40_000)
+const honest = runs(100, 40_000)
 test(
   'random calls, sign-ins, sign-outs and aborts in up to three tabs: no token is sent twice, no session lost, no promise late [P-06 C-069 C-074 D-31 D-32 I-1 I-2 I-4 I-5 I-8 I-9]',
   honest.options,
@@ -352,7 +352,7 @@ test(
   },
 )
 
-const troubled = runs(200, 40_000)
+const troubled = runs(100, 40_000)
 test(
   'the same holds when responses are lost, late, busy or of another server [P-06 C-080 C-082 F041 I-1 I-2 I-4 I-5 I-8 I-9]',
   troubled.options,
