@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { runInProcess } from './support/in-process.ts'
+import sayWhatIsMissing from './support/missing-programs.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const isRoot = process.getuid?.() === 0
@@ -62,8 +64,20 @@ describe('a test run without redis-server on PATH', () => {
   })
 
   test('says nothing when no file of the run needs it', async () => {
-    const { code, stderr } = await vitest(['test/lock-file.test.ts'])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const said = async (...files: string[]) => {
+      const getPaths = () => files.map((file) => root + file)
+      const { err } = await runInProcess(
+        async () => {
+          sayWhatIsMissing({ vitest: { state: { getPaths } } })
+          return 0
+        },
+        [],
+        { PATH: path },
+      )
+      return err
+    }
+    expect(await said('test/lock-file.test.ts', 'test/backend/redis.test.ts')).toMatch(missingRedis)
+    expect(await said('test/lock-file.test.ts')).toBe('')
   })
 })
 

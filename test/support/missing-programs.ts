@@ -4,7 +4,12 @@ import { adviceFor, isMissing, programs, skipsTests } from './programs.ts'
 
 // Vitest's globalSetup: says once, at the start, which programs are missing that the files of this run need.
 
-export default function sayWhatIsMissing({ vitest }: TestProject): void {
+/** What it reads of the run. */
+interface Run {
+  readonly vitest: { readonly state: Pick<TestProject['vitest']['state'], 'getPaths'> }
+}
+
+export default function sayWhatIsMissing({ vitest }: Run): void {
   const sources = [...new Set(vitest.state.getPaths())].map((path) => readFileSync(path, 'utf8'))
   for (const program of programs) {
     const { tag } = program
