@@ -327,6 +327,17 @@ describe('architecture', () => {
     expect(exports).toEqual({ ...Object.fromEntries(built), './package.json': './package.json' })
   })
 
+  it('checks each entry for pages without the types of Node.js, so that a Buffer in it fails npm run check', () => {
+    const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+    const { compilerOptions, files } = JSON.parse(readFileSync(`${root}src/tsconfig.browser.json`, 'utf8'))
+    const inPages = Object.entries(entries).filter(([name]) => !nodeEdges.includes(name))
+    expect({ types: compilerOptions.types, files: new Set(files) }).toEqual({
+      types: [],
+      files: new Set(inPages.map(([, entry]) => entry.replace(/^src\//, ''))),
+    })
+    expect(scripts.check).toContain('tsc -p src/tsconfig.browser.json')
+  })
+
   // While they load, oauth4webapi and jose construct text coders and oauth4webapi looks for URL.parse; constructing a URL throws.
   it.each(Object.entries(entries))(
     'loads %s with nothing but the language, and leaves no trace [F077 F087 F109 F115]',
