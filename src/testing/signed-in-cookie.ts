@@ -2,7 +2,7 @@ import { checkArgument, checkOptions, type OptionKinds } from '../config/check-o
 import { invalid } from '../config/invalid.ts'
 import type { TestService } from './test-service.ts'
 
-/** Handles a request of the app under test: `backend.handle`, or a `fetch` to the port of its process. */
+/** Handles a request of the app under test in this process, as `backend.handle` does. */
 export type AppHandler = (request: Request) => Promise<Response | null | undefined>
 
 /** The options of `signedInCookie`. */
@@ -22,7 +22,8 @@ const optionKinds: OptionKinds<SignedInCookieOptions> = {
 }
 
 /**
- * Runs the login flow of a backend without a browser, and returns the `Cookie` header of a signed-in user. Rejects with
+ * Runs the login flow of a backend in this process without a browser, and returns the `Cookie` header of a signed-in user. For a
+ * backend in another process use `signedIn`, because the `fetch` of Node cannot send the headers of a navigation. Rejects with
  * `config_invalid`.
  */
 export async function signedInCookie(handle: AppHandler, options: SignedInCookieOptions): Promise<string> {
@@ -37,7 +38,11 @@ export async function signedInCookie(handle: AppHandler, options: SignedInCookie
     for (const line of response.headers.getSetCookie()) keep(cookies, line)
     return response.headers.get('location') ?? undefined
   }
-  const authorizeUrl = (await visit(loginUrl)) ?? invalid('the login route does not redirect. Set loginUrl')
+  const authorizeUrl =
+    (await visit(loginUrl)) ??
+    invalid(
+      'the login route did not redirect. Set loginUrl, and pass backend.handle, because fetch sends no navigation',
+    )
   const authorized = await service.approving(email, () => service.send(authorizeUrl, { redirect: 'manual' }))
   const callback = authorized.headers.get('location')
   if (!callback)

@@ -102,6 +102,14 @@ describe('testService', () => {
       expect((await backend.getSession(request({}))).status).toBe('signed-out')
       const refused = signedInCookie(backend.handle, { service: confidential, email: 'ola@other.example' })
       await expect(refused).rejects.toMatchObject({ code: 'config_invalid' })
+      const asFetch = (request: Request): ReturnType<typeof backend.handle> => {
+        const headers = new Headers(request.headers)
+        headers.set('sec-fetch-mode', 'cors')
+        return backend.handle(new Request(request.url, { headers }))
+      }
+      await expect(signedInCookie(asFetch, { service: confidential })).rejects.toMatchObject({
+        message: expect.stringContaining('pass backend.handle'),
+      })
       const lost = signedInCookie(backend.handle, { service: confidential, loginUrl: `${origin}/login` })
       await expect(lost).rejects.toMatchObject({ message: expect.stringContaining('Set loginUrl') })
     })
