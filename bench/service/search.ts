@@ -84,14 +84,17 @@ export interface SearchOptions {
 
 /** Searches over HTTP semantics in process: bearer, body, query, answer. The sizes take turns. */
 export async function search(options: SearchOptions): Promise<Figure[]> {
-  const engines = [libsqlEngine(), await postgresEngine()]
-  try {
-    const figures: Figure[] = []
-    for (const engine of engines) figures.push(...(await searchOn(engine, options)))
-    return figures
-  } finally {
-    for (const engine of engines) await engine.stop()
+  const figures: Figure[] = []
+  // A server that waits for minutes for its turn may be gone then.
+  for (const open of [libsqlEngine, postgresEngine]) {
+    const engine = await open()
+    try {
+      figures.push(...(await searchOn(engine, options)))
+    } finally {
+      await engine.stop()
+    }
   }
+  return figures
 }
 
 async function searchOn(engine: Engine, options: SearchOptions): Promise<Figure[]> {
