@@ -65,7 +65,7 @@ export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOption
 export function signInOptions(given: SignInOptions): SignInOptions {
   // A click handler passes its event.
   const options = typeof Object(given).preventDefault === 'function' ? {} : given
-  const own = checkOptions('signIn', options, signInKinds, 'Use params')
+  const own = checkOptions('signIn', options, signInKinds, 'Use its params')
   if (!globalThis.document) invalid('signIn() needs a page. Call it in a browser, not on a server')
   return own
 }

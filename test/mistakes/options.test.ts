@@ -111,7 +111,7 @@ describe('arguments', () => {
 })
 
 it.each<[caller: string, name: string, remedy: string, call: (options: never) => unknown]>([
-  ['signIn', 'prompt', 'Use params', (options) => createBrowserAuth(optionsWith()).signIn(options)],
+  ['signIn', 'prompt', 'Use its params', (options) => createBrowserAuth(optionsWith()).signIn(options)],
   ['startLogin', 'prompt', 'Use params', (options) => startLogin(config, options)],
   [
     'createAuthConfig',
