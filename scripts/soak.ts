@@ -60,7 +60,7 @@ async function main(): Promise<number> {
   return failures === 0 ? 0 : 1
 }
 
-async function run(soak: (typeof soaks)[number], size: Omit<SoakSize, 'onRound'>): Promise<boolean> {
+async function run(soak: (typeof soaks)[number], size: Omit<SoakSize, 'onRound' | 'onPart'>): Promise<boolean> {
   const { rounds } = size
   const startMs = performance.now()
   const seconds = (): string => `${Math.round((performance.now() - startMs) / 1_000)} s`
@@ -73,7 +73,9 @@ async function run(soak: (typeof soaks)[number], size: Omit<SoakSize, 'onRound'>
     process.stdout.write(`  ${round} of ${of} after ${seconds()}\n`)
   }
   try {
-    process.stdout.write(`  held: ${await soak.run({ ...size, onRound })} (${seconds()})\n`)
+    process.stdout.write(
+      `  held: ${await soak.run({ ...size, onRound, onPart: (says) => void process.stdout.write(`  ${says}\n`) })} (${seconds()})\n`,
+    )
     return true
   } catch (error) {
     process.stdout.write(

@@ -50,6 +50,7 @@ export const siteSections: readonly SiteSection[] = [
     'docs/storage.md',
     'docs/redis.md',
     'docs/postgres.md',
+    'docs/scale.md',
     'docs/stages.md',
     'docs/dialect.md',
     'docs/testing.md',

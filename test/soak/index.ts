@@ -14,6 +14,8 @@ export interface SoakSize {
   readonly rounds: number
   /** Is told how many rounds are done, and of how many where that is not `rounds`. */
   readonly onRound: (round: number, of?: number) => void
+  /** Prints what one part of the run has shown, as soon as it ends. */
+  readonly onPart?: ((says: string) => void) | undefined
   /** Of a soak of histories: strikes alone. Default: each that there is. */
   readonly nemesis?: string | undefined
   /** Of a soak of histories: repeats its choices. Default: drawn, and printed. */

@@ -90,16 +90,11 @@ async function soakEach(long: readonly LongHistory[], { nemesis: only, seed, ...
   if (chosen.length === 0)
     throw new Error(`The nemeses are ${[...new Set(long.map((each) => each.nemesis))].join(', ')}.`)
   const used = seed ?? randomUUID()
-  const lines: string[] = []
   const faults: string[] = []
   for (const each of chosen)
-    await soakOne(each, { ...size, seed: used }).then(
-      (line) => lines.push(line),
-      (error: Error) => faults.push(error.message),
-    )
-  const held = `seed ${used}\n  ${lines.join('\n  ')}\n `
-  if (faults.length > 0) throw new Error(`${faults.join('\n')}\nThese held: ${held}`)
-  return held
+    await soakOne(each, { ...size, seed: used }).then(size.onPart, (error: Error) => faults.push(error.message))
+  if (faults.length > 0) throw new Error(`seed ${used}\n${faults.join('\n')}`)
+  return `${chosen.length} histories, seed ${used}`
 }
 
 async function soakOne(

@@ -38,6 +38,8 @@ async function holdPool(ms: number): Promise<void> {
 
 const running = Array.from({ length: task.callsAtOnce }, series)
 
+// Also if the process that records the service was killed.
+process.once('disconnect', () => process.exit())
 process.on('message', async (order: WorkerOrder) => {
   if (order.order === 'clock') aheadMs = order.aheadMs
   if (order.order === 'hold-pool') await holdPool(order.ms)
