@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +20,8 @@ beforeAll(async () => {
   withoutService = await mkdtemp(join(tmpdir(), 'agent-auth-'))
   const example = { example: join(root, 'docs/snippets/testing/node-test.ts') }
   const service = { 'node_modules/agent-service/index': join(root, 'service/src/index.ts') }
-  await Promise.all([bundle(withService, { ...example, ...service }), bundle(withoutService, example)])
+  await bundle(withService, { ...example, ...service })
+  await copyFile(join(withService, 'example.mjs'), join(withoutService, 'example.mjs'))
   const manifest = { name: 'agent-service', exports: './index.mjs' }
   await writeFile(join(withService, 'node_modules/agent-service/package.json'), JSON.stringify(manifest))
 })

@@ -76,16 +76,11 @@ describe('testService', () => {
     await service.signIn()
   })
 
-  test('gives the options of an app of its own, with the storage of the session [F118]', async () => {
+  test('listens on loopback for other processes, with the options of their apps and a shared storage [F118 F119]', async () => {
     const storage = memoryStorage()
-    await using(testService({ storage }), async ({ options, session }) => {
-      const other = createSession(createAuthConfig(options), { storage })
-      expect(await other.getAccessToken()).toBe(await session.getAccessToken())
-    })
-  })
-
-  test('listens on loopback for browsers and other processes [F118 F119]', async () => {
-    await using(testService({ transport: 'loopback' }), async (listening) => {
+    await using(testService({ transport: 'loopback', storage }), async (listening) => {
+      const other = createSession(createAuthConfig(listening.options), { storage })
+      expect(await other.getAccessToken()).toBe(await listening.session.getAccessToken())
       expect((await search(listening)).status).toBe(200)
       expect((await fetch(`${listening.baseUrl}/openapi.json`)).status).toBe(200)
     })
