@@ -1,0 +1,2 @@
+const { login } = await import(`./${process.argv[2]}`)
+await login(JSON.parse(process.argv[3]))
