@@ -47,6 +47,13 @@ const benches: Record<string, Bench> = {
       return { help: serviceHelp, run: service }
     },
   },
+  scale: {
+    measures: 'a million sessions: an outage, commands and bytes of each operation, memory, waiters of a lock',
+    async load() {
+      const { scale, scaleHelp } = await import('./scale.ts')
+      return { help: scaleHelp, run: scale }
+    },
+  },
   backend: {
     measures: 'sealing, memory of idle sessions, lookups in Redis, proxied calls; against their bare counterparts',
     load: async () => withoutArguments((await import('./backend.ts')).backend),

@@ -1,8 +1,7 @@
 import type { AuthConfig } from '../config.ts'
-import { randomFraction } from '../internal/backoff.ts'
-import { maxMarginMs } from '../internal/limits.ts'
 import { present } from '../internal/present.ts'
 import { lifeOf } from '../tokens.ts'
+import { drawMarginMs } from './decide.ts'
 import { stateListeners } from './listeners.ts'
 import type { StorageProblems } from './problems.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
@@ -123,6 +122,6 @@ function withAge(
 ): CurrentRecord {
   const lifeMs = lifeOf(tokens)
   const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
-  const marginMs = Math.min(maxMarginMs, (lifeMs ?? 0) / 10) * (1 + randomFraction() / 10)
-  return { id, rev, signedInAtMs, late, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
+  const bornMs = clock.monotonicMs() - ageMs
+  return { id, rev, signedInAtMs, late, tokens, bornMs, lifeMs, marginMs: drawMarginMs(lifeMs ?? 0) }
 }

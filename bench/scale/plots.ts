@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import * as Plot from '@observablehq/plot'
+import { Window } from 'happy-dom'
+import type { LockCost } from './lock.ts'
+import type { Memory } from './memory.ts'
+import { type Results, readResults } from './results.ts'
+import type { Outcome } from './scenarios.ts'
+
+const folder = new URL('../../docs/', import.meta.url)
+const lines = ['var(--first)', 'var(--second)', 'var(--third)', 'var(--fourth)']
+/** One file for both color schemes of a reader. */
+const style = `
+.plot { color: #1f2328; --first: #cf222e; --second: #0969da; --third: #1a7f37; --fourth: #8250df; }
+@media (prefers-color-scheme: dark) {
+  .plot { color: #e6edf3; --first: #ff7b72; --second: #58a6ff; --third: #3fb950; --fourth: #d2a8ff; }
+}`
+
+/** Draws the plots of docs/scale.md from bench/scale.json. */
+export function drawPlots(results: Results = readResults()): void {
+  for (const [name, text] of Object.entries(plotsOf(results))) writeFileSync(new URL(name, folder), text)
+  process.stdout.write(`The plots are in ${fileURLToPath(folder)}.\n`)
+}
+
+/** Returns the plots by the names of their files. */
+export function plotsOf({ outage, memory = [], lock = [] }: Results): Record<string, string> {
+  const short = outage?.outcomes.filter(({ title }) => title.startsWith('outage') && title.endsWith('10-minute tokens'))
+  return {
+    'scale-outage.svg': svg('Requests to the token endpoint during and after an outage', outagePlot(short ?? [])),
+    'scale-memory.svg': svg('What sessions take in Redis and PostgreSQL', memoryPlot(memory)),
+    'scale-lock.svg': svg('Round trips of tasks that wait for one lock', lockPlot(lock)),
+  }
+}
+
+function outagePlot(outcomes: readonly Outcome[]): Plot.PlotOptions {
+  const steady = outcomes[0]?.steadyPerS ?? 0
+  const points = outcomes.map(({ perSecond }) => perSecond.map((rate, index) => ({ minute: index / 6, rate })))
+  const names = outcomes.map(({ title }) => /Retry-After: \d+/.exec(title)?.[0] ?? 'not reachable')
+  return {
+    x: { label: 'minutes' },
+    y: { label: 'requests per second', grid: true, tickFormat: 's' },
+    marks: [
+      Plot.rectX([{ from: 10, to: 20 }], { x1: 'from', x2: 'to', fill: 'currentColor', fillOpacity: 0.08 }),
+      Plot.ruleY([steady, 3 * steady], { strokeDasharray: '4' }),
+      Plot.text([{ text: '3 × the steady rate' }], {
+        x: () => 0.2,
+        y: () => 3 * steady,
+        text: 'text',
+        textAnchor: 'start',
+        dy: -7,
+      }),
+      ...points.map((data, index) =>
+        Plot.lineY(data, { x: 'minute', y: 'rate', stroke: lines[index] ?? 'currentColor' }),
+      ),
+      legend(names, 24),
+    ],
+  }
+}
+
+function memoryPlot(memory: readonly Memory[]): Plot.PlotOptions {
+  const stores = ['Redis', 'PostgreSQL'] as const
+  const of = (store: string) => memory.filter((one) => one.store === store)
+  return {
+    x: { type: 'log', label: 'sessions', tickFormat: '~s' },
+    y: { type: 'log', label: 'bytes', tickFormat: '~s', grid: true },
+    marks: [
+      ...stores.flatMap((store, index) => [
+        Plot.lineY(of(store), { x: 'sessions', y: 'bytes', stroke: lines[index] ?? 'currentColor' }),
+        Plot.dot(of(store), {
+          x: 'sessions',
+          y: 'bytes',
+          stroke: lines[index] ?? 'currentColor',
+          fill: lines[index] ?? 'currentColor',
+          fillOpacity: ({ source }: Memory) => (source === 'measured' ? 1 : 0),
+        }),
+      ]),
+      legend([...stores, 'hollow: from the line through the others'], 24),
+    ],
+  }
+}
+
+function lockPlot(lock: readonly LockCost[]): Plot.PlotOptions {
+  const groups = [...new Set(lock.map(({ store, where }) => `${store}, ${where}`))]
+  const of = (group: string) => lock.filter(({ store, where }) => `${store}, ${where}` === group)
+  return {
+    x: { type: 'log', label: 'tasks that wait', ticks: [1, 10, 100, 1_000], tickFormat: '~s' },
+    y: { type: 'log', label: 'round trips', tickFormat: '~s', grid: true },
+    marks: [
+      ...groups.flatMap((group, index) => [
+        Plot.lineY(of(group), { x: 'waiters', y: 'roundTrips', stroke: lines[index] ?? 'currentColor' }),
+        Plot.dot(of(group), { x: 'waiters', y: 'roundTrips', fill: lines[index] ?? 'currentColor' }),
+      ]),
+      legend(groups, 24),
+    ],
+  }
+}
+
+/** The names of the lines in their colors, at the top left. */
+function legend(names: readonly string[], left: number): Plot.Markish {
+  return names.map((name, index) =>
+    Plot.text([name], {
+      text: (text: string) => text,
+      frameAnchor: 'top-left',
+      dx: left,
+      dy: index * 15,
+      fill: lines[index] ?? 'currentColor',
+    }),
+  )
+}
+
+function svg(title: string, options: Plot.PlotOptions): string {
+  const document = new Window().document as unknown as Document
+  const plot = Plot.plot({
+    document,
+    width: 760,
+    height: 340,
+    marginLeft: 56,
+    marginTop: 28,
+    className: 'plot',
+    ...options,
+  })
+  plot.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
+  plot.setAttribute('role', 'img')
+  plot.setAttribute('aria-label', title)
+  const sheet = document.createElement('style')
+  sheet.textContent = style
+  plot.prepend(sheet)
+  return `${plot.outerHTML}\n`
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { onLine, timesOf } from '../bench/scale/memory.ts'
+import { readResults } from '../bench/scale/results.ts'
+import { type Outcome, outcomeOf, scenarios } from '../bench/scale/scenarios.ts'
+
+const sessions = 3_000
+
+function simulated(title: string): Outcome {
+  const scenario = scenarios.find((one) => one.title === title)
+  if (!scenario) throw new Error(`There is no scenario named ${title}.`)
+  return outcomeOf(scenario, sessions)
+}
+
+test('after ten minutes without a token endpoint, each session may refresh within 30 s, and none sends more often than every 15 s [C-081 P-17]', () => {
+  const { servedAfterS, peakInOutage, steadyPerS } = simulated('outage, 10-minute tokens')
+  expect(servedAfterS).toBeGreaterThan(15)
+  expect(servedAfterS).toBeLessThanOrEqual(30)
+  // The first waits are shorter, but never those of many sessions at a time.
+  expect(peakInOutage * steadyPerS).toBeLessThan(sessions / 15)
+})
+
+test('with Retry-After: 300 the requests after the outage are spread over 300 s [C-081]', () => {
+  const asked = simulated('outage with Retry-After: 300, 10-minute tokens')
+  const unasked = simulated('outage, 10-minute tokens')
+  expect(asked.servedAfterS).toBeGreaterThan(150)
+  expect(asked.servedAfterS).toBeLessThanOrEqual(300)
+  expect(asked.peak).toBeLessThan(unasked.peak / 2)
+})
+
+test('a restart of all processes does not make tokens expire: the rate stays that of before [C-085]', () => {
+  const { perSecond, steadyPerS } = simulated('restart, 10-minute tokens')
+  const after = perSecond.slice(60, 66)
+  expect(after.reduce((sum, rate) => sum + rate, 0) / after.length).toBeLessThan(2 * steadyPerS)
+})
+
+test('the figure of ten million sessions is on the line through the measured ones', () => {
+  const points = [1, 2, 4].map((sessions) => ({ sessions, bytes: 100 + 7 * sessions }))
+  expect(onLine(points, 10)).toBe(170)
+})
+
+test('docs/scale.md has the recorded figures of each scenario and size', () => {
+  const lines = readFileSync(new URL('../docs/scale.md', import.meta.url), 'utf8').split('\n')
+  const { outage, memory = [] } = readResults()
+  const lineOf = (start: string): string => lines.find((line) => line.startsWith(`| ${start} |`)) ?? ''
+  for (const { title, peak, servedAfterS, steadyPerS } of outage?.outcomes ?? []) {
+    const line = lineOf(title)
+    expect(line).toContain(`${steadyPerS.toLocaleString('en')}/s`)
+    expect(line).toContain(`${peak} ×`)
+    if (title.startsWith('outage')) expect(line).toContain(`${servedAfterS} s`)
+  }
+  for (const one of memory) {
+    const line = lineOf(`${one.store} | ${one.sessions.toLocaleString('en')}`)
+    expect(line).toContain(`${Math.round(one.bytes / one.sessions).toLocaleString('en')} bytes`)
+    expect(line).toContain(`${timesOf(one).toFixed(2)} ×`)
+    expect(line).toContain(one.source)
+  }
+  expect(outage?.sessions).toBe(1_000_000)
+})
