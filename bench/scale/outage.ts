@@ -12,7 +12,7 @@ function drawInAdvance(): void {
   const pool = new Uint32Array(16_384)
   let next = pool.length
   const draw = crypto.getRandomValues.bind(crypto)
-  crypto.getRandomValues = <T extends NodeJS.ArrayBufferView | null>(array: T): T => {
+  const fromPool = (array: Uint32Array<ArrayBuffer>): Uint32Array => {
     if (!(array instanceof Uint32Array) || array.length !== 1) return draw(array)
     if (next === pool.length) {
       draw(pool)
@@ -21,6 +21,7 @@ function drawInAdvance(): void {
     array[0] = pool[next++] as number
     return array
   }
+  crypto.getRandomValues = fromPool as typeof crypto.getRandomValues
 }
 
 /** What a million sessions send to the token endpoint after ten minutes of outage, and after a restart of all processes. */

@@ -1,7 +1,8 @@
 import type { AuthConfig } from '../config.ts'
+import { randomFraction } from '../internal/backoff.ts'
+import { maxMarginMs } from '../internal/limits.ts'
 import { present } from '../internal/present.ts'
 import { lifeOf } from '../tokens.ts'
-import { drawMarginMs } from './decide.ts'
 import { stateListeners } from './listeners.ts'
 import type { StorageProblems } from './problems.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
@@ -122,6 +123,11 @@ function withAge(
 ): CurrentRecord {
   const lifeMs = lifeOf(tokens)
   const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
-  const bornMs = clock.monotonicMs() - ageMs
-  return { id, rev, signedInAtMs, late, tokens, bornMs, lifeMs, marginMs: drawMarginMs(lifeMs ?? 0) }
+  const marginMs = drawMarginMs(lifeMs ?? 0)
+  return { id, rev, signedInAtMs, late, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
+}
+
+/** Draws how long before its end a token is refreshed. */
+export function drawMarginMs(lifeMs: number): number {
+  return Math.min(maxMarginMs, lifeMs / 10) * (1 + randomFraction() / 10)
 }

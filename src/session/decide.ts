@@ -1,5 +1,4 @@
-import { randomFraction } from '../internal/backoff.ts'
-import { finalRefusalMs, maxMarginMs, minRefreshAgeMs } from '../internal/limits.ts'
+import { finalRefusalMs, minRefreshAgeMs } from '../internal/limits.ts'
 import type { CurrentRecord } from './current.ts'
 
 /** Both clocks, read at the same moment. */
@@ -44,8 +43,8 @@ export function decide(record: CurrentRecord | undefined, now: Now, wanted: Want
 
 /**
  * How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. A young token and one
- * whose lifetime is unknown are `fresh` as well. A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that
- * is shorter.
+ * whose lifetime is unknown are `fresh` as well. The margin is a tenth of the life, at most 60 s, and up to a tenth more (`withAge`
+ * in current.ts). A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that is shorter.
  */
 export type Freshness = 'fresh' | 'expiring' | 'expired'
 
@@ -60,11 +59,6 @@ export function freshness(
   // A young token is not refreshed proactively, because a service with very short lifetimes would get a refresh at every call.
   const isYoung = ageMs < Math.min(minRefreshAgeMs, lifeMs / 2)
   return !isYoung && lifeMs - ageMs <= Math.max(marginMs, minValidMs) ? 'expiring' : 'fresh'
-}
-
-/** Draws the margin of a token: a tenth of its life, at most `maxMarginMs`, 60 s, and up to a tenth more. */
-export function drawMarginMs(lifeMs: number): number {
-  return Math.min(maxMarginMs, lifeMs / 10) * (1 + randomFraction() / 10)
 }
 
 /**
