@@ -14,7 +14,8 @@ const style = `
 .plot { color: #1f2328; --first: #cf222e; --second: #0969da; --third: #1a7f37; --fourth: #8250df; }
 @media (prefers-color-scheme: dark) {
   .plot { color: #e6edf3; --first: #ff7b72; --second: #58a6ff; --third: #3fb950; --fourth: #d2a8ff; }
-}`
+}
+.plot text { white-space: pre; }`
 
 /** Draws the plots of docs/scale.md from bench/scale.json. */
 export function drawPlots(results: Results = readResults()): void {
@@ -122,6 +123,8 @@ function svg(title: string, options: Plot.PlotOptions): string {
   plot.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
   plot.setAttribute('role', 'img')
   plot.setAttribute('aria-label', title)
+  // Its own style is for a page that embeds it.
+  plot.querySelector('style')?.remove()
   const sheet = document.createElement('style')
   sheet.textContent = style
   plot.prepend(sheet)
