@@ -73,7 +73,6 @@ export const siteSections: readonly SiteSection[] = [
     'docs/decisions/README.md',
     'docs/specification.md',
     'docs/requirements.md',
-    'docs/scale.md',
     'docs/benchmarks.md',
     'SECURITY.md',
     'CODE_OF_CONDUCT.md',
