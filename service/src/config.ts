@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { AccessChange } from './access-change.ts'
 import { readAccessChange } from './access-change.ts'
@@ -55,6 +56,9 @@ export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const { dataFile, databaseUrl } = options
   if (dataFile !== undefined && databaseUrl !== undefined)
     throw new TypeError('dataFile and databaseUrl exclude each other; remove one')
+  // The permissions of group and others are removed from the file, and a folder has to keep them.
+  if (dataFile !== undefined && statSync(dataFile, { throwIfNoEntry: false })?.isFile() === false)
+    throw new TypeError(`dataFile ${JSON.stringify(dataFile)} is not a file; choose another path`)
   const isInMemory = dataFile === undefined && databaseUrl === undefined
   return Object.freeze({
     dev,

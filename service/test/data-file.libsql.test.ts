@@ -30,6 +30,13 @@ test('a data file named by a symbolic link to nothing is made for its owner only
   for (const [name, mode] of Object.entries(modes)) expect({ name, mode }).toEqual({ name, mode: '600' })
 })
 
+test('a folder as the data file is refused, and its permissions stay', async () => {
+  await chmod(folder, 0o777)
+  const message = `dataFile ${JSON.stringify(folder)} is not a file; choose another path`
+  await expect(createService({ dataFile: folder })).rejects.toThrow(message)
+  expect(((await stat(folder)).mode & 0o777).toString(8)).toBe('777')
+})
+
 test.each([
   ['an empty file', async (file: string) => writeFile(file, '', { mode: 0o644 })],
   [
