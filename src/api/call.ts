@@ -47,7 +47,8 @@ function sendOf({ baseUrl, fetch, extraMembers }: CallConfig, { method, path, bo
   const text = whole === undefined ? null : (attempt(() => JSON.stringify(whole)) ?? invalid('the body must be JSON'))
   if (text !== null && /^get$/i.test(method)) invalid('GET takes no body')
   const headers: HeadersInit = text === null ? {} : { 'content-type': 'application/json' }
-  return async (signal) => fetch(href, { method, headers, body: text, redirect: 'error', signal })
+  // Workers do not know `redirect: 'error'`.
+  return async (signal) => fetch(href, { method, headers, body: text, redirect: 'manual', signal })
 }
 
 /**

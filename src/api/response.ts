@@ -31,7 +31,8 @@ export async function readResponse(response: Response, expected: Expected): Prom
   const [code, what] = isSuccess ? defect(body) : refusal(status, received)
   return failureOf(expected.effect, {
     code,
-    what: `The API responded with ${status}${what}.`,
+    // A page is not told the status of a redirect.
+    what: `The API responded with ${status || 'a redirect'}${what}.`,
     isPassing: isPassing(status) || (isSuccess && body === undefined),
     isUnclear: isSuccess || status >= 500,
     received,
@@ -90,6 +91,8 @@ function refusal(status: number, { body = '', errorMessage }: ReceivedResponse):
   if (status === 403 && /missing permission/i.test(body))
     return ['permission_missing', '. An admin must grant the permission']
   if (status === 404) return ['request_failed', '. Check baseUrl. See errorMessage']
+  if (status === 0 || (status >= 300 && status < 400))
+    return ['request_failed', '. Redirects are not followed. Check baseUrl']
   if (status < 300) return ['request_failed', ' and success: false. See errorType']
   return ['request_failed', errorMessage ? '. See errorMessage' : '']
 }

@@ -210,8 +210,16 @@ describe('connections that fail', () => {
   it('a redirect is not followed: the other host gets no request [C-092]', async () => {
     const { wire: elsewhere } = await wiredApi(respond(200, {}, body))
     const { api } = await wiredApi(redirect(307, `${elsewhere.url}/api/parent_agents/search`))
-    expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed' })
+    const message = 'The API responded with 307. Redirects are not followed. Check baseUrl.'
+    expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', message, retryable: false })
     expect(elsewhere.requests).toEqual([])
+  })
+
+  it('a redirect that a page is not shown is named as one [C-092]', async () => {
+    const opaque = Object.defineProperties(Response.json({}), { status: { value: 0 }, ok: { value: false } })
+    const api = createAgentApi({ baseUrl: 'https://api.demo.example', fetch: async () => opaque })
+    const message = 'The API responded with a redirect. Redirects are not followed. Check baseUrl.'
+    expect(await apiFailure(search(api))).toMatchObject({ code: 'request_failed', message })
   })
 })
 

@@ -250,7 +250,7 @@ describe('options', () => {
     const search = { limit: undefined, filters: undefined, active: undefined }
     await api.parentAgents.search(search, { ...options, signal: undefined, extraMembers: undefined })
     expect(calls.map(({ url, init }) => [url, init.method, init.body, init.redirect])).toEqual([
-      [`${baseUrl}/v1/api/parent_agents/search`, 'POST', '{}', 'error'],
+      [`${baseUrl}/v1/api/parent_agents/search`, 'POST', '{}', 'manual'],
     ])
     expect(new Headers(calls[0]?.init.headers).get('content-type')).toBe('application/json')
   })
