@@ -50,8 +50,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
 
 /** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
 async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
-  // Read before the request, because going offline later does not prove that it was not sent. `onLine: false` can be wrong too. A
-  // refresh may be repeated in that case, but a code may not.
+  // `onLine` is read before the request, because a request may have been sent before the page goes offline. As `onLine` can be false
+  // on a working network, only a refresh counts as not sent: it may be repeated, but a code may not.
   const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
   const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
     const [url, init] = wireRequest(config, request)
@@ -102,8 +102,8 @@ function wireRequest(
 }
 
 /**
- * Returns whether the failure came before a byte of the request was sent. Only Node names the cause. TLS has too many codes for a
- * list: those of certificates name them.
+ * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that is refused. Only the
+ * `fetch` of Node names the cause. It has many codes for certificates, and each has `CERT` or `VERIFY` in it.
  */
 function wasNotSent(error: unknown): boolean {
   const { code, syscall = 'connect' } = (error as { cause?: { code?: unknown; syscall?: unknown } } | null)?.cause ?? {}

@@ -30,7 +30,7 @@ export interface BackendContext {
   readonly sessions: LockedStorage
   readonly endings: Endings
   readonly live: LiveSessions
-  /** The last uses of the sessions. Undefined: sessions may be idle. */
+  /** The last uses of the sessions. Undefined if `idleMs` is not set, so that no session ends for lack of use. */
   readonly uses: SessionUses | undefined
   /** The keys of the latest session ids. */
   readonly sessionKeys: Map<string, string>

@@ -3,15 +3,15 @@ import type { ErrorCause } from './error-cause.ts'
 import type { BackendEvent } from './events.ts'
 
 /**
- * Returns the listener of a backend without `onEvent`. On loopback it prints the first failure that has a cause as one line,
- * because its developer sees only a 502 or 503 otherwise. Events hold no secrets.
+ * Returns the listener of a backend without `onEvent`. On loopback it prints one line for the first failure that has a cause, and
+ * for each setup problem before it, because the developer sees only a 404, 502 or 503 otherwise. Events hold no secrets.
  */
 export function unheardEvents(redirectUri: string): (event: BackendEvent) => void {
   let isSilent = !isLoopback(new URL(redirectUri).hostname)
   return (event) => {
     const cause = 'cause' in event ? event.cause : undefined
     if (isSilent || !cause) return
-    // A backend emits few of these, and a failure after them is another one.
+    // A setup problem does not end the output, because it is emitted once, and a later failure has another cause.
     isSilent = event.type !== 'setup_problem'
     const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')

@@ -12,6 +12,7 @@ import type { SessionEndReason, SessionState } from './state.ts'
 
 /** The record in memory, with the age of its access token, which only the monotonic clock measures. */
 export interface CurrentRecord extends SessionRecord {
+  /** As in `SessionRecord`. `saveSignIn` (save.ts) sets it on this object, because a new object means new tokens. */
   late?: boolean | undefined
   /** When the life of the access token began, on the monotonic clock. */
   readonly bornMs: number
@@ -42,7 +43,7 @@ export interface CurrentSession {
   finishLoading(): void
   /** Marks this sign-in as ended here: its record is not used again. */
   markEnded(id: string): void
-  /** Returns whether this sign-in ended here, by sign-out, refusal or another sign-in, or was replaced elsewhere. */
+  /** Returns whether the record of this sign-in must not be taken: the sign-in ended here or was replaced elsewhere (recent-sign-ins.ts). */
   hasEnded(id: string): boolean
   /** Returns whether this access token came from a sign-in that is not the current one. If it is not remembered, it counts as current. */
   isFromAnotherSignIn(accessToken: string): boolean
@@ -85,7 +86,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       current.expected = expected
       current.version++
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
-      // A record that this session writes over must not come back, also not with a later revision.
+      // A later revision of the record that this session writes over is not taken either, unless recent-sign-ins.ts allows it.
       if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },

@@ -5,9 +5,9 @@ import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
  *
  * | Mark | Set by | If its record comes back |
  * |---|---|---|
- * | `ended` | `markEnded` | It is written over or removed, each time. |
+ * | `ended` | `markEnded`, or `markWrittenOver` without the mark `replaced` | It is written over or removed, each time. An expired session leaves it. |
  * | `replaced` | `markReplaced` | It is written over once, because it may be a late write. The mark becomes `came_back`. |
- * | `came_back` | `markWrittenOver` | It is taken, because another page uses it and both would write over each other forever. |
+ * | `came_back` | `markWrittenOver` with the mark `replaced` | It is taken, because another page uses it and both would write over each other forever. |
  */
 type Mark = 'ended' | 'replaced' | 'came_back'
 

@@ -81,8 +81,9 @@ function isAbsenceExpected(expected: ExpectedRecord): boolean {
 }
 
 /**
- * Returns whether the record is of an earlier sign-in than the current one, whose write is pending. If the current one has read
- * the storage, a record that it did not find is later, unless that was saved late as well. Then only the times can show it.
+ * Returns whether the record of another sign-in is earlier than the current sign-in, whose write is pending. Usually a record that
+ * appears after this session has read the storage is later. The times of both sign-ins decide if this session has not read the
+ * storage (`unread`), or if the record was not saved at once (`late`).
  */
 function isEarlierSignIn(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
   return (

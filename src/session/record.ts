@@ -66,7 +66,7 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
     id,
     rev: rev as number,
     signedInAtMs: signedInAtMs as number | undefined,
-    // Each value that counts as true says the same, so it needs no check.
+    // `isEarlierSignIn` (reconcile.ts) compares it with `true`, so it needs no check here.
     late: late as boolean | undefined,
     tokens: createTokens(tokens as Required<Tokens>),
   }

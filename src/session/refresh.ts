@@ -101,9 +101,9 @@ async function commit(
 /** Returns the record to expect while the new tokens are not saved: the one before. */
 function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
-  // The save of the sign-in has not acquired the lock yet, gave up its wait, or has failed and is not confirmed yet (`saveSignIn` in
-  // save.ts), so `expected` does not name the record that it writes over. With `unread`, `confirm` (save.ts) takes what it reads as
-  // the record before. If another read comes first, an absent record is a sign-out.
+  // The save of the sign-in waits for the lock, gave up, or failed without a confirmation (`saveSignIn` in save.ts). So the record
+  // that the session writes over is unknown (`unread`). If `confirm` (save.ts) makes the next read, its result is that record, also
+  // if there is none. If another call makes it and finds no record, this is a sign-out elsewhere.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

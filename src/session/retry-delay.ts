@@ -4,7 +4,8 @@ import { backoffMs } from '../internal/backoff.ts'
 
 /**
  * The delay after a failed refresh: that of `Retry-After` (`maxRetryAfterMs`, 5 minutes at most), or half to all of a cap that
- * doubles from 0.5 s to 30 s. Until it has passed, calls get the same error. `resume`, a sign-in and a sign-out reset it.
+ * doubles from 0.5 s to 30 s. Until it has passed, calls that require a refresh reject with the same error, and others get the
+ * current token (`refreshedToken` in access-token.ts). A successful refresh, `resume`, a sign-in and a sign-out reset it.
  */
 export interface RetryDelay {
   readonly failure: AgentAuthError | undefined

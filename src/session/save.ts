@@ -33,6 +33,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
       return { expected: unread, effect: 'none' }
     })
   if (!failed) return
+  // No new object, because `confirm` and others recognize the tokens by `===`.
   record.late = true
   await confirm(parts, record, failed)
 }
@@ -86,15 +87,15 @@ async function confirm(
   { expected, effect }: FailedSave,
 ): Promise<void> {
   const stored = await tryRead(store)
-  // `first_save` is the save that this call confirms, because `saveSignIn` has not settled it yet.
+  // `saveSignIn` calls this function while `first_save` is still expected.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
   if (stored === undefined) {
     problems.report('read_failed')
     current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
   } else {
-    // The first read right after the write is trusted, so it becomes what is expected before it is applied. Otherwise it could
-    // count as a change elsewhere. Only a later absence is a sign-out.
+    // If no read came before, this one shows what the write is to replace: a record or none. It is expected before it is applied,
+    // because `reconcile` would otherwise take it for a change elsewhere, such as a sign-out.
     current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }

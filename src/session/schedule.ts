@@ -8,15 +8,15 @@ import { type LockReach, refreshOnce } from './refresh.ts'
 import { retryDelay } from './retry-delay.ts'
 import { confirmWrite } from './save.ts'
 
-/** A required refresh is repeated while the service is busy. A proactive one is repeated only after a lost response. */
+/** A required refresh is repeated after a lost, `busy` or `foreign` response, a proactive one only after a lost response. */
 export type Urgency = 'required' | 'proactive'
 
 /** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
 export interface RefreshSchedule {
   /**
-   * Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. A refresh waits for the lock of
-   * the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`. It
-   * holds the lock for its token request (`timeoutMs`) and the storage operations around it. A lease ends by itself (lease.ts).
+   * Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. A refresh waits for the lock
+   * of the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`. It holds the lock for its token request
+   * (`timeoutMs`) and the storage operations around it. A lease ends by itself (lease.ts).
    */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. */
@@ -101,9 +101,9 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
 
 /**
  * Returns how often one call may send in all. A refresh whose response was lost (`ambiguous`) is sent again with the same refresh
- * token (`maxLostResponses`, 3 in all). A required one is sent again while the service is busy (`maxBusyResponses`, 4 in all). Each
- * one starts within `timeoutMs` of the call, after the wait of retry-delay.ts. If the service was not reached, or refuses the
- * client, it is not asked again.
+ * token (`maxLostResponses`, 3 in all). A required one is also sent again while the service is `busy`, or its response is no JSON
+ * (`foreign`) (`maxBusyResponses`, 4 in all). Each attempt starts within `timeoutMs` of the call, after the wait of retry-delay.ts.
+ * If the service was not reached, or refuses the client, the call sends no other request.
  */
 function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
   const outcome = details?.outcome

@@ -18,7 +18,10 @@ export function nameOf({ sessionRef, reason, status }: BackendClientState): stri
   return sessionRef ?? reason ?? status
 }
 
-/** Returns what the backend reports, with the reason if the session has ended on this page. The backend does not know most reasons. */
+/**
+ * Returns what the backend reports, with a reason if the session of this page has ended, because the backend reports none. The
+ * reason is `heard`, or else `expired` after the end of the session and `store_lost` before it. It stays until a user signs in.
+ */
 export function withReason(
   next: BackendClientState,
   before: BackendClientState,
@@ -30,8 +33,8 @@ export function withReason(
 }
 
 /**
- * Returns the wait until the next read, which is `firstBackoffMs`, 500 ms, after the end of the session. If the backend still reports the
- * session then, this clock is ahead, and each wait is as long as the time since that end.
+ * Returns the wait until the next read, which is `firstBackoffMs`, 500 ms, after the end of the session. If the backend still
+ * reports the session then, this clock is ahead, and the next wait is as long as the time since that end, and 500 ms more.
  */
 export function nextReadMs(state: BackendClientState): number {
   return Math.abs(leftMs(state)) + firstBackoffMs

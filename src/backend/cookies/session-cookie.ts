@@ -8,7 +8,7 @@ import { type CookieHeader, cookieLine, readCookies } from './cookies.ts'
 import { sha256 } from './sha256.ts'
 
 /**
- * The form of a session id: when the session began, in seconds to base 36, and 256 random bits. A session has three names: the id
+ * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names: the id
  * is the cookie, the key is the hash of the id, which the app may see, and `sessionName` makes the name of the record of the key.
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
@@ -23,13 +23,13 @@ export interface NamedSession {
    */
   readonly removal: readonly string[]
   /**
-   * The latest end of the session in epoch milliseconds: `sessionLifeMs` (`sessionLifeLimitsMs.default`, 30 days) after the
-   * sign-in, however often the user comes.
+   * The latest end of the session in epoch milliseconds: `sessionLifeMs` (`sessionLifeLimitsMs.default`, 30 days) after its login
+   * began, however often the user comes.
    */
   readonly endsAtMs: number
 }
 
-/** Returns an id that names when the session began, because that decides how long it lasts. */
+/** Returns an id for the session of a login that begins now. It names this time, because that decides how long the session lasts. */
 export function newSessionId({ config }: BackendContext): string {
   const random = crypto.getRandomValues(new Uint8Array(32))
   return `${Math.floor(config.clock.wallMs() / 1_000).toString(36)}.${base64url(random)}`

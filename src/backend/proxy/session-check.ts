@@ -4,9 +4,9 @@ import type { BackendContext } from '../context.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /**
- * Returns a function that returns whether the session has ended, for a response that is relayed for a long time. It looks at most
- * once in `revalidateAfterMs`, 1 s, and only if the API has sent something. That is a use of the session. A session whose storage
- * cannot be read continues, and so does a response whose token has expired.
+ * Returns a function that tells whether the session of a relayed response has ended. The relay (response-body.ts) calls it when the
+ * API has sent a chunk. It reads the session at most once in `revalidateAfterMs`, 1 s. If that has not ended, this counts as a use.
+ * It returns false if the storage cannot be read, or if only the access token has expired.
  */
 export function sessionCheck(
   { key, session }: Pick<LiveSession, 'key' | 'session'>,

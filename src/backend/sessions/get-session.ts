@@ -18,7 +18,10 @@ export type SessionSource =
 
 /** The session of one user, for server code. It holds no tokens: each call reads the current ones. */
 export interface SignedInSession extends AccessTokenSource {
-  /** `needs_refresh`: the access token has expired, and the next call refreshes it first. */
+  /**
+   * `needs_refresh`: the access token has expired, and the next call refreshes it first. Without a refresh token that call rejects
+   * with `login_required`.
+   */
   readonly status: 'signed-in' | 'needs_refresh'
   /** Names the session for later work without a request. No cookie can be made from it. */
   readonly key: string

@@ -15,8 +15,8 @@ export interface LastUses {
   /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */
   isIdle(name: string, record: SessionRecord): MaybePromise<boolean>
   /**
-   * Notes a use of a session that is not idle, but not within a part of `idleMs` after the last note (`idleLimits.steps`, 10).
-   * Never rejects.
+   * Notes a use, at most once in a tenth of `idleMs` (`idleLimits.steps`, 10). Call it only for a session that is not idle, because
+   * it does not check that. Never rejects.
    */
   note(name: string): MaybePromise<void>
   /** Returns when the session ends if it is not used again, in epoch milliseconds. Undefined before the first `isIdle`. */

@@ -8,7 +8,7 @@ import type { LockedStorage } from './watched-storage.ts'
 
 interface Validity {
   readonly endings: Endings
-  /** Undefined: sessions may be idle. */
+  /** Undefined if `idleMs` is not set, so that no session ends for lack of use. */
   readonly uses: LastUses | undefined
   readonly removeEnded: RemoveEnded
 }
