@@ -12,6 +12,8 @@ export interface Report {
   readonly violations: readonly Violation[]
   /** How many sessions have each documented exception. */
   readonly exceptions: Readonly<Record<string, number>>
+  /** The first of each exception. */
+  readonly examples: Readonly<Record<string, Violation>>
   /** How many sessions the faults may cost, and have cost. */
   readonly losses: { readonly allowed: number; readonly seen: number }
   /** The shortest history in which one of the violations remains. */
@@ -42,6 +44,7 @@ export function check(events: readonly HistoryEvent[]): Report {
     sessions: sessions.length,
     violations,
     exceptions,
+    examples: Object.fromEntries([...all].reverse().map((each) => [each.exception ?? '', each])),
     losses,
     shortest: cut[0],
     holds: violations.length === 0 && losses.seen <= losses.allowed,

@@ -164,6 +164,7 @@ test('what a fault may lose is an exception, which is counted and limited', () =
     holds: true,
     violations: [],
     exceptions: { 'writes lost by failover': 10 },
+    examples: { 'writes lost by failover': { promise: 'stays signed in' } },
     losses: { seen: 10, allowed: 10 },
   })
   expect(failover({ losesSinceMs: 1_000, mayCost: 1 })).toMatchObject({

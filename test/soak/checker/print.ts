@@ -2,13 +2,24 @@ import type { Report } from './check.ts'
 import type { HistoryEvent } from './history.ts'
 
 /** Says in lines what a history showed: that each promise held, or the shortest history in which one did not. */
-export function printReport({ calls, sessions, violations, exceptions, losses, shortest, holds }: Report): string {
+export function printReport({
+  calls,
+  sessions,
+  violations,
+  exceptions,
+  examples,
+  losses,
+  shortest,
+  holds,
+}: Report): string {
   const counts = new Map<string, number>()
   for (const { promise } of violations) counts.set(promise, (counts.get(promise) ?? 0) + 1)
   const lines = [
     `${calls} calls of ${sessions} sessions: ${holds ? 'every promise held' : 'NOT every promise held'}`,
     ...[...counts].map(([promise, count]) => `  ${promise}: ${count} violations`),
-    ...Object.entries(exceptions).map(([name, count]) => `  exception, ${name}: ${count} sessions`),
+    ...Object.entries(exceptions).map(
+      ([name, count]) => `  exception, ${name}: ${count} sessions, such as: ${examples[name]?.says}`,
+    ),
     `  sessions lost by faults: ${losses.seen}, allowed ${losses.allowed}`,
   ]
   if (!shortest) return lines.join('\n')
