@@ -82,6 +82,17 @@ test('a token of a sign-in that a saved one has replaced breaks "one line"', () 
   )
 })
 
+test('a sign-in that is not saved yet goes on if the record that replaced it may be gone', () => {
+  const pending = [signIn('p1', 0, { holder: 'c', saved: false }), signIn('p2', 20, { holder: 'b' })]
+  const call = getToken('c', 'p1', 100, { readMs: 100 })
+  expect(found(judged([...pending, call]))).toMatchObject({ promises: ['one line'] })
+  // A sign-in that cannot be saved removes the record that it finds.
+  for (const remover of [signIn('p3', 40, { holder: 'a', saved: false }), signOut(40)])
+    expect(found(judged([...pending, remover, call]))).toEqual(nothing)
+  const saved = [signIn('p1', 0, { holder: 'c' }), ...pending.slice(1), signOut(40)]
+  expect(found(judged([...saved, call]))).toMatchObject({ promises: expect.arrayContaining(['one line']) })
+})
+
 test('a token that is handed out after a sign-out has answered breaks "sign-out"', () => {
   const ended = [signIn('p1', 0), getToken('b', 'p1', 20), signOut(40, { holder: 'b' }), ...others]
   const late = (holder: string, more: Partial<WrittenCall> = {}): Report =>
@@ -113,6 +124,12 @@ test('an older token after a newer one breaks "no older token", for the same hol
   expect(found(judged([...refreshed, getToken('b', 'p1.0', 40)]))).toEqual({
     promises: ['no older token'],
     calls: ['signIn 0', 'getToken 1', 'getToken 5'],
+  })
+  const lines = (saved: boolean): WrittenCall[] => [signIn('p1', 0, { saved }), signIn('p2', 20, { holder: 'b' })]
+  const signedOutBetween = [signOut(40, { holder: 'b' }), getToken('b', 'p1', 60, { readMs: 60 })]
+  expect(found(judged([...lines(false), ...signedOutBetween]))).toEqual(nothing)
+  expect(found(judged([...lines(true), ...signedOutBetween]))).toMatchObject({
+    promises: expect.arrayContaining(['no older token']),
   })
   // Both ran at once, so that none is certain to be the later one.
   expect(found(judged([...refreshed, getToken('b', 'p1.0', 25)]))).toEqual(nothing)

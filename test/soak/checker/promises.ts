@@ -53,7 +53,16 @@ function reusedTokens({ session, refused, signIns }: SessionHistory): Violation[
 function tokensOfReplacedLines(history: SessionHistory): Violation[] {
   return handedOut(history).flatMap((call) => {
     const own = signInOf(history, call)
-    const isReplacement = (later: Call): boolean => later.outcome === 'ok' && later.isSaved && isBefore(own, later)
+    const isReplacement = (later: Call): boolean =>
+      later.outcome === 'ok' &&
+      later.isSaved &&
+      isBefore(own, later) &&
+      (own?.isSaved === true || !mayBeGone(later, call))
+    // A sign-in that is not saved yet goes on if its holder finds no record, as when it signed in.
+    const mayBeGone = (later: Call, { toMs }: Call): boolean =>
+      [...history.signOuts, ...history.signIns].some(
+        (other) => !other.isSaved && other !== own && other.toMs >= later.fromMs && other.fromMs <= toMs,
+      )
     return own ? tooLate('one line', call, { own, endings: history.signIns.filter(isReplacement) }) : []
   })
 }
@@ -112,7 +121,10 @@ function isOlder(history: SessionHistory, one: Call, other: Call): boolean {
   if (!one.issued || !other.issued) return false
   if (one.issued.line === other.issued.line) return one.issued.generation < other.issued.generation
   const [own, others] = [signInOf(history, one), signInOf(history, other)]
-  return own !== undefined && others !== undefined && isBefore(own, others)
+  // A sign-out finds no record of a sign-in that is not saved yet, which can be saved after it.
+  const isLate =
+    !own?.isSaved && history.signOuts.some(({ fromMs, toMs }) => toMs >= other.fromMs && fromMs <= one.toMs)
+  return own !== undefined && others !== undefined && !isLate && isBefore(own, others)
 }
 
 function lostSessions(history: SessionHistory): Violation[] {
