@@ -4,7 +4,10 @@ import type { OptionEntry } from './option-entry.ts'
 export const frameworks = ['vite', 'next', 'node'] as const
 export type Framework = (typeof frameworks)[number]
 
-/** The options of the command alone: they say what it prints and opens. */
+/**
+ * The options of the command alone: they say what it prints and opens. options.ts has the flags, defaults and ranges of the service
+ * itself. cli/read-options.ts reads both kinds from flags and variables, and config.ts checks the options of the service.
+ */
 export const commandOptions: Record<'json' | 'env' | 'quiet' | 'open', OptionEntry> = {
   json: { flag: 'json', kind: 'switch', standard: 'off', meaning: 'prints one JSON line instead of text' },
   env: {

@@ -10,9 +10,11 @@ export const crossSite: ErrorBody = {
 }
 
 /**
- * CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. It guards logout and the
- * proxy. `GET /session` changes nothing and checks `Sec-Fetch-Site` alone (routes/session.ts). Login and callback are page loads
- * (navigation.ts).
+ * CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. If not, logout
+ * (routes/logout.ts) and the proxy (routes/proxy.ts) respond with 403. `GET /session` changes nothing and checks `Sec-Fetch-Site`
+ * alone (routes/session.ts). Login and callback are page loads: routes/login.ts refuses a request that is none, and unless
+ * `sameSite` is `lax`, lets only the user or this origin choose the return URL (navigation.ts). A callback needs the cookie of its
+ * login (routes/callback.ts).
  */
 export function passesCsrfChecks(request: Request, origin: string): boolean {
   return request.headers.get(csrfHeader) === '1' && isSameOrigin(request, origin)

@@ -24,7 +24,11 @@ export function callbackMode(redirectUri: string, address: string | URL): LoginM
   return mark === 'p' ? 'popup' : 'redirect'
 }
 
-/** Removes the protocol's parameters from the address bar. Other parameters, the hash and the history state stay as they are. */
+/**
+ * Removes the protocol's parameters from the address bar. Other parameters, the hash and the history state stay as they are.
+ * finish-login.ts calls it for a callback of this app only: `finish` before the code is sent and once the page is shown, `discard`
+ * at a sign-out or another login.
+ */
 export function hideCallback(): void {
   const { pathname, search, hash } = location
   const protocolParameter = /^(code|state|error|error_description|error_uri|iss|scope|session_state)(=|$)/

@@ -26,8 +26,8 @@ export interface PageAuth extends Pick<BrowserAuth, 'ready' | 'signIn' | 'signOu
 /** The return value of `useAuth`. It is the same object until the state or the error changes. */
 export interface ReactAuth extends Pick<BrowserAuth, 'signIn' | 'signOut' | 'fetch'> {
   /**
-   * The status is `loading` until the session was read. If the storage cannot be read, it stays `loading` and `error` is set.
-   * Only a backend sets `endsAtMs`.
+   * The status is `loading` until the session was read, and until `ready()` has ended if no user is signed in. If the storage
+   * cannot be read, it stays `loading` and `error` is set. Only a backend sets `endsAtMs`.
    */
   readonly state: BackendClientState
   /** What the access token says about its user, for display and never for a decision about access. As `claims` of a session. */
@@ -52,8 +52,9 @@ const AuthContext: Context<ReactAuth | undefined> = createContext<ReactAuth | un
 const loading: BackendClientState = { status: 'loading' }
 
 /**
- * Finishes the login if the page is its callback, and provides `useAuth` to its children. On a server the status is `loading`.
- * With another `auth` it subscribes to that one. It closes none. Throws `config_invalid`.
+ * Finishes the login if the page is its callback, and provides `useAuth` to its children. On a server the status is `loading`. The
+ * second effect of StrictMode calls `ready()` again, which finishes no login twice (browser/finish-login.ts). With another `auth`
+ * it subscribes to that one. It closes none. Throws `config_invalid`.
  */
 export function AuthProvider({ children, ...props }: AuthProviderProps): ReactElement {
   const { auth } = checkOptions('AuthProvider', props, propKinds, 'Pass auth={createBrowserAuth(options)}')

@@ -43,7 +43,10 @@ export interface CurrentSession {
   finishLoading(): void
   /** Marks this sign-in as ended here: its record is not used again. */
   markEnded(id: string): void
-  /** Returns whether the record of this sign-in must not be taken: the sign-in ended here or was replaced elsewhere (recent-sign-ins.ts). */
+  /**
+   * Returns whether the record of this sign-in must not be taken: the sign-in ended here or was replaced elsewhere
+   * (recent-sign-ins.ts).
+   */
   hasEnded(id: string): boolean
   /** Returns whether this access token came from a sign-in that is not the current one. If it is not remembered, it counts as current. */
   isFromAnotherSignIn(accessToken: string): boolean

@@ -3,20 +3,22 @@ import type { Throttle, ThrottlePolicy } from './throttle.ts'
 import { createThrottle } from './throttle.ts'
 
 /**
- * A failed attempt counts in each throttle that applies to it (A-71). Failures are kept in the memory of each process, so that a
- * restart forgets them.
+ * A failed attempt counts in each throttle that applies to it (A-71). sign-in/admit-sign-in.ts chooses those of a password, and
+ * token/client-authentication.ts those of a client secret. throttle.ts counts the failures and sets the delays. Failures are kept
+ * in the memory of each process, so that a restart forgets them.
  */
 export interface Throttles {
   /** One browser that signed in to one account before. */
   readonly device: Throttle
-  /** Any other attempt at one account, from one address. */
+  /** Each attempt of another browser at one account, from one address. */
   readonly accountAddress: Throttle
   /** The same from all addresses together. */
   readonly account: Throttle
-  /** Any other attempt from one address, at all accounts together. */
+  /** Each attempt of another browser from one address, at all accounts together. */
   readonly signInAddress: Throttle
-  /** One client, from one address. */
+  /** Wrong secrets of one client, from one address. */
   readonly client: Throttle
+  /** Wrong secrets of all clients together, from one address. */
   readonly clientAddress: Throttle
 }
 

@@ -61,8 +61,9 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
 }
 
 /**
- * Checks token, approval, `api.access`, method, permission and billing, in this order, before the endpoint reads the request
- * (S-063).
+ * Checks one call before the endpoint reads the request (S-063), in this order: token (401, api/bearer.ts), approval of the client
+ * and `api.access` (403, api/permissions.ts), method (405), permission and billing (403). api/endpoints.ts names the permission and
+ * billing of each endpoint. The endpoint then refuses a wrong body (415, 413, 422, api/validation.ts).
  */
 function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {
   return async (c) => {

@@ -35,9 +35,10 @@ interface RefreshTokenUse extends LiveRefreshToken {
 }
 
 /**
- * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. A used one gives the same tokens
- * again in its grace period (`graceMs.standard`, 30 s) while its successor is unused, and later ends the authorization. issue.ts has the
- * lifetimes. Throws an OAuthError if it is refused.
+ * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. In its grace period (option
+ * `graceMs`, default: `graceMs.standard`, 30 s) and while its successor is unused, a used one gives the same tokens again, with a
+ * new access token if the first one is no longer valid. Otherwise its use ends the authorization. issue.ts has the lifetimes.
+ * Throws an OAuthError if it is refused.
  */
 export async function refresh(
   service: ServiceContext,
@@ -138,7 +139,10 @@ async function keep(service: ServiceContext, use: RefreshTokenUse): Promise<Issu
   return issueAccessToken(service, use)
 }
 
-/** Returns the tokens that the first use got. If their access token has expired since, a new one replaces it beside the same refresh token. */
+/**
+ * Returns the tokens that the first use got. If their access token is no longer valid, a new one replaces it beside the same
+ * refresh token.
+ */
 async function repeatSuccessor(
   service: ServiceContext,
   use: RefreshTokenUse,

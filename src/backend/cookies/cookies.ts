@@ -27,9 +27,11 @@ export interface CookieOptions {
 }
 
 /**
- * Returns cookies whose names differ for each port and base path of a host, because cookies are not scoped by port and all have
- * `Path=/`. The cookie of a login lives as long as the login (`maxLoginMs`, 10 minutes). Neither a base path nor a state can
- * contain `+`, which separates them.
+ * Returns the cookies of a backend. All are `HttpOnly` with `Path=/`, and on https `Secure` and `__Host-`. None has a token: that
+ * of the session is a random id (session-cookie.ts), those of logins are encrypted (pending-login-cookie.ts). Their names differ
+ * for each port and base path of a host, because cookies are not scoped by port. The session cookie lives for `sessionLifeMs`. The
+ * cookie of a login lives as long as the login (`maxLoginMs`, 10 minutes). Neither a base path nor a state can contain `+`, which
+ * separates them.
  */
 export function cookieKinds({ security, port, basePath, sameSite, sessionLifeMs }: CookieOptions): {
   readonly sessionCookie: CookieKind

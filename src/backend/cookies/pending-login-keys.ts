@@ -6,8 +6,10 @@ import type { EncryptionKeys } from '../../storage/encrypt.ts'
 /**
  * Checks the option `secrets`, and returns a function that derives their keys once, at its first call. They encrypt the cookies of
  * pending logins only. The first encrypts and all decrypt. Nothing is encrypted again, because a login lives ten minutes. The
- * session cookie is a random id (session-cookie.ts), so a changed secret signs no user out. A secret has a least length
- * (`minCookieSecretLength`, 32 characters), and there may be any number of them. Throws `config_invalid`.
+ * session cookie is a random id (session-cookie.ts), so a changed secret signs no user out. The callback of a login whose secret
+ * was removed is `flow_not_found` unless a user is signed in (`withoutPendingLogin` in routes/callback.ts). To change a secret, put
+ * the new one first, and remove the old one after ten minutes. A secret has a least length (`minCookieSecretLength`, 32
+ * characters), and there may be any number of them. Throws `config_invalid`.
  */
 export function pendingLoginKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
   const areDifferent = secrets?.length > 0 && new Set(secrets).size === secrets.length

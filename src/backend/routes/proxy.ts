@@ -13,7 +13,11 @@ import { type ProxyMatch, queryOf } from '../proxy/routes.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 
-/** Forwards one listed request to the API with the user's token, and returns the response of the API. */
+/**
+ * Forwards one listed request to the API with the user's token, and returns the response of the API. In proxy/, routes.ts says
+ * which methods, paths and query parameters pass, headers.ts which headers in both directions, request-body.ts which bodies.
+ * forward.ts sends the request, and response-body.ts breaks the response off if the session ends in the middle of it.
+ */
 export async function proxy(context: BackendContext, match: ProxyMatch, request: Request): Promise<Response> {
   const route = match.route.template
   const { clock } = context.config
@@ -43,8 +47,8 @@ interface Refusal {
 }
 
 /**
- * Checks everything that is known before the body is read, in this order: CSRF (403), path (400), headers (431) and cookie (401).
- * Then it waits for the turn of the request (429, 503). `forward` finds out whether the session still gives a token.
+ * Checks everything that is known before the body is read, in this order: CSRF (403), path and query (400), headers (431) and
+ * cookie (401). Then it waits for the turn of the request (429, 503). `forward` finds out whether the session still gives a token.
  */
 async function admit(context: BackendContext, match: ProxyMatch, request: Request): Promise<ProxyCall | Refusal> {
   const { route, path } = match

@@ -21,9 +21,11 @@ export interface IndexedDbStorageOptions {
 const optionKinds: OptionKinds<IndexedDbStorageOptions> = { database: 'string' }
 
 /**
- * Keeps records in IndexedDB for all tabs of this origin and over reloads. Each record is encrypted with AES-256-GCM and its own
- * key, which cannot be exported. A write ends when it is on disk. This does not stop XSS: a script of the page can let the
- * browser decrypt a record. Throws `config_invalid`.
+ * Keeps records in IndexedDB for all tabs of this origin and over reloads, as the option `storage` (default: the memory of the
+ * page). All tabs share a lock (web-lock.ts). In a browser without Web Locks it is of this page only (storage/lock.ts). If
+ * IndexedDB is missing or blocked, the session keeps its record in memory and emits `storage_degraded` (fallback.ts). Each record
+ * is encrypted with AES-256-GCM and its own key, which cannot be exported. A write ends when it is on disk. This does not stop XSS:
+ * a script of the page can let the browser decrypt a record. Throws `config_invalid`.
  */
 export function indexedDbStorage(options: IndexedDbStorageOptions = {}): BrowserStorage {
   const { database = 'agent-auth' } = checkOptions('indexedDbStorage', options, optionKinds)

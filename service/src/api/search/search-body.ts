@@ -13,9 +13,10 @@ export interface SearchBody<Column extends string, Own> {
 }
 
 /**
- * Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22, A-23).
- * There is no cursor: `limit` is 1 to `pageRows`, 250 (default: `defaultPageRows`, 100), and `offset` counts from 0 (default) to
- * `apiLimits.offset`, 2,147,483,647.
+ * Returns the schema of a search: what both searches share, and one filter of its own. Optional members may be null (A-07, A-22,
+ * A-23). There is no cursor: `limit` is 1 to `pageRows`, 250 (default: `defaultPageRows`, 100), and `offset` counts from 0
+ * (default) to `apiLimits.offset`, 2,147,483,647. A member out of range, and a column or group that filters.ts or sort.ts refuses,
+ * is a 422 (`validate` in api/validation.ts). A member with an unknown name is ignored.
  */
 export function searchBody<Column extends string, Own>(
   columns: ColumnTypes<Column>,

@@ -4,9 +4,8 @@ import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 
 /**
- * Copies a data file to a new file for its owner only. The copy has the state of one moment, also while a service writes, whose lock it
- * waits for (`busyMs`, 2 s). Throws
- * EEXIST if there is a file already. A copy that fails leaves no file.
+ * Copies a data file to a new file for its owner only. The copy has the state of one moment, also while a service writes, whose
+ * lock it waits for (`busyMs`, 2 s). Throws EEXIST if there is a file already. A copy that fails leaves no file.
  */
 export function copyDataFile(dataFile: string, copy: string): void {
   // SQLite writes into an empty file, and would create a new one that others can read.

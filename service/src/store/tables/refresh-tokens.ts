@@ -37,7 +37,10 @@ const liveRefreshToken = prepare((db, { hash, clientId, nowMs }: Slots<Presented
     .where('grants.expires_ms', '>', nowMs),
 )
 
-/** Finds a refresh token of this client, used or not, if neither it nor its authorization is revoked or expired. */
+/**
+ * Finds a refresh token of this client, used or not, unless it is revoked or its authorization is revoked or expired. The caller
+ * (token/refresh.ts) compares `idleExpiresMs` with the time.
+ */
 export async function findLiveRefreshToken(db: Db, presented: Presented): Promise<LiveRefreshToken | undefined> {
   const row = await liveRefreshToken.first(db, presented)
   if (row === undefined) return undefined

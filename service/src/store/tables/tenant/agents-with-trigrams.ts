@@ -8,8 +8,9 @@ import type { Steps } from './search-order.ts'
 import { idsOf } from './search-order.ts'
 
 /**
- * Returns the ids of agents that have all trigrams by the index, in rising order, and of those that it does not know yet. Few
- * others are among them, whose texts have the trigrams apart from each other.
+ * Returns the ids, in rising order, of the agents that have the rarest trigrams (`rarest`) by the index, and of those that it does
+ * not know yet. Each agent whose text has the searched part is among them. The caller searches their texts, because some do not
+ * have it.
  */
 export async function agentsWithTrigrams<Column extends string>(
   db: RawDatabase,
@@ -54,8 +55,9 @@ async function lastIdOf(db: RawDatabase, tenantId: string): Promise<number> {
 }
 
 /**
- * Returns the trigrams that the fewest agents have (`rareTrigrams`, 4), by the first agents of each (`probedIds`, 64), because an index reads whole lists of the common
- * ones in vain.
+ * Returns the trigrams that the fewest agents have (`rareTrigrams`, 4), because the lists of the common ones take long to read and
+ * leave hardly fewer agents. It knows only the first agents of each trigram (`probedIds`, 64). A trigram is rarer if it has fewer
+ * of them or, with the same number, if their ids are further apart.
  */
 async function rarest(db: RawDatabase, trigrams: number[]): Promise<number[]> {
   if (trigrams.length <= storeLimits.rareTrigrams) return trigrams

@@ -31,8 +31,9 @@ export async function candidates<Column extends string>(db: RawDatabase, steps: 
 }
 
 /**
- * Returns the agents that have the trigrams of the text, or undefined if they are many (`indexedIds`, 2,000), or if an index of a filter leaves few: the planner
- * of PostgreSQL does not know how many have all of them.
+ * Returns the agents that have all trigrams of the text, and those that the index does not know yet. Returns undefined if the text
+ * has no trigrams, if the filter alone leaves few agents, or if more agents are found (`indexedIds`, 2,000). It is for PostgreSQL,
+ * whose planner does not know how many agents have all trigrams.
  */
 export async function fewCandidates<Column extends string>(
   db: RawDatabase,
@@ -48,7 +49,7 @@ export async function fewCandidates<Column extends string>(
   return found.length > storeLimits.indexedIds ? undefined : found.map(({ id }) => id)
 }
 
-/** Returns the agents of a filter if they are few. */
+/** Returns the agents of a filter if they are few (fewer than `comparedRows`, 500). */
 async function fewBy<Column extends string>(
   db: RawDatabase,
   tenantId: string,

@@ -11,8 +11,7 @@ import { conditions } from './tenant-search.ts'
 /**
  * Finds the ids of one page and the count of all hits in steps with pauses between them, because queries of libSQL hold the event
  * loop and reading the longest texts of all agents takes seconds (A-45). A step compares `comparedRows`, 500 rows, or searches the
- * text of `textRows`, 64. All steps see the agents of the first one, because
- * agents are added with rising ids and never change.
+ * text of `textRows`, 64. All steps see the agents of the first one, because agents are added with rising ids and never change.
  */
 export async function searchInSteps<Column extends string>(
   db: RawDatabase,

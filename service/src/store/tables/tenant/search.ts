@@ -26,7 +26,7 @@ export type Pause = () => Promise<void>
 
 /** Separates fields. No search finds it, because a line break of a field is stored as `lineBreak`. */
 export const betweenFields = '\n'
-/** A capital letter, because folded text has no other one. It is not ASCII, because SQLite ignores the case of ASCII. */
+/** A capital letter that folded text cannot have by itself, because `foldCase` makes it a small one before. */
 const lineBreak = '\u00c0'
 
 /**

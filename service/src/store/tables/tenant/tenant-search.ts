@@ -14,7 +14,7 @@ interface Searched<Column extends string> {
   table: SearchedTable
   tenantId: string
   search: Search<Column>
-  /** Returns ids among which all hits are. Default: none, and also if it returns undefined. */
+  /** Returns ids that include those of all hits. Without it, or if it returns undefined, all rows of the tenant are searched. */
   candidates?: (tx: RawDatabase) => Promise<number[] | undefined>
 }
 
