@@ -11,7 +11,7 @@ export function unheardEvents(redirectUri: string): (event: BackendEvent) => voi
   return (event) => {
     const cause = 'cause' in event ? event.cause : undefined
     if (isSilent || !cause) return
-    // A setup problem does not end the output, because it is emitted once, and a later failure has another cause.
+    // A setup problem does not end the output, because each is emitted once and a failure after it is another one.
     isSilent = event.type !== 'setup_problem'
     const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')

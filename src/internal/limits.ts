@@ -62,7 +62,7 @@ export const maxMarginMs = 60_000
 export const lateWriterMs = 1_000
 /** How often one call sends a refresh in all after lost responses. The service accepts the same token for a while only. */
 export const maxLostResponses = 3
-/** How often one call sends a required refresh in all while the service is busy. */
+/** How often one call sends a required refresh in all while the service is busy, or while its responses are no JSON. */
 export const maxBusyResponses = 4
 /** How many ended sign-ins a session remembers: far more than one record can still come back. */
 export const maxEndedSignIns = 256

@@ -5,8 +5,8 @@ import { ownOrigins } from '../http/middleware/host-guard.ts'
 
 /**
  * Refuses, with 403, requests to `/_dev` of other machines, requests that a proxy forwarded, and pages of other origins. Without
- * the dev controls each path there is a 404 (`refuseDevControls` in dev-app.ts). The controls do not start with an origin or a host beyond
- * loopback (`refuseDev` in config.ts), nor by the command with `NODE_ENV=production` (cli/command.ts).
+ * the dev controls each path there is a 404 (`refuseDevControls` in dev-app.ts). The controls do not start with an origin or a
+ * host beyond loopback (`refuseDev` in config.ts), nor by the command with `NODE_ENV=production` (cli/command.ts).
  */
 export function loopbackOnly(authUrl: string): MiddlewareHandler<HttpEnvironment> {
   const origins = ownOrigins(authUrl)
