@@ -6,6 +6,8 @@ export interface WrittenCall {
   readonly holder: string
   readonly session?: string
   readonly fromMs: number
+  /** How far the wall clock of its process is ahead. */
+  readonly aheadMs?: number
   /** Absent: it never completed. */
   readonly toMs?: number
   /** `line.generation`, which is also its fingerprint. */
@@ -34,7 +36,16 @@ function callEvents(call: WrittenCall, id: string): HistoryEvent[] {
   const given = kind === 'signIn' && token !== undefined ? { token } : {}
   const returned = kind !== 'signIn' && token !== undefined ? { token } : {}
   const process = holder.split('/')[0] ?? ''
-  const invoked: Invoked = { type: 'invoked', call: id, kind, process, holder, session, ...given, ...at(fromMs) }
+  const invoked: Invoked = {
+    type: 'invoked',
+    call: id,
+    kind,
+    process,
+    holder,
+    session,
+    ...given,
+    ...at(fromMs, call.aheadMs),
+  }
   if (toMs === undefined) return [invoked]
   const known = {
     ...(saved === undefined ? {} : { saved }),
@@ -64,6 +75,6 @@ export function fault(name: string, [fromMs, toMs]: [number, number], more: Part
   ]
 }
 
-function at(monotonicMs: number): { monotonicMs: number; wallMs: number } {
-  return { monotonicMs, wallMs: 1_800_000_000_000 + monotonicMs }
+function at(monotonicMs: number, aheadMs = 0): { monotonicMs: number; wallMs: number } {
+  return { monotonicMs, wallMs: 1_800_000_000_000 + monotonicMs + aheadMs }
 }

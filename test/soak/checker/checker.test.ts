@@ -3,11 +3,11 @@ import { fault, tokenRefused, type WrittenCall, writtenHistory } from '../../sup
 import { check, type Report } from './check.ts'
 import type { HistoryEvent } from './history.ts'
 
+const during = (fromMs: number) => ({ fromMs, toMs: fromMs + 10 })
 const signIn = (token: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
   kind: 'signIn',
   holder: 'a',
-  fromMs,
-  toMs: fromMs + 10,
+  ...during(fromMs),
   token,
   saved: true,
   ...more,
@@ -15,23 +15,20 @@ const signIn = (token: string, fromMs: number, more: Partial<WrittenCall> = {}):
 const signOut = (fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
   kind: 'signOut',
   holder: 'a',
-  fromMs,
-  toMs: fromMs + 10,
+  ...during(fromMs),
   ...more,
 })
 const getToken = (holder: string, token: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
   kind: 'getToken',
   holder,
-  fromMs,
-  toMs: fromMs + 10,
+  ...during(fromMs),
   token,
   ...more,
 })
 const signedOut = (holder: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall => ({
   kind: 'getToken',
   holder,
-  fromMs,
-  toMs: fromMs + 10,
+  ...during(fromMs),
   outcome: 'login_required',
   ...more,
 })
@@ -93,6 +90,15 @@ test('a sign-in that is not saved yet goes on if the record that replaced it may
   expect(found(judged([...saved, call]))).toMatchObject({ promises: expect.arrayContaining(['one line']) })
 })
 
+test('wall clocks that differ decide between sign-ins of which neither was saved at once', () => {
+  const older = getToken('b', 'p1', 100, { readMs: 100 })
+  const both = (aheadMs: number, saved: boolean): Report =>
+    judged([signIn('p1', 0, { saved: false, aheadMs, readMs: 5 }), signIn('p2', 20, { holder: 'b', saved }), older])
+  expect(found(both(60_000, false))).toEqual(nothing)
+  expect(found(both(0, false))).toMatchObject({ promises: ['no older token'] })
+  expect(found(both(60_000, true))).toMatchObject({ promises: expect.arrayContaining(['no older token']) })
+})
+
 test('a token that is handed out after a sign-out has answered breaks "sign-out"', () => {
   const ended = [signIn('p1', 0), getToken('b', 'p1', 20), signOut(40, { holder: 'b' }), ...others]
   const late = (holder: string, more: Partial<WrittenCall> = {}): Report =>
@@ -100,7 +106,6 @@ test('a token that is handed out after a sign-out has answered breaks "sign-out"
   expect(found(late('b'))).toEqual({ promises: ['sign-out'], calls: ['signIn 0', 'signOut 2', 'getToken 5'] })
   expect(found(late('a', { readMs: 60 }))).toMatchObject({ promises: ['sign-out'] })
   expect(found(late('a', { readMs: 45 }))).toEqual(nothing)
-  // It began before the answer.
   expect(found(late('b', { fromMs: 45 }))).toEqual(nothing)
 })
 

@@ -1,5 +1,5 @@
 import type { Refused } from './history.ts'
-import type { Call, SessionHistory } from './sessions.ts'
+import { type Call, isByClocks, type SessionHistory } from './sessions.ts'
 
 /** What holds for each session. Only orders that are certain count: one call ended before another began. */
 export type PromiseName = 'one line' | 'sign-out' | 'no older token' | 'stays signed in' | 'own tokens'
@@ -57,7 +57,7 @@ function tokensOfReplacedLines(history: SessionHistory): Violation[] {
       later.outcome === 'ok' &&
       later.isSaved &&
       isBefore(own, later) &&
-      (own?.isSaved === true || !mayBeGone(later, call))
+      (own?.isSaved === true || !(mayBeGone(later, call) || isByClocks(own, later)))
     // A sign-in that is not saved yet goes on if its holder finds no record, as when it signed in.
     const mayBeGone = (later: Call, { toMs }: Call): boolean =>
       [...history.signOuts, ...history.signIns].some(
@@ -124,7 +124,7 @@ function isOlder(history: SessionHistory, one: Call, other: Call): boolean {
   // A sign-out finds no record of a sign-in that is not saved yet, which can be saved after it.
   const isLate =
     !own?.isSaved && history.signOuts.some(({ fromMs, toMs }) => toMs >= other.fromMs && fromMs <= one.toMs)
-  return own !== undefined && others !== undefined && !isLate && isBefore(own, others)
+  return own !== undefined && others !== undefined && !isLate && !isByClocks(own, others) && isBefore(own, others)
 }
 
 function lostSessions(history: SessionHistory): Violation[] {

@@ -6,6 +6,8 @@ export interface Call {
   readonly kind: CallKind
   readonly holder: string
   readonly session: string
+  /** The wall clock of its process when it was invoked. */
+  readonly wallMs: number
   /** When it was invoked. */
   readonly fromMs: number
   /** When it completed. Infinity: it never did, so that its effect has no certain time. */
@@ -70,6 +72,7 @@ function joined(invoked: Invoked, end: Completed | undefined, issuedAs: Readonly
     kind: invoked.kind,
     holder: invoked.holder,
     session: invoked.session,
+    wallMs: invoked.wallMs,
     fromMs: invoked.monotonicMs,
     toMs: end?.monotonicMs ?? Number.POSITIVE_INFINITY,
     outcome: end?.outcome,
@@ -97,4 +100,14 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
     else groups.set(keyOf(item), [item])
   }
   return groups
+}
+
+/**
+ * Returns whether wall clocks that differ put an earlier sign-in after a later one. They decide if neither was saved at once, or if
+ * one of them could not read the storage.
+ */
+export function isByClocks(earlier: Call | undefined, later: Call): boolean {
+  if (!earlier || earlier.wallMs < later.wallMs) return false
+  const isUnread = ({ isSaved, readMs, fromMs }: Call): boolean => !isSaved && readMs < fromMs
+  return !(earlier.isSaved || later.isSaved) || isUnread(earlier) || isUnread(later)
 }
