@@ -9,6 +9,7 @@ const options: Options = {
   external: ['oauth4webapi', 'jose'],
   splitting: true,
   treeshake: true,
+  sourcemap: true,
   minify: true,
 }
 

@@ -33,8 +33,8 @@ async function checkMaps(dist: string): Promise<void> {
     [],
   )
   for (const file of scripts) {
-    const { sources, sourcesContent } = JSON.parse(await readFile(`${file}.map`, 'utf8'))
-    if (sourcesContent?.length !== sources.length || sourcesContent.includes(null))
+    const { sources, sourcesContent = [] } = JSON.parse(await readFile(`${file}.map`, 'utf8'))
+    if (sourcesContent.length !== sources.length || sourcesContent.includes(null))
       throw new Error(`${file}.map lacks the text of a source.`)
   }
 }
