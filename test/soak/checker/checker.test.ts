@@ -71,9 +71,9 @@ test('a token of a sign-in that a saved one has replaced breaks "one line"', () 
     promises: ['one line'],
     calls: ['signIn 0', 'signIn 1', 'getToken 4'],
   })
-  // The holder may have read before, so it can learn of it for six seconds yet.
+  // The holder may have read before, so it can learn of it for 16 seconds yet.
   expect(found(late({ readMs: 25 }))).toEqual(nothing)
-  expect(found(late({ readMs: 25, fromMs: 6_100, toMs: 6_110 }))).toMatchObject({ promises: ['one line'] })
+  expect(found(late({ readMs: 25, fromMs: 16_100, toMs: 16_110 }))).toMatchObject({ promises: ['one line'] })
   expect(found(judged([...replaced.with(1, signIn('p2', 20, { saved: false })), getToken('c', 'p1', 40)]))).toEqual(
     nothing,
   )

@@ -21,9 +21,9 @@ export interface Violation {
 
 /**
  * How long a holder may use its memory after a change by another holder, in milliseconds: a session reads the storage again when
- * a read is a second old, and one read takes at most five seconds.
+ * a read is a second old, and one read takes at most five seconds, and as long as its process is paused, which is up to ten here.
  */
-export const staleMs = 6_000
+export const staleMs = 16_000
 
 /** The exception of a holder that cannot read the storage and so cannot know of a change. */
 export const unreadable = 'the storage could not be read'
