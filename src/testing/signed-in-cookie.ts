@@ -32,14 +32,14 @@ export async function signedInCookie(handle: AppHandler, options: SignedInCookie
   checkArgument('service', service, optionKinds.service)
   const { email = service.email, loginUrl = new URL('/auth/login', service.options.redirectUri).href } = own
   const cookies = new Map<string, string>()
-  const visit = async (url: string): Promise<string | undefined> => {
+  const visit = async (url: string): Promise<Response> => {
     const response = await handle(navigation(url, cookies))
     if (!response) return invalid(`the backend does not handle ${new URL(url).pathname}. Set loginUrl`)
     for (const line of response.headers.getSetCookie()) keep(cookies, line)
-    return response.headers.get('location') ?? undefined
+    return response
   }
   const authorizeUrl =
-    (await visit(loginUrl)) ??
+    (await visit(loginUrl)).headers.get('location') ??
     invalid(
       'the login route did not redirect. Set loginUrl, and pass backend.handle, because fetch sends no navigation',
     )
@@ -47,8 +47,9 @@ export async function signedInCookie(handle: AppHandler, options: SignedInCookie
   const callback = authorized.headers.get('location')
   if (!callback)
     invalid('the service refused the login. Give createBackend service.options, or register its redirect URI')
-  await visit(new URL(callback, authorizeUrl).href)
-  if (cookies.size === 0) invalid('the callback of the backend set no cookie. Its response or its onEvent says why')
+  const { status } = await visit(new URL(callback, authorizeUrl).href)
+  // A login that can still be finished keeps its own cookie, which is not that of a user.
+  if (status !== 200) invalid(`the callback of the backend responded with ${status}. Its body or its onEvent says why`)
   return cookieHeader(cookies)
 }
 

@@ -110,6 +110,21 @@ describe('testService', () => {
     })
   })
 
+  test('has no cookie of a backend whose callback failed, also if the login could be finished later [F118]', async () => {
+    await using(testService({ client: 'confidential' }), async (confidential) => {
+      const down = (): never => {
+        throw new Error('down')
+      }
+      const secrets = ['a-secret-of-this-test-that-is-long-enough']
+      const sessions = { ...memoryStorage(), getItem: down, withLock: down }
+      const backend = createBackend({ ...confidential.options, sessions, secrets, onEvent() {} })
+      await expect(signedInCookie(backend.handle, { service: confidential })).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining('the callback of the backend responded with 503'),
+      })
+    })
+  })
+
   test.each([
     [{ transports: 'loopback' }, /transports/],
     [{ transport: 'http' }, /in-process or loopback/],
