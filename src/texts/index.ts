@@ -1,5 +1,6 @@
 // The texts that an app shows to its users. No other entry point but the backend loads them.
 import { type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
+import { present } from '../internal/present.ts'
 
 /** The text of a failure for the user of an app, who can read neither codes nor logs. */
 export interface UserText {
@@ -12,7 +13,11 @@ export interface UserText {
 }
 
 /** Texts that replace those of `userTexts`, in whole or in part. */
-export type UserTextOverrides = { readonly [Code in AgentAuthErrorCode]?: Partial<UserText> }
+export type UserTextOverrides = {
+  readonly [Code in AgentAuthErrorCode]?:
+    | { readonly [Member in keyof UserText]?: UserText[Member] | undefined }
+    | undefined
+}
 
 const again = 'Sign in again.'
 const tellSupport = 'Contact the support of this app.'
@@ -95,7 +100,7 @@ export const userTexts: Readonly<Record<AgentAuthErrorCode, UserText>> = {
  */
 export function userText(error: unknown, overrides: UserTextOverrides = {}): UserText {
   const code = codeOf(isAgentAuthError(error) ? error.code : error)
-  return { ...userTexts[code], ...overrides[code] }
+  return { ...userTexts[code], ...present({ ...overrides[code] }) }
 }
 
 function codeOf(value: unknown): AgentAuthErrorCode {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { AgentAuthError } from 'agent-auth'
-import { userText, userTexts } from 'agent-auth/texts'
+import { type UserTextOverrides, userText, userTexts } from 'agent-auth/texts'
 import { expect, test } from 'vitest'
 
 const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
@@ -25,6 +25,12 @@ test.each([new TypeError('fetch failed'), undefined, 'no_such_code', 'toString',
 test('an override replaces the members that it has, for its code alone', () => {
   const overrides = { timeout: { title: 'Zeitüberschreitung' } }
   expect(userText('timeout', overrides)).toEqual({ ...userTexts.timeout, title: 'Zeitüberschreitung' })
+  expect(userText('aborted', overrides)).toEqual(userTexts.aborted)
+})
+
+test('an override without a value replaces nothing, as with the options of all functions', () => {
+  const overrides: UserTextOverrides = { timeout: { title: undefined, text: 'Später.' }, aborted: undefined }
+  expect(userText('timeout', overrides)).toEqual({ ...userTexts.timeout, text: 'Später.' })
   expect(userText('aborted', overrides)).toEqual(userTexts.aborted)
 })
 
