@@ -1,7 +1,5 @@
-/**
- * Every time-out, size and count of the service, with its unit and its reason. A message that names one is built from it.
- * ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttles.ts.
- */
+// Every time-out, size and count of the service, with its unit and its reason. A message that names one is built from it.
+// ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttles.ts.
 
 /** What one caller may use. `agent-service --help` and the README name the same figures. */
 export const limits = {
@@ -76,8 +74,9 @@ export const storeLimits = {
   /** Rows of one query on the event loop: a search text has up to 66 KB, a column that filters and sorts up to 6 KB (A-45). */
   textRows: 64,
   comparedRows: 500,
-  /** Agents that an index of trigrams finds on PostgreSQL, trigrams of a text, and on libSQL rare ones among the first ids (A-94). */
+  /** Agents found and trigrams added by a statement of PostgreSQL, trigrams of a text, and on libSQL rare ones among first ids (A-94). */
   indexedIds: 2_000,
+  addedTrigrams: 100_000,
   comparedTrigrams: 16,
   rareTrigrams: 4,
   probedIds: 64,

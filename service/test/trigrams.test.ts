@@ -1,7 +1,10 @@
+import type { KyselyPlugin } from 'kysely'
+import { ValuesNode } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
 import type { RawDatabase } from '../src/store/database.ts'
 import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
+import { queryTraitsOf } from '../src/store/engine/engine.ts'
 import { indexAgents } from '../src/store/index-agents.ts'
 import { candidates, fewCandidates } from '../src/store/tables/tenant/candidates.ts'
 import type { NewParentAgent, ParentAgentColumn } from '../src/store/tables/tenant/parent-agents.ts'
@@ -171,6 +174,40 @@ test('agents of an earlier version are found at once, and the next start adds th
   expect(await db.selectFrom('parent_agents').select('id').where('has_trigrams', '=', 0).execute()).toEqual([])
   expect(await leftByIndex('demo', text)).toHaveLength(1)
   expect((await compareRandomSearches(20)).size).toBeGreaterThan(2)
+})
+
+/** Notes how many agents each statement adds to the index. */
+function notingAgentsAdded(added: number[]): KyselyPlugin {
+  return {
+    transformQuery({ node }) {
+      if (node.kind === 'InsertQueryNode' && JSON.stringify(node.into).includes('agent_trigrams'))
+        added.push(node.values && ValuesNode.is(node.values) ? node.values.values.length : 0)
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+}
+
+test('a start adds 64 agents of an earlier version in each transaction, which other processes wait for [A-94]', async () => {
+  for (let at = 0; at < 70; at += 1) await addAsEarlierVersion('demo', `many ${at}`)
+  const added: number[] = []
+  await indexAgents(opaqueDatabase(db.withPlugin(notingAgentsAdded(added))))
+  expect(added).toEqual([64, 6])
+})
+
+test('on PostgreSQL a statement adds at most 100,000 trigrams and those of one more agent, so that it ends within its time [A-94]', async () => {
+  const added: number[] = []
+  const agents = [1, 2, 3, 4, 5].map((id) => ({
+    id: 2 ** 40 + id,
+    trigrams: Array.from({ length: 40_000 }, (_, at) => at),
+  }))
+  const adding = db.transaction().execute(async (tx) => {
+    const { trigrams } = queryTraitsOf(tx)
+    await trigrams.add(tx.withPlugin(notingAgentsAdded(added)), agents)
+    throw new TypeError('stop')
+  })
+  await expect(adding).rejects.toThrow(TypeError)
+  expect(added).toEqual(isOnPostgres() ? [3, 2] : [5])
 })
 
 test('a reset empties the index, and a seed of the same ids fills it [A-94]', async () => {

@@ -9,13 +9,13 @@ import { transact } from './engine/transact.ts'
 import { trigramsOf } from './tables/tenant/trigrams.ts'
 
 /**
- * Adds the agents that an earlier version wrote to the index of search texts, some in each transaction, so that other processes go
- * on. If another one adds the same agents, each begins again with those that are left.
+ * Adds the agents that an earlier version wrote to the index of search texts, `textRows`, 64, in each transaction, so that other
+ * processes go on. If another one adds the same agents, each begins again with those that are left.
  */
 export async function indexAgents(db: Db): Promise<void> {
   for (;;) {
     try {
-      if ((await transact(db, indexSome)) < storeLimits.comparedRows) return
+      if ((await transact(db, indexSome)) < storeLimits.textRows) return
     } catch (error) {
       if (databaseFailureOf(error) !== 'conflict') throw error
       await sleep(storeLimits.migrationPauseMs)
@@ -32,7 +32,7 @@ async function indexSome(tx: Db): Promise<number> {
     .where('has_trigrams', '=', sql.lit(0))
     .orderBy('tenant_id')
     .orderBy('id')
-    .limit(storeLimits.comparedRows)
+    .limit(storeLimits.textRows)
     .execute()
   if (agents.length === 0) return 0
   const indexed = agents.map(({ id, tenant_id, search_text }) => ({ id, trigrams: trigramsOf(tenant_id, search_text) }))

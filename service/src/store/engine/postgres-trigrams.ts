@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { storeLimits } from '../../limits.ts'
+import type { RawDatabase } from '../database.ts'
 import type { TrigramIndex } from './engine.ts'
 
 /** Lists agents by trigrams in an inverted index, which every PostgreSQL has. The extension pg_trgm is not needed. */
@@ -8,18 +10,32 @@ export const postgresTrigrams: TrigramIndex = {
     await sql`create index agent_trigrams_by_trigram on agent_trigrams using gin (trigrams)`.execute(db)
   },
   async add(tx, agents) {
-    const rows = agents.map(({ id, trigrams }) => ({ rowid: id, trigrams: arrayOf(trigrams) }))
-    await tx
-      .insertInto('agent_trigrams')
-      .values(rows)
-      // An older version deletes agents without their trigrams, and a seed may give their ids again.
-      .onConflict((same) => same.column('rowid').doUpdateSet({ trigrams: sql`excluded.trigrams` }))
-      .execute()
+    let part: typeof agents = []
+    let count = 0
+    for (const agent of agents) {
+      part.push(agent)
+      count += agent.trigrams.length
+      if (count < storeLimits.addedTrigrams) continue
+      await insert(tx, part)
+      part = []
+      count = 0
+    }
+    if (part.length > 0) await insert(tx, part)
   },
   hasAll: (trigrams) => sql`trigrams @> ${arrayOf(trigrams)}::bigint[]`,
   async clear(tx) {
     await tx.deleteFrom('agent_trigrams').execute()
   },
+}
+
+/** Adds agents by one statement, which ends within `statementMs`, 10 s, for `addedTrigrams`, 100,000. */
+async function insert(tx: RawDatabase, agents: { id: number; trigrams: number[] }[]): Promise<void> {
+  await tx
+    .insertInto('agent_trigrams')
+    .values(agents.map(({ id, trigrams }) => ({ rowid: id, trigrams: arrayOf(trigrams) })))
+    // An older version deletes agents without their trigrams, and a seed may give their ids again.
+    .onConflict((same) => same.column('rowid').doUpdateSet({ trigrams: sql`excluded.trigrams` }))
+    .execute()
 }
 
 function arrayOf(trigrams: number[]): string {
