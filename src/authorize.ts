@@ -92,6 +92,8 @@ export async function createLogin(
     code_challenge: await s256(codeVerifier),
     code_challenge_method: 'S256',
   }
+  // Of a Map or URLSearchParams, the entries are no members.
+  if (Symbol.iterator in Object(params)) invalid('params must be an object')
   for (const [name, value] of Object.entries({ ...params })) {
     if (Object.hasOwn(query, name) || reserved.includes(name)) invalid(`params cannot set ${name}`)
     checkArgument('each of params', value, 'string')

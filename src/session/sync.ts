@@ -10,7 +10,7 @@ import { isPromise } from './store.ts'
 export interface StorageSync extends Pick<RecordApplier, 'applyStored' | 'ignoreUntil'> {
   /**
    * Reads the storage and applies the record. `due` (the default) shares a read in progress. If the session has tokens, it also
-   * reads nothing for a while (`revalidateAfterMs`, 1 s) after a read that was asynchronous or failed. `now` always reads, after a
+   * reads nothing for a while (`revalidateAfterMs`, 1 s) after an asynchronous read began, or after a read failed. `now` always reads, after a
    * read in progress has ended, because that one may have begun before the change. If the read fails and there are no tokens, it
    * throws or rejects with the error of the storage.
    */
@@ -36,20 +36,21 @@ export function storageSync(parts: SyncedParts): StorageSync {
     try {
       const stored = store.read()
       if (!isPromise(stored)) return applyAndNotify(stored)
-      reading = applyLater(stored)
+      reading = applyLater(stored, nowMs())
       return reading
     } catch (error) {
       goOnWithoutRead(error)
     }
   }
 
-  async function applyLater(read: Promise<Stored>): Promise<void> {
+  /** What a read gives is as old as its beginning, for example if the machine slept in between. */
+  async function applyLater(read: Promise<Stored>, begunMs: number): Promise<void> {
     const begun = current.version
     try {
       const stored = await read
       if (begun !== current.version) return
       applyAndNotify(stored)
-      readAtMs = nowMs()
+      readAtMs = begunMs
     } catch (error) {
       goOnWithoutRead(error)
     } finally {

@@ -130,3 +130,10 @@ it('createBackendClient(text) says how the option is written', async () => {
     invalid('createBackendClient takes { basePath } alone'),
   )
 })
+
+it.each([new URLSearchParams('prompt=login'), new Map([['prompt', 'login']])])(
+  'startLogin refuses params that are no plain object, whose entries would be lost: %s',
+  async (params) => {
+    expect(await failure(startLogin(config, untyped({ params })))).toMatchObject(invalid('params must be an object'))
+  },
+)

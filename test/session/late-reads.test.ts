@@ -1,6 +1,7 @@
 import type { Session, TokenStorage } from 'agent-auth'
 import { describe, expect, test } from 'vitest'
 import { setUp, tokens, turn } from '../support/one-session.ts'
+import { sessionRig } from '../support/session-rig.ts'
 
 /** A storage of which one read can be held: it then gives what stood there when it began, or when it ends. */
 function holding(moment: 'begin' | 'end') {
@@ -92,4 +93,24 @@ describe('sign-in and sign-out', () => {
       expect(await session.getAccessToken()).toBe(good.accessToken)
     },
   )
+})
+
+describe('the age of a reading', () => {
+  test('counts from its beginning, so that a machine which slept in between asks again [C-074]', async () => {
+    const { storage, items, settle, holdNextRead, release } = holding('begin')
+    const { clock, realm, service } = sessionRig()
+    const { session } = realm({ storage })
+    await session.signIn(service.issue())
+    clock.advance(1_000)
+    holdNextRead()
+    const first = session.getAccessToken()
+    await settle()
+    // Another process signs out.
+    items.clear()
+    clock.advance(900)
+    release()
+    expect(await first).toMatch(/./)
+    clock.advance(100)
+    await expect(session.getAccessToken()).rejects.toMatchObject({ code: 'login_required' })
+  })
 })

@@ -94,8 +94,9 @@ function send(
   signal: AbortSignal,
 ): Promise<Response> {
   live.fetch ??= apiFetch(context, usedSource(live.session, context.uses, live.key))
-  // Node copies the body of a request unless it can neither follow a redirect nor be shown in a window.
-  const init = { method: request.method, headers, signal, redirect: 'error', window: null } as const
+  // Node copies the body of a request unless it can neither follow a redirect nor be shown in a window. Workers know no `error`.
+  const redirect = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'manual' : 'error'
+  const init = { method: request.method, headers, signal, redirect, window: null } as const
   // The types of fetch do not have this member yet, which a streamed body needs.
   const duplex = { duplex: 'half' } as const
   return live.fetch(context.config.baseUrl + target, body ? { ...init, ...duplex, body } : init)
