@@ -10,8 +10,8 @@ const figure = (value: number, target: { most: number } | { least: number }) => 
   target,
 })
 
-test('the service is held to 0.6 of a start, 1.5 times the logins and 0.9 of the refreshes of its peers', () => {
-  expect(targets).toEqual({ start: 0.6, logins: 1.5, 'logins of new browsers': 1.5, refreshes: 0.9 })
+test('the service is held to 0.6 of a start, 1.5 times the logins and 0.9 of the refreshes of its peers, and to 2 s for a seed', () => {
+  expect(targets).toEqual({ start: 0.6, logins: 1.5, 'logins of new browsers': 1.5, refreshes: 0.9, seedMs: 2_000 })
 })
 
 test.each([

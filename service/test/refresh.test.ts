@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import type { Client, Service, ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
@@ -44,11 +44,14 @@ test('the database holds no token [S-046]', async () => {
   const { refresh_token, access_token } = await rotate(tokens.refresh_token)
   const db = rawDatabase(assembly.context.store.db)
   const rows: Record<string, unknown[]> = {}
-  for (const { name } of await db.introspection.getTables())
+  for (const { name } of await db.introspection.getTables()) {
+    // libSQL cannot list this table, and keeps its texts in tables of their own.
+    if (name === 'agent_trigrams' && inject('serviceDatabase') === 'libsql') continue
     rows[name] = await db
       .selectFrom(name as keyof Tables)
       .selectAll()
       .execute()
+  }
   expect(rows).toMatchObject({
     refresh_tokens: [{}, {}],
     access_tokens: [{}, {}],
