@@ -11,6 +11,10 @@ const options: Options = {
   treeshake: true,
   sourcemap: true,
   minify: true,
+  // Node prints the line that threw.
+  esbuildOptions: (options) => {
+    options.lineLimit = 200
+  },
 }
 
 export default options

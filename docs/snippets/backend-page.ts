@@ -19,6 +19,7 @@ export async function countAgents(): Promise<number | undefined> {
   const request = { method: 'POST', headers, body: '{"limit":1,"offset":0}' }
   const response = await auth.fetch('/api/parent_agents/search', request)
   if (auth.state.status === 'signed-out') return undefined // the session has ended
+  if (!response.ok) throw new Error(`the API responded with ${response.status}`)
   const { data } = (await response.json()) as { data: { count: number } }
   return data.count
 }

@@ -34,6 +34,9 @@ async function checkMaps(dist: string): Promise<void> {
   )
   for (const file of scripts) {
     const { sources, sourcesContent = [] } = JSON.parse(await readFile(`${file}.map`, 'utf8'))
+    // Node prints the whole line that threw an error.
+    const longest = Math.max(...(await readFile(file, 'utf8')).split('\n').map(({ length }) => length))
+    if (longest > 5_000) throw new Error(`${file} has a line of ${longest} characters.`)
     if (sourcesContent.length !== sources.length || sourcesContent.includes(null))
       throw new Error(`${file}.map lacks the text of a source.`)
   }
