@@ -22,7 +22,8 @@ const urlByFile: ReadonlyMap<string, string> = new Map([
 export function stagePages(): void {
   rmSync(stagedFolder, { recursive: true, force: true })
   for (const page of sitePages) stagePage(page)
-  for (const name of ['flow.svg', 'which.svg', 'screenshots'])
+  const pictures = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.svg'))
+  for (const name of [...pictures, 'screenshots'])
     cpSync(join(root, 'docs', name), join(stagedFolder, name), { recursive: true })
 }
 
