@@ -57,7 +57,8 @@ const whole: PropertyDescriptor = { get: () => invalid('startLogin returns an ob
 /**
  * Creates the authorize URL, with a new state and S256 challenge, and the PendingLogin to store until the callback. Rejects with
  * `insecure_context` if Web Crypto is missing, and with `config_invalid` for reserved `params` or a weak `state`. To read `url`
- * or `pending` of the promise itself, or to use it or its result as text, throws `config_invalid`. Specification section 5.2, RFC 7636 section 4.
+ * or `pending` of the promise itself, or to use it or its result as text, throws `config_invalid`. Specification section 5.2, RFC
+ * 7636 section 4.
  */
 export function startLogin(
   config: AuthConfig,

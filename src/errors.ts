@@ -1,6 +1,9 @@
 import { present } from './internal/present.ts'
 
-/** The codes of all failures. Branch on them, because messages can change. docs/errors.md has a section for each, which says whether it is `retryable`. */
+/**
+ * The codes of all failures. Branch on them, because messages can change. docs/errors.md has a section for each, which says whether
+ * it is `retryable`.
+ */
 export type AgentAuthErrorCode =
   | 'config_invalid'
   | 'insecure_context'

@@ -27,7 +27,10 @@ export type AuthEvent =
   | { readonly type: 'http_allowed'; readonly hosts: string }
   /** The page is a callback, and `ready()` was not called for five seconds. */
   | { readonly type: 'callback_unfinished' }
-  /** A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each of 64 origins. */
+  /**
+   * A request to this origin was sent without the token, because the origin or path is not that of `baseUrl`. Once for each of 64
+   * origins.
+   */
   | { readonly type: 'sent_without_token'; readonly origin: string }
   /** A stored record could not be read or written. The session continues from memory. `cause` says why an operation failed. */
   | { readonly type: 'storage_degraded'; readonly reason: StorageProblem; readonly cause?: StorageCause }

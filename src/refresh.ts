@@ -6,7 +6,8 @@ import type { Tokens } from './tokens.ts'
 
 /**
  * Sends one refresh and returns the new Tokens. The refresh token and the scope stay if the response leaves them out. A refresh
- * token that was kept as text is enough: `{ refreshToken }`, and the result is for `signIn` of a session. A session adds the sharing of one refresh, retries and storage. Rejects with `login_required` without a refresh token,
+ * token that was kept as text is enough: `{ refreshToken }`, and the result is for `signIn` of a session. A session adds the
+ * sharing of one refresh, retries and storage. Rejects with `login_required` without a refresh token,
  * `grant_rejected`, `client_rejected`, `config_invalid`, `response_invalid`, `response_too_large`,
  * `temporarily_unavailable`, `timeout` or `aborted`. Specification section 5.2, RFC 6749 section 6.
  */

@@ -44,7 +44,10 @@ export interface Session extends AccessTokenSource {
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
   /** Replaces the session by one with these tokens, and saves it. Rejects with `response_invalid` or `config_invalid`. */
   signIn(tokens: Tokens): Promise<void>
-  /** Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if the record may still be there. */
+  /**
+   * Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if the record may still
+   * be there.
+   */
   signOut(): Promise<void>
   /**
    * Resolves with the state when the storage was read. Write `await`: the promise itself has no `status`. Rejects with

@@ -65,7 +65,10 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
   }
 }
 
-/** Returns whether a name is missing in the granted scope. Then `scope_reduced` is emitted, and the tokens are used. An absent scope is the requested one. RFC 6749 section 5.1. */
+/**
+ * Returns whether a name is missing in the granted scope. Then `scope_reduced` is emitted, and the tokens are used. An absent scope
+ * is the requested one. RFC 6749 section 5.1.
+ */
 function isReduced(granted: string | undefined, asked: string): boolean {
   return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
 }

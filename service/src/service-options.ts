@@ -5,7 +5,10 @@ import type { Seed } from './seed-types.ts'
 export interface ServiceOptions {
   /** `on` serves the `/_dev/*` controls on loopback. Both origins must be loopback then. Default: `off`. */
   dev?: 'on' | 'off' | undefined
-  /** Address on which `startService` listens: 127.0.0.1 to 127.255.255.255, `::1`, or another one with `plainHttp` or TLS. Default: 127.0.0.1. */
+  /**
+   * Address on which `startService` listens: 127.0.0.1 to 127.255.255.255, `::1`, or another one with `plainHttp` or TLS. Default:
+   * 127.0.0.1.
+   */
   host?: string | undefined
   /**
    * Whether other machines may reach the service without TLS, on a private network such as that of containers. Default:

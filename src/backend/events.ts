@@ -21,7 +21,10 @@ export type BackendEvent =
   | ProxyWaitEndedEvent
   /** A request was refused. The API got nothing of it but, at most, the beginning of a streamed body. */
   | { readonly type: 'proxy_refused'; readonly route: string; readonly status: number; readonly reason: ProxyRefusal }
-  /** The API ended a response before its end, or sent nothing for the `timeoutMs` of the route, or the session ended. Once for each response. */
+  /**
+   * The API ended a response before its end, or sent nothing for the `timeoutMs` of the route, or the session ended. Once for each
+   * response.
+   */
   | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
   /** An operation of the storage failed. The session emits `storage_degraded` as well. */
   | { readonly type: 'storage_error'; readonly operation: StorageOperation; readonly cause: ErrorCause }
@@ -128,5 +131,8 @@ export interface LoginFailedEvent {
  */
 export type Revocation = 'done' | 'failed' | 'off'
 
-/** `query`: a parameter that the route does not list. `body`: too large. `body_read`: other code, such as `express.json()`, read it before the backend. */
+/**
+ * `query`: a parameter that the route does not list. `body`: too large. `body_read`: other code, such as `express.json()`, read it
+ * before the backend.
+ */
 export type ProxyRefusal = 'cross_site' | 'signed_out' | 'path' | 'query' | 'headers' | 'body' | 'body_read' | 'busy'

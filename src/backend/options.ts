@@ -23,9 +23,15 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   proxy?: readonly (string | ProxyRouteOptions)[] | undefined
   /** Names headers that pass the proxy in addition to [those that always do](../../docs/backend.md#headers). Default: none. */
   proxyHeaders?: ProxyHeaderNames | undefined
-  /** Sets `SameSite` of the session cookie. With `lax`, links from other sites arrive signed in and choose the return URL. Default `strict`. */
+  /**
+   * Sets `SameSite` of the session cookie. With `lax`, links from other sites arrive signed in and choose the return URL. Default
+   * `strict`.
+   */
   sameSite?: 'strict' | 'lax' | undefined
-  /** Limits the life of a session. It should not exceed that of the refresh token. Milliseconds, default 30 days, from a minute to 400 days. */
+  /**
+   * Limits the life of a session. It should not exceed that of the refresh token. Milliseconds, default 30 days, from a minute to
+   * 400 days.
+   */
   sessionLifeMs?: number | undefined
   /**
    * Ends a session without requests for so long, at 90 % of this time at the earliest. Milliseconds, at least two minutes. Default:

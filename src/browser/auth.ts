@@ -23,7 +23,8 @@ import { createTabSession } from './tabs/tab-session.ts'
 export interface BrowserAuth {
   /**
    * Finishes the login if this page is its callback, reads the storage, and resolves with the state. Write `await`: the promise
-   * itself has no `status`. You can call it any number of times. Rejects with the codes of `readCallback` and `exchangeCode`, with `already_handled` or with `storage_failed`.
+   * itself has no `status`. You can call it any number of times. Rejects with the codes of `readCallback` and `exchangeCode`, with
+   * `already_handled` or with `storage_failed`.
    */
   ready(): Promise<SessionState>
   /**

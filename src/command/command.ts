@@ -43,7 +43,10 @@ function jsonText(json: unknown): string {
   return JSON.stringify(json).replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Prints an error, and returns the exit code: 1 failed, 2 wrong arguments or settings, 3 sign-in required, 4 try again later, 130 interrupted. */
+/**
+ * Prints an error, and returns the exit code: 1 failed, 2 wrong arguments or settings, 3 sign-in required, 4 try again later, 130
+ * interrupted.
+ */
 async function complain(error: unknown): Promise<number> {
   if (error instanceof UsageError) {
     process.stderr.write(`agent-auth: ${error.message}\nTry agent-auth --help\n`)

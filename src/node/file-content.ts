@@ -10,7 +10,10 @@ export interface FileLease {
 /** An empty file, or the beginning of a file of this version. */
 const damagedText = /^([\s\0]*$|\{\s*"v"\s*:\s*1\s*[,}])/
 
-/** Reads the text of the file of records at this path. Throws `storage_failed` for a file of a newer version or of another program, which must stay. */
+/**
+ * Reads the text of the file of records at this path. Throws `storage_failed` for a file of a newer version or of another program,
+ * which must stay.
+ */
 export function parseRecords(path: string, text: string | undefined): Map<string, string> | 'damaged' {
   if (text === undefined) return new Map()
   const { v, records } = objectIn(text) ?? {}

@@ -4,7 +4,10 @@
 export const defaultLoopbackMs = 300_000
 /** How long the port stays open for the last page after the tokens are there, in milliseconds. */
 export const lastPageMs = 2_000
-/** Within this time, in milliseconds, a process that replaces a file is done, unless it was killed or paused. It takes a few milliseconds. */
+/**
+ * Within this time, in milliseconds, a process that replaces a file is done, unless it was killed or paused. It takes a few
+ * milliseconds.
+ */
 export const staleFileMs = 1_500
 /** How long a process tries to replace a file, in milliseconds: less than `databaseTimeoutMs`, and more than `staleFileMs`. */
 export const maxFileWaitMs = 2_500

@@ -117,7 +117,10 @@ async function evaluate(
     : client.eval(script, keys.length, ...keys, ...args)
 }
 
-/** The names of Redis' own errors, which it sends only as text. Redis 6 puts text before them if a script failed, and ioredis if it gave up. */
+/**
+ * The names of Redis' own errors, which it sends only as text. Redis 6 puts text before them if a script failed, and ioredis if it
+ * gave up.
+ */
 const replies =
   /^(?:ERR Error running script \(call to \w+\): [@\w: ]*-|Too many Cluster redirections\. Last error: \w+: )?(READONLY|MOVED|ASK|OOM|NOAUTH|NOPERM|WRONGPASS|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MISCONF|NOREPLICAS|BUSY|CROSSSLOT|WRONGTYPE)\b/
 

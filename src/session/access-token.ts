@@ -11,7 +11,10 @@ import { isPromise } from './store.ts'
 
 /** The options of `getAccessToken`. */
 export interface GetAccessTokenOptions {
-  /** An access token the API refused with 401. Calls that report the same one share a refresh; one that reports an older token gets the current one. */
+  /**
+   * An access token the API refused with 401. Calls that report the same one share a refresh; one that reports an older token gets
+   * the current one.
+   */
   readonly rejected?: string | undefined
   /**
    * Asks for a token that is valid for this long, as far as the service grants it. Milliseconds, default 0. It has no effect

@@ -34,7 +34,10 @@ export function signInMs({ signedInAtMs, tokens }: SessionRecord): number {
   return signedInAtMs ?? tokens.obtainedAtMs
 }
 
-/** Returns the record as JSON, which has the tokens as they are: `encryptedStorage` encrypts it. `owner` is the key that it is stored under, so that a copy under another key is `foreign`. */
+/**
+ * Returns the record as JSON, which has the tokens as they are: `encryptedStorage` encrypts it. `owner` is the key that it is
+ * stored under, so that a copy under another key is `foreign`.
+ */
 export function encodeRecord(owner: string, { id, rev, signedInAtMs, late, tokens }: SessionRecord): string {
   return JSON.stringify({ v: 1, owner, id, rev, signedInAtMs, late, ...tokens })
 }

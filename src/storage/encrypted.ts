@@ -31,7 +31,8 @@ const optionKinds: OptionKinds<EncryptedStorageOptions> = { keys: 'list' }
 
 /**
  * Returns a storage that encrypts the records of another one with AES-256-GCM (`encryptionKeyBytes`, 32) and a new random nonce at
- * each write, bound to the name of each record. To change the key, put a new one first and remove the old one when no record uses it. Reading rejects with `storage_failed` if no key
+ * each write, bound to the name of each record. To change the key, put a new one first and remove the old one when no record uses
+ * it. Reading rejects with `storage_failed` if no key
  * decrypts a record, and the record stays. Throws `config_invalid`. RFC 7516.
  */
 export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageOptions): TokenStorage {

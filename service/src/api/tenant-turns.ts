@@ -16,7 +16,8 @@ interface Load {
 }
 
 /**
- * Begins and continues calls of this process one at a time, the tenants by turns, so that calls of one tenant do not hold up others (A-45). Of one
+ * Begins and continues calls of this process one at a time, the tenants by turns, so that calls of one tenant do not hold up others
+ * (A-45). Of one
  * tenant, some run (`tenantCallsAtOnce`, 4) and some wait (`tenantCallsWaiting`, 1,000, each for `tenantWaitMs`, 15 s). None begins while
  * its clients have not received `tenantUnsentBytes`, 32 MiB of responses. The others get 429.
  */

@@ -12,7 +12,10 @@ interface Approved {
   account: Account
 }
 
-/** Saves the hash of a code that is bound to everything that was checked when the request came (S-026), and returns the code. It lives for `codeLifeMs` of the options (`codeLifeMs.standard`, 60 s). */
+/**
+ * Saves the hash of a code that is bound to everything that was checked when the request came (S-026), and returns the code. It
+ * lives for `codeLifeMs` of the options (`codeLifeMs.standard`, 60 s).
+ */
 export async function issueCode({ clock, config }: ServiceContext, approved: Approved): Promise<string> {
   const { db, clientId, request, account } = approved
   const code = randomToken('aac_')

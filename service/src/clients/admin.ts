@@ -17,7 +17,10 @@ export interface Admin extends SignedIn {
   token: string
 }
 
-/** Returns the signed-in admin: a user with the permission `api_clients.manage`, for the clients of the own tenant. Without one it returns the sign-in page, with a refusal for a user without it (S-060). */
+/**
+ * Returns the signed-in admin: a user with the permission `api_clients.manage`, for the clients of the own tenant. Without one it
+ * returns the sign-in page, with a refusal for a user without it (S-060).
+ */
 export async function readAdmin(c: Context<HttpEnvironment>): Promise<Admin | Response> {
   const signedIn = await readSignedIn(c)
   if (signedIn === undefined) return showClientsSignIn(c, { token: signInToken(c), status: 200 })

@@ -13,7 +13,10 @@ export interface ServiceKeys {
   readonly keyId: string
 }
 
-/** Reads the keys of this database. The first start makes them, and they stay as long as the data: there is no rotation. Tokens are signed with ES256. */
+/**
+ * Reads the keys of this database. The first start makes them, and they stay as long as the data: there is no rotation. Tokens are
+ * signed with ES256.
+ */
 export async function loadKeys(db: Db): Promise<ServiceKeys> {
   const hashKey = await keyNamed(db, 'hash', async () => randomSecret())
   const text = await keyNamed(db, 'signing', async () => {

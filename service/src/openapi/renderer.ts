@@ -19,7 +19,10 @@ export interface RendererFile {
   mediaType: string
 }
 
-/** Returns a function that reads a file of the renderer, or resolves to undefined for another name. Each file is read once, when it is asked for. */
+/**
+ * Returns a function that reads a file of the renderer, or resolves to undefined for another name. Each file is read once, when it
+ * is asked for.
+ */
 export function createRenderer(): (name: string) => Promise<RendererFile | undefined> {
   const files = new Map<FileName, Promise<RendererFile>>()
   return async (name) => {

@@ -1,7 +1,10 @@
 import type { Seed, SeedAgent, SeedClient, SeedContextGroup, SeedPerson } from '../seed-types.ts'
 import type { SeedRows } from '../store/read-seed-rows.ts'
 
-/** Returns data as a seed that names every id, time and default, so that its export is the same text again. It has the hashes of passwords and client secrets, and no tokens. */
+/**
+ * Returns data as a seed that names every id, time and default, so that its export is the same text again (A-93). It has the hashes
+ * of passwords and client secrets, and no tokens.
+ */
 export function seedOf(data: SeedRows): Seed {
   const keys = new Map(data.keys.map(({ name, value }) => [name, value]))
   const billing = JSON.parse(keys.get('endpoint-billing') ?? '{}') as Seed['endpointBilling']

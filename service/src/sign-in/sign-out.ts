@@ -14,7 +14,10 @@ export async function askSignOut(c: Context<HttpEnvironment>): Promise<Response>
   return showSignOut(c, { account: signedIn.account, token: formToken(c, signedIn) })
 }
 
-/** POST /auth/v1/sign-out/confirm. It ends the sign-in on these pages alone: the tokens of applications stay valid. The form has the token of the session that its page showed (CSRF protection, S-024). */
+/**
+ * POST /auth/v1/sign-out/confirm. It ends the sign-in on these pages alone: the tokens of applications stay valid. The form has the
+ * token of the session that its page showed (CSRF protection, S-024).
+ */
 export async function confirmSignOut(c: Context<HttpEnvironment>): Promise<Response> {
   const get = await readInteractionForm(c)
   if (get instanceof Response) return get

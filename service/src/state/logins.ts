@@ -60,7 +60,8 @@ interface KeptLogin extends Login {
 }
 
 /**
- * Keeps the requests of the last logins for the dev page. It makes fingerprints when a login is shown, because at each request they would slow
+ * Keeps the requests of the last logins for the dev page. It makes fingerprints when a login is shown, because at each request they
+ * would slow
  * down the service under load. Their key is of this process, so that no one can try out codes on them.
  */
 export function createLogins(clock: ServiceClock): Logins {

@@ -9,7 +9,10 @@ interface NewPassword {
   nowMs: number
 }
 
-/** Sets the password of a user and ends what the user signed in to, in one transaction: sign-ins on the pages, codes, and the tokens of all applications. */
+/**
+ * Sets the password of a user and ends what the user signed in to, in one transaction: sign-ins on the pages, codes, and the tokens
+ * of all applications.
+ */
 export function replacePassword(
   store: Store,
   { email, passwordHash, nowMs }: NewPassword,

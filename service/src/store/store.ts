@@ -26,7 +26,8 @@ export interface Store {
    */
   lockParentRows(tx: Db): Promise<void>
   /**
-   * For the dev controls and a new password: waits for every transaction that writes an authorization, also a new one. No other one begins until
+   * For the dev controls and a new password: waits for every transaction that writes an authorization, also a new one. No other one
+   * begins until
    * this one ends.
    */
   lockAuthorizations(tx: Db): Promise<void>

@@ -9,7 +9,8 @@ import { type BackendClientState, nameOf, nextReadMs, withReason } from './state
 /** The session of the user of a page, as its backend reports it. */
 export interface BackendClientSession extends CurrentState {
   /**
-   * Resolves with the state when the backend has reported it. Write `await`: the promise itself has no `status`. On a server the status is `loading`. Rejects with
+   * Resolves with the state when the backend has reported it. Write `await`: the promise itself has no `status`. On a server the
+   * status is `loading`. Rejects with
    * `temporarily_unavailable`, or with `storage_failed` if the backend cannot read the session.
    */
   ready(): Promise<BackendClientState>

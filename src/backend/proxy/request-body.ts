@@ -9,7 +9,10 @@ export interface BodyOptions {
   readonly onProblem: (problem: BodyProblem) => void
 }
 
-/** `too_large`: over the limit (413). `read_before`: other code read it, or a part of it, before the backend got the request (500). forward.ts responds. */
+/**
+ * `too_large`: over the limit (413). `read_before`: other code read it, or a part of it, before the backend got the request (500).
+ * forward.ts responds.
+ */
 export type BodyProblem = 'too_large' | 'read_before'
 
 /** The error of a body that cannot be sent to the API. A streamed body fails with it as well. */

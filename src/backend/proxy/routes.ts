@@ -87,7 +87,10 @@ export interface ProxyMatch {
   readonly path: string | undefined
 }
 
-/** Returns the route of a request by its method and its path as the browser sent it. Without one, the backend does not serve the request. */
+/**
+ * Returns the route of a request by its method and its path as the browser sent it. Without one, the backend does not serve the
+ * request.
+ */
 export function matchRoute(routes: readonly ProxyRoute[], method: string, pathname: string): ProxyMatch | undefined {
   const segments = pathname.split('/')
   let refused: ProxyMatch | undefined

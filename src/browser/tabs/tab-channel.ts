@@ -16,7 +16,10 @@ export interface TabListeners {
   readonly returned: () => void
 }
 
-/** Connects this page with the other tabs of its origin until it is closed. The channel has the name of the session's record. Does nothing without a page. */
+/**
+ * Connects this page with the other tabs of its origin until it is closed. The channel has the name of the session's record. Does
+ * nothing without a page.
+ */
 export function openTabChannel(name: string, { received, returned }: TabListeners): TabChannel {
   const closing = new AbortController()
   let channel: BroadcastChannel | undefined

@@ -12,7 +12,10 @@ import { markCarriedRequests } from './008-carried-requests.ts'
 import { addPageOrigins } from './009-page-origins.ts'
 import { addAgentTrigrams } from './010-agent-trigrams.ts'
 
-/** In order of their names. A published migration never changes; a new one is added. `openStore` (store.ts) runs them, in one process at a time. */
+/**
+ * In order of their names. A published migration never changes; a new one is added. `openStore` (store.ts) runs them, in one
+ * process at a time.
+ */
 export function migrations(engine: StoreEngine): Record<string, Migration> {
   return {
     '001-first-tables': {

@@ -13,7 +13,10 @@ export function trigramsOf(tenantId: string, searchText: string): number[] {
   return Array.from(found, (lower) => upper + lower)
 }
 
-/** Returns trigrams that a text with this part has, some of them if it is long (`comparedTrigrams`, 16 at most). A part of one or two code points has none. */
+/**
+ * Returns trigrams that a text with this part has, some of them if it is long (`comparedTrigrams`, 16 at most). A part of one or
+ * two code points has none.
+ */
 export function trigramsOfPart(tenantId: string, searchValue: string): number[] {
   const all = trigramsOf(tenantId, foldCase(searchValue))
   const every = Math.ceil(all.length / storeLimits.comparedTrigrams)
