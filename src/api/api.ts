@@ -43,8 +43,8 @@ export interface AgentApi {
   /** Parent agents. Specification sections 4.1 to 4.3. */
   readonly parentAgents: Searches<ParentAgent, ParentAgentSearch> & {
     /**
-     * Creates an agent. It is sent once. If no response comes, the agent may have been created. A field that no creation has, such
-     * as `name`, is sent and the service ignores it.
+     * Creates an agent. It is sent once. If no response comes, the agent may have been created.
+     * A field that no creation has, such as `name`, is sent and the service ignores it.
      */
     create(agent: NewParentAgent, options?: CallOptions): Promise<CreatedParentAgents>
     /** Resolves to the variables that the state function of an agent can use. */
