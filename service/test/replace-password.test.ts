@@ -54,7 +54,7 @@ test('a new password deletes the requests that its user was asked about, so that
   expect(await requests.execute()).toHaveLength(1)
 })
 
-test('a sign-in whose password was replaced during the comparison is refused', async () => {
+test('a sign-in whose password was replaced during the comparison is refused, and recorded as failed [S-087]', async () => {
   const { service, context, browser, replace } = await started()
   const { password } = personOf(service, 'ada')
   const { verify } = context.passwords
@@ -66,6 +66,8 @@ test('a sign-in whose password was replaced during the comparison is refused', a
   const page = await browser.get(authorizeUrl(service).url)
   const answer = await browser.submit(page, signInPath, { email, password })
   expect([answer.status, browser.cookie('session')]).toEqual([403, undefined])
+  const events = service.dev.journal().flatMap((entry) => ('event' in entry ? [entry.event] : []))
+  expect(events).toEqual(['sign_in_failed'])
 })
 
 test('a hash of an older form is renewed, but never in the place of a password that was replaced', async () => {

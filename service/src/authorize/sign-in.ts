@@ -26,7 +26,6 @@ export async function signInAs(c: Context<HttpEnvironment>): Promise<Response> {
   const signedIn = account && (await startSignedIn(c, account))
   if (account === undefined || signedIn === undefined)
     return showError(c, 403, 'This user cannot sign in without a password here.')
-  c.get('service').journal.event('sign_in_succeeded', { personId: account.id, tenant: account.tenantId })
   return askConsent(c, { ...form, signedIn, from: 'sign-in form' })
 }
 

@@ -13,7 +13,10 @@ export async function confirmPassword(
   get: FormField,
 ): Promise<Confirmation> {
   const attempt = await attemptSignIn(c, { email: account.email, password: get('password') ?? '' })
-  if (attempt.kind === 'verified') return { kind: 'confirmed' }
+  if (attempt.kind === 'verified') {
+    c.get('service').journal.event('sign_in_succeeded', { personId: account.id, tenant: account.tenantId })
+    return { kind: 'confirmed' }
+  }
   if (attempt.kind === 'too_long')
     return { kind: 'refused', status: 422, problem: 'The password is too long. Enter a shorter one.' }
   const { status, problem } = refusalOf(c, attempt)

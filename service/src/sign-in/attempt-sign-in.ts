@@ -7,7 +7,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import { findAccountByEmail, savePasswordHash } from '../store/tables/accounts.ts'
 import { admitSignIn } from './admit-sign-in.ts'
 
-/** The result of comparing an email address and a password. It is in the journal already. */
+/** The result of comparing an email address and a password. The journal has a refusal already, and a success once its session began. */
 export type Attempt = { kind: 'verified'; account: Account } | Refused | { kind: 'too_long' }
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
@@ -34,7 +34,6 @@ export async function attemptSignIn(
       journal.event('sign_in_failed', who)
       return { kind: 'refused' }
     }
-    journal.event('sign_in_succeeded', who)
     return { kind: 'verified', account }
   } finally {
     admission.settle(result)

@@ -31,13 +31,15 @@ export async function readSignedIn(c: Context<HttpEnvironment>): Promise<SignedI
  * password was replaced since the account was read.
  */
 export async function startSignedIn(c: Context<HttpEnvironment>, account: Account): Promise<SignedIn | undefined> {
-  const { store, clock } = c.get('service')
+  const { store, clock, journal } = c.get('service')
   const previous = readCookie(c, 'session')
   if (previous !== undefined) await deleteSignInSession(store.db, hashToken(previous))
   const id = randomSecret()
-  const { id: personId, passwordHash } = account
+  const { id: personId, passwordHash, tenantId: tenant } = account
   const session = { idHash: hashToken(id), personId, passwordHash, nowMs: clock.nowMs() }
-  if ((await createSignInSession(store.db, session)) === 'outdated') return undefined
+  const result = await createSignInSession(store.db, session)
+  journal.event(result === 'outdated' ? 'sign_in_failed' : 'sign_in_succeeded', { personId, tenant })
+  if (result === 'outdated') return undefined
   writeCookie(c, 'session', id)
   rememberDevice(c, account.email.toLowerCase())
   c.set('caller', { personId: account.id })
