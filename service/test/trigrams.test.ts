@@ -17,6 +17,7 @@ import { tenantStore } from '../src/store/tenant-store.ts'
 import { createRandom, type Random } from './random.ts'
 import { agentOf, textOf } from './random-agents.ts'
 import { assemble, isOnPostgres } from './start.ts'
+import { observe } from './statements.ts'
 
 // A search by the index of trigrams gives what a search without an index gives.
 
@@ -193,6 +194,25 @@ test('a start adds 64 agents of an earlier version in each transaction, which ot
   const added: number[] = []
   await indexAgents(opaqueDatabase(db.withPlugin(notingAgentsAdded(added))))
   expect(added).toEqual([64, 6])
+})
+
+test('a start that waits too long for the lock of another process begins again, and reports the fourth time [A-94]', async () => {
+  await addAsEarlierVersion('demo', 'locked')
+  let timeouts = 3
+  observe(assembly, {
+    before({ sql }) {
+      if (timeouts <= 0 || !/^update "parent_agents" set "has_trigrams"/.test(sql)) return
+      timeouts -= 1
+      throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+    },
+  })
+  await indexAgents(assembly.context.store.db)
+  expect([timeouts, await idsOfEarlierVersions('demo')]).toEqual([0, []])
+  await addAsEarlierVersion('demo', 'locked for long')
+  timeouts = 4
+  await expect(indexAgents(assembly.context.store.db)).rejects.toMatchObject({ code: '55P03' })
+  expect(await idsOfEarlierVersions('demo')).toHaveLength(1)
+  await indexAgents(assembly.context.store.db)
 })
 
 test('on PostgreSQL a statement adds at most 100,000 trigrams and those of one more agent, so that it ends within its time [A-94]', async () => {

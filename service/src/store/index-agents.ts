@@ -15,7 +15,7 @@ import { trigramsOf } from './tables/tenant/trigrams.ts'
 export async function indexAgents(db: Db): Promise<void> {
   for (;;) {
     try {
-      if ((await transact(db, indexSome)) < storeLimits.textRows) return
+      if ((await transact(db, indexSome, 'after-lock-timeout')) < storeLimits.textRows) return
     } catch (error) {
       if (databaseFailureOf(error) !== 'conflict') throw error
       await sleep(storeLimits.migrationPauseMs)

@@ -6,7 +6,7 @@ import { databaseFailureOf, isLockTimeout } from './failures.ts'
 /**
  * Runs `task` in a transaction, all or nothing. After a conflict it runs again (`transactionAttempts`, 4 in all), so a task must have no
  * effect outside of its transaction. `after-lock-timeout` runs it again also after a lock that it could not have in time. It is for
- * seed/fill-database.ts and dev/controls.ts, which lock rows of every request. Between two runs it holds no lock.
+ * resets, dev controls, new passwords and the index of texts, which lock rows of many requests. Between two runs it holds no lock.
  */
 export async function transact<Value>(
   db: Db,
