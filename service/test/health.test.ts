@@ -1,8 +1,11 @@
 import { DEFAULT_MIGRATION_TABLE, sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Service } from '../src/index.ts'
+import { storeLimits } from '../src/limits.ts'
 import { listen, stop } from '../src/server/listener.ts'
 import { rawDatabase } from '../src/store/database.ts'
+import type { MissingPart } from '../src/store/store.ts'
+import { telemetryLimits } from '../src/telemetry/limits.ts'
 import { assemble, createService } from './start.ts'
 import { observe } from './statements.ts'
 
@@ -85,6 +88,31 @@ test('probes at the same time share one look at the database', async () => {
   const ask = () => assembly.service.fetch(`${assembly.service.authUrl}/readyz`)
   await Promise.all(Array.from({ length: 20 }, ask))
   expect(statements).toBe(2)
+})
+
+test('probes of a database that hangs end after two seconds each and wait for one query, until its time has passed [A-86]', async () => {
+  const { service, context } = await assemble()
+  onTestFinished(service.close)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const begun: ((parts: MissingPart[]) => void)[] = []
+  context.store.missing = () => new Promise((resolve) => begun.push(resolve))
+  const probeFor = async (ms: number): Promise<unknown> => {
+    const timers = vi.getTimerCount()
+    const answer = probe(service, `${service.authUrl}/readyz`)
+    await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(timers)
+    await vi.advanceTimersByTimeAsync(ms)
+    return answer
+  }
+  const away = [503, { status: 'not-ready', missing: ['database'] }]
+  const probes = storeLimits.statementMs / telemetryLimits.readyMs
+  for (let at = 0; at < probes; at += 1) expect(await probeFor(telemetryLimits.readyMs)).toEqual(away)
+  expect([begun.length, vi.getTimerCount()]).toEqual([1, 0])
+  const answer = probe(service, `${service.authUrl}/readyz`)
+  await expect.poll(() => begun.length).toBe(2)
+  begun[1]?.([])
+  expect(await answer).toEqual([200, { status: 'ready', missing: [] }])
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test.each(['auth', 'base'] as const)(

@@ -3,7 +3,7 @@ import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { isForwarded } from '../http/forwarded.ts'
 import { jsonResponse } from '../http/json-response.ts'
-import { serverLimits } from '../limits.ts'
+import { serverLimits, storeLimits } from '../limits.ts'
 import type { MissingPart } from '../store/store.ts'
 import { telemetryLimits } from '../telemetry/limits.ts'
 
@@ -13,12 +13,12 @@ import { telemetryLimits } from '../telemetry/limits.ts'
  */
 export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContext): void {
   let checking: Promise<MissingPart[]> | undefined
-  // Probes share one check, so that many of them cost one query.
+  // Probes share one check, so that many of them cost one query. A query that outlived its time is lost with its connection.
   function missing(): Promise<MissingPart[]> {
-    checking ??= inTime(store.missing()).finally(() => {
+    checking ??= within(storeLimits.statementMs, store.missing()).finally(() => {
       checking = undefined
     })
-    return checking
+    return within(telemetryLimits.readyMs, checking)
   }
   app.get('/healthz', (c) => jsonResponse(c, { status: 'alive' }))
   app.get('/readyz', async (c) => {
@@ -41,11 +41,11 @@ export function serveMetrics(app: Hono<HttpEnvironment>, { telemetry: { metrics 
   })
 }
 
-/** Takes a database that does not answer in time (`readyMs`, 2 s) for one that is away. */
-async function inTime(checked: Promise<MissingPart[]>): Promise<MissingPart[]> {
+/** Takes a database that does not answer in time for one that is away: `readyMs`, 2 s for a probe, `statementMs`, 10 s for its query. */
+async function within(timeMs: number, checked: Promise<MissingPart[]>): Promise<MissingPart[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<MissingPart[]>((resolve) => {
-    timer = setTimeout(() => resolve(['database']), telemetryLimits.readyMs)
+    timer = setTimeout(() => resolve(['database']), timeMs)
   })
   try {
     return await Promise.race([checked, late])
