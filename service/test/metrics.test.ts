@@ -83,6 +83,23 @@ test('the metrics are on with dev, off without, and refused to a request that a 
   expect(await status(await started({ dev: 'on', metrics: 'off' }))).toBe(404)
 })
 
+test('the metrics answer an address and a host that is served, and no other name, which may be rebound to this machine [S-083 A-87]', async () => {
+  const service = await started({ metrics: 'on', allowedHosts: ['agent-service'] })
+  const status = async (host: string): Promise<number> =>
+    (await service.fetch(`${service.authUrl}/metrics`, { headers: { host } })).status
+  for (const host of [
+    new URL(service.authUrl).host,
+    'agent-service:4001',
+    '10.0.0.7:4001',
+    '10.0.0.7',
+    '[fd00::7]:4001',
+  ])
+    expect([host, await status(host)]).toEqual([host, 200])
+  for (const host of ['evil.example', '10.0.0.7.evil.example:4001', '10.0.0.7:80:80', '[::1', ''])
+    expect([host, await status(host)]).toEqual([host, 421])
+  expect(service.dev.journal()).toEqual([])
+})
+
 test.each([
   ['metrics', 'yes', "metrics must be 'on' or 'off'"],
   ['log', 'xml', "log must be 'off', 'json' or 'pretty'"],

@@ -21,7 +21,7 @@ import { askSignOut, confirmSignOut } from '../sign-in/sign-out.ts'
 import { token } from '../token/route.ts'
 import { showError } from '../ui/error.tsx'
 import { apiPathAtAuth, unknownPageFixes } from './mixed-up-addresses.ts'
-import { serveHealth, serveMetrics } from './operations.ts'
+import { refuseHost, serveHealth, serveMetrics } from './operations.ts'
 import { purgeOnRequest } from './purge-on-request.ts'
 
 const tokenPath = '/auth/v1/token'
@@ -61,10 +61,6 @@ export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   app.notFound((c) => showError(c, 404, 'There is no page at this URL.', unknownPageFixes(c.req.path, service.config)))
   app.onError((error, c) => fail(c, error))
   return app
-}
-
-function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
-  return jsonResponse(c, { error: 'invalid_request', error_description: problem }, 421)
 }
 
 function fail(c: Context<HttpEnvironment>, error: Error): Response | Promise<Response> {

@@ -1,8 +1,9 @@
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import type { ServiceContext } from '../context.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import { isForwarded } from '../http/forwarded.ts'
 import { jsonResponse } from '../http/json-response.ts'
+import { hostGuard } from '../http/middleware/host-guard.ts'
 import { serverLimits, storeLimits } from '../limits.ts'
 import type { MissingPart } from '../store/store.ts'
 import { telemetryLimits } from '../telemetry/limits.ts'
@@ -29,9 +30,14 @@ export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContex
   })
 }
 
-/** Serves `/metrics`, if it is on, to direct requests only, because a reverse proxy would publish it (A-87). */
-export function serveMetrics(app: Hono<HttpEnvironment>, { telemetry: { metrics } }: ServiceContext): void {
+/**
+ * Serves `/metrics`, if it is on, to direct requests only, because a reverse proxy would publish it. `Host` may also be an address,
+ * because a scraper names that of a container (A-87).
+ */
+export function serveMetrics(app: Hono<HttpEnvironment>, { config, telemetry: { metrics } }: ServiceContext): void {
   if (metrics === undefined) return
+  const served = { origin: config.authUrl, names: config.allowedHosts, addresses: 'any' } as const
+  app.use('/metrics', hostGuard(served, refuseHost))
   app.get('/metrics', async (c) => {
     if (isForwarded(c.req.raw.headers)) {
       return jsonResponse(c, { error: 'a proxy forwarded this request; read the metrics from the service itself' }, 403)
@@ -39,6 +45,11 @@ export function serveMetrics(app: Hono<HttpEnvironment>, { telemetry: { metrics 
     const { contentType, body } = await metrics.text()
     return c.body(body, 200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' })
   })
+}
+
+/** Returns the 421 of the authorization host. */
+export function refuseHost(c: Context<HttpEnvironment>, problem: string): Response {
+  return jsonResponse(c, { error: 'invalid_request', error_description: problem }, 421)
 }
 
 /** Takes a database that does not answer in time for one that is away: `readyMs`, 2 s for a probe, `statementMs`, 10 s for its query. */

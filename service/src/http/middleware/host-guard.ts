@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Context, MiddlewareHandler } from 'hono'
 import { loopbackHosts } from '../../loopback.ts'
 import type { HttpEnvironment } from '../environment.ts'
@@ -10,16 +11,25 @@ export function ownHosts(origin: string): Set<string> {
   return new Set(hasOtherSpellings ? loopbackHosts.map((host) => host + suffix) : [url.host])
 }
 
-/** Refuses any other Host with 421 (A-13). This is the protection from DNS rebinding. `names` count on every port. */
+interface Served {
+  origin: string
+  /** Further host names, which count on every port. */
+  names: readonly string[]
+  /** `any` serves a Host that is an IP address, because only a name can be rebound. Default: `own`. */
+  addresses?: 'own' | 'any'
+}
+
+/** Refuses each Host that is not served with 421 (A-13). This is the protection from DNS rebinding. */
 export function hostGuard(
-  { origin, names }: { origin: string; names: readonly string[] },
+  { origin, names, addresses = 'own' }: Served,
   refuse: (c: Context<HttpEnvironment>, problem: string) => Response,
 ): MiddlewareHandler<HttpEnvironment> {
   const hosts = ownHosts(origin)
   return async (c, next) => {
-    const host = c.req.header('host') ?? new URL(c.req.url).host
-    const isServed = hosts.has(host.toLowerCase()) || names.includes(host.toLowerCase().replace(/:\d+$/, ''))
-    return isServed ? next() : refuse(c, 'this host is not served here')
+    const host = (c.req.header('host') ?? new URL(c.req.url).host).toLowerCase()
+    const name = host.replace(/:\d+$/, '')
+    const isAddress = addresses === 'any' && isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+    return hosts.has(host) || names.includes(name) || isAddress ? next() : refuse(c, 'this host is not served here')
   }
 }
 
