@@ -39,7 +39,7 @@ class SlowFirst extends BaseSequencer {
 
 const config: ViteUserConfig = {
   test: {
-    globalSetup: ['test/support/missing-programs.ts', 'test/support/servers.ts'],
+    globalSetup: ['test/support/missing-programs.ts', 'test/support/packages-of-a-run.ts', 'test/support/servers.ts'],
     // Tests of a program that is missing are skipped; where CI is set they run, and fail, unless the program is optional there.
     tags: [
       ...programs.flatMap((program) =>

@@ -6,8 +6,9 @@ import { codeProblems } from './docs/code-blocks.ts'
 import { root } from './docs/folders.ts'
 import { lookAtSite } from './docs/look.ts'
 import { sitePages, stagePage } from './docs/stage.ts'
-import { installTools, showTool } from './docs/tools.ts'
+import { showTool } from './docs/tools.ts'
 import { exitCodes, runCommand } from './flags.ts'
+import { installOwnPackages } from './own-packages.ts'
 
 const help = `Usage: npm run docs [-- --check] [-- --base PATH]
        npm run docs:dev
@@ -15,7 +16,8 @@ const help = `Usage: npm run docs [-- --check] [-- --base PATH]
 
 Builds the documentation as a site in site/dist, with search, the API reference and llms.txt, and fails if a link or an anchor leads
 nowhere or a page loads something from another host. npm run docs:dev serves the pages and shows each change. npm run docs:preview
-serves what npm run docs has built. The first run installs the packages of the site in site/node_modules.
+serves what npm run docs has built. The first run installs the packages of the site in site/node_modules, and --check also those of the
+adapter for Next.js, whose code the pages show.
 
   --check      also compile the code of all pages, and open the site in Chromium, light and dark
   --base PATH  the path of the site on its host, with slashes around it; default /
@@ -42,7 +44,8 @@ async function build({ check, base = '/' }: { check?: boolean; base?: string }):
     process.stderr.write('docs: --base takes a path with slashes around it, such as /agent-auth/\n')
     return exitCodes.usage
   }
-  await installTools()
+  await installOwnPackages('site')
+  if (check) await installOwnPackages('next')
   await buildSite(base)
   const problems = brokenLinks(base)
   if (check) problems.push(...codeProblems(), ...(await lookAtSite(base)))
@@ -52,7 +55,7 @@ async function build({ check, base = '/' }: { check?: boolean; base?: string }):
 }
 
 async function develop(): Promise<number> {
-  await installTools()
+  await installOwnPackages('site')
   await writePages()
   const byFile = new Map(sitePages.map((page) => [join(root, page.file), page]))
   const watchers = ['docs', 'service', '.'].map((folder) =>

@@ -1,26 +1,6 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { root, siteFolder } from './folders.ts'
-
-/** Installs the packages of the site, unless the folder has those of the lock file. `npm ci` of the project leaves them out. */
-export async function installTools(): Promise<void> {
-  const installed = `${siteFolder}/node_modules/.package-lock.json`
-  if (existsSync(installed) && packagesOf(installed) === packagesOf(`${siteFolder}/package-lock.json`)) return
-  await run('npm', ['--prefix', siteFolder, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], root)
-}
-
-/** Returns the versions of a lock file as text. Packages of other platforms are not installed and do not count. */
-function packagesOf(lockFile: string): string {
-  const { packages } = JSON.parse(readFileSync(lockFile, 'utf8')) as {
-    packages: Record<string, { version?: string; optional?: boolean }>
-  }
-  const entries = Object.entries(packages).filter(([path, { optional }]) => path !== '' && !optional)
-  return entries
-    .map(([path, { version }]) => `${path} ${version}`)
-    .sort()
-    .join('\n')
-}
+import { siteFolder } from './folders.ts'
 
 /** Runs a command of the packages of the site. Rejects with its output if it fails. */
 export function runTool(name: string, args: readonly string[]): Promise<void> {

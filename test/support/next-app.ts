@@ -1,18 +1,18 @@
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { runNode } from './example.ts'
 
-const next = createRequire(import.meta.url).resolve('next/dist/bin/next')
-
-/** `next dev` in a copy of this folder, as deep below the same root: Next writes types and builds beside what it serves. */
+/** `next dev` in a copy of this folder, as deep below the same root: Next writes types and builds beside what it serves. Its packages are linked. */
 export async function runNext(app: string, env: Record<string, string>): Promise<() => Promise<void>> {
   const copies = join(app, '../../dist')
   await mkdir(copies, { recursive: true })
   const folder = await mkdtemp(join(copies, 'next-'))
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 })
   try {
-    await cp(app, folder, { recursive: true, filter: (path) => !path.endsWith('.next') })
+    const left = ['.next', 'dist', 'node_modules']
+    await cp(app, folder, { recursive: true, filter: (path) => !left.includes(basename(path)) })
+    await symlink(join(app, 'node_modules'), join(folder, 'node_modules'))
+    const next = join(folder, 'node_modules/next/dist/bin/next')
     // Its own process ends the server's.
     const stop = await runNode([next, 'dev', folder, '-H', '127.0.0.1'], bare(env), 'Ready in', 'SIGTERM')
     return async () => {
