@@ -1,4 +1,5 @@
 import { inMebibytes } from '../byte-count.ts'
+import { commandName } from '../command-name.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
 import { throttlePolicies } from '../credentials/throttles.ts'
 import { credentialLimits, limits } from '../limits.ts'
@@ -61,16 +62,16 @@ export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string
 
 /** Returns names and secrets for the terminal, the only place that shows them (S-084). */
 export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
-  const kept = '(as printed at the first start of this data file)'
+  const kept = (command: string): string => `(printed at the first start; ${commandName()} ${command} makes another)`
   const own = clients[0]?.tenant
   const elsewhere = (tenant: string): string =>
     tenant === own ? '' : `\n    of another tenant than the .env: only for the clients of tenant ${tenant}`
   const peopleLines = people.map(
     ({ name, email, password, tenant, permissions }) =>
-      `  ${email}  ${password || kept}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}${elsewhere(tenant)}`,
+      `  ${email}  ${password || kept('reset-password')}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}${elsewhere(tenant)}`,
   )
   const secretOf = (client: Client): string => {
-    return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept}`
+    return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept('clients rotate-secret')}`
   }
   const clientLines = clients.map(
     (client) =>

@@ -1,0 +1,19 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { rosterText } from '../src/cli/texts.ts'
+import { createService } from './start.ts'
+
+test('a later start says where passwords and secrets were printed, and which command makes another', async () => {
+  vi.stubEnv('npm_lifecycle_event', '')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const service = await createService()
+  onTestFinished(service.close)
+  const { authUrl, baseUrl, fetch, dev, close } = service
+  const people = service.people.map((person) => ({ ...person, password: '' }))
+  const clients = service.clients.map(({ clientSecret: _, ...client }) => client)
+  const text = rosterText({ authUrl, baseUrl, fetch, dev, close, people, clients })
+  expect(text).toContain(
+    '  ada@demo.example  (printed at the first start; agent-service reset-password makes another)\n',
+  )
+  expect(text).toContain('    secret (printed at the first start; agent-service clients rotate-secret makes another)\n')
+  expect(rosterText(service)).not.toContain('printed at')
+})
