@@ -22,8 +22,7 @@ export async function fetchPath({ profile, rest }: CommandLine): Promise<Result>
   const { baseUrl } = config
   const body = given === '-' ? await textOf(process.stdin) : given
   const { ok, status, text } = await send(createBearerFetch(session, { baseUrl }), baseUrl, { method, path, body })
-  const hint = status === 404 && !path.startsWith('/api/') ? '; its paths begin with /api' : ''
-  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}${hint}\n`)
+  if (!ok) process.stderr.write(`agent-auth: the API responded with ${status}${adviceOn(status, { path, body })}\n`)
   return {
     exitCode: ok ? 0 : 1,
     text: process.stdout.isTTY ? withoutControls(text) : text,
@@ -70,6 +69,11 @@ async function send(
       : `${baseUrl} did not respond. Check --base-url (agent-auth doctor)`
     throw new AgentAuthError('request_failed', `${what}.`, { retryable: true })
   }
+}
+
+function adviceOn(status: number, { path, body }: Omit<ApiRequest, 'method'>): string {
+  if (status === 404 && !path.startsWith('/api/')) return '; its paths begin with /api'
+  return status === 415 && body === undefined ? "; it needs a BODY, such as '{}'" : ''
 }
 
 /** A response could otherwise send commands to the terminal. */

@@ -12,7 +12,8 @@ import { failure, tokensWith } from '../support/token-flow.ts'
 const body = 'text \u001b[31m and \u009b more\n\twith a line\n'
 const server = createServer((request, response) => {
   request.resume()
-  response.writeHead(request.url?.endsWith('/none') ? 404 : 200, { 'content-type': 'text/plain' }).end(body)
+  const status = Number(/\/status\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 200)
+  response.writeHead(status, { 'content-type': 'text/plain' }).end(body)
 })
 let baseUrl = ''
 beforeAll(async () => {
@@ -56,13 +57,15 @@ describe('the body of a response', () => {
 })
 
 test.each([
-  ['/none', 'agent-auth: the API responded with 404; its paths begin with /api\n'],
-  ['/api/none', 'agent-auth: the API responded with 404\n'],
-])('a 404 of %s says %j on stderr [C-137]', async (path, text) => {
+  [['GET', '/status/404'], 'agent-auth: the API responded with 404; its paths begin with /api\n'],
+  [['GET', '/api/status/404'], 'agent-auth: the API responded with 404\n'],
+  [['POST', '/api/status/415'], "agent-auth: the API responded with 415; it needs a BODY, such as '{}'\n"],
+  [['POST', '/api/status/415', '{}'], 'agent-auth: the API responded with 415\n'],
+])('a response to %j says %j on stderr [C-137]', async (call, text) => {
   await machine()
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => write.mockRestore())
-  expect(await fetched('GET', path)).toMatchObject({ exitCode: 1 })
+  expect(await fetched(...call)).toMatchObject({ exitCode: 1 })
   expect(write.mock.calls).toEqual([[text]])
 })
 
