@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failureText } from '../src/cli/failures.ts'
+import { checkSeed } from '../src/seed/check-seed.ts'
 import { loadSeed } from '../src/seed/load-seed.ts'
 import { SeedError } from '../src/seed/seed-error.ts'
 
@@ -26,6 +27,8 @@ async function messageOf(text: string | Uint8Array, name = 'seed.yaml'): Promise
 const head = 'tenants:\n  - id: acme\n'
 const client = '    name: Web\n    redirectUris: [http://127.0.0.1/callback]\n'
 const agent = '    description: x\n    parent_agent_type: T\n'
+const secrets = `[{id: secret_a, hash: ${'a'.repeat(43)}, created_at: 2026-01-01T00:00:00.000Z}]`
+const model = (id: number): string => `  - {id: ${id}, model_name: M, model_version: '1', provider: p}\n`
 
 test.each([
   ['a cycle', 'tenants: &all\n  - id: acme\n    name: *all\n', '3:11: this alias is inside of what it stands for'],
@@ -75,7 +78,27 @@ test.each([
   [
     'localhost',
     `${head}clients:\n  - name: Web\n    redirectUris: [http://localhost/cb]\n`,
-    '4:5: clients[0]: "http://localhost/cb"',
+    '5:20: clients[0].redirectUris[0]: "http://localhost/cb"',
+  ],
+  [
+    'one redirect URI of two',
+    `${head}clients:\n  - name: Web\n    redirectUris:\n      - https://a.example/cb\n      - http://a.example/cb\n`,
+    '7:9: clients[0].redirectUris[1]: "http://a.example/cb" cannot be a redirect URI: use https',
+  ],
+  [
+    'a redirect URI twice',
+    `${head}clients:\n  - name: Web\n    redirectUris: [https://a.example/, https://b.example/, https://a.example/]\n`,
+    '5:60: clients[0].redirectUris[2]: a redirect URI is repeated; list each one once',
+  ],
+  [
+    'a client without redirect URIs',
+    `${head}clients:\n  - name: Web\n    redirectUris: []\n`,
+    '5:5: clients[0].redirectUris: register 1 to 10 redirect URIs',
+  ],
+  [
+    'a client with a blank name',
+    `${head}clients:\n  - redirectUris: [https://a.example/]\n    name: " "\n`,
+    '5:5: clients[0].name: the name must have 1 to 100 characters',
   ],
   [
     'a hash without its key',
@@ -88,6 +111,82 @@ test.each([
     'an unknown model',
     `${head}agents:\n  - agent_name: A\n    llm_model: 99\n${agent}`,
     '5:5: agents[0].llm_model: the tenant has no model with',
+  ],
+  [
+    'an agent without a tenant, of which there are two',
+    `${head}  - id: globex\nagents:\n  - agent_name: A\n${agent}`,
+    '5:5: agents[0]: needs a tenant, because there are several',
+  ],
+  [
+    'a user id twice',
+    `${head}people:\n  - {id: person_a, email: a@x.example}\n  - {id: person_a, email: b@x.example}\n`,
+    '5:6: people[1].id: the same id as people[0]',
+  ],
+  [
+    'a secret id twice',
+    `${head}clients:\n  - secrets: [&s {id: secret_a, hash: ${'a'.repeat(43)}, created_at: 2026-01-01T00:00:00.000Z}, *s]\n    kind: confidential\n${client}`,
+    'clients[0].secrets[1].id: another secret has this id',
+  ],
+  ['a model id twice', `${head}models:\n${model(1)}${model(1)}`, '5:6: models[1].id: the same id as models[0]'],
+  [
+    'an agent id twice',
+    `${head}agents:\n  - agent_name: A\n    id: 1\n${agent}  - agent_name: B\n    id: 1\n${agent}`,
+    '9:5: agents[1].id: the same id as agents[0]',
+  ],
+  [
+    'two forms of a password',
+    `${head}people:\n  - email: a@x.example\n    password: '12345678'\n    passwordHash: hmac-sha256$${'a'.repeat(43)}\n`,
+    '6:5: people[0].passwordHash: give password or passwordHash, not both',
+  ],
+  [
+    'two forms of a secret',
+    `hashKey: ${'a'.repeat(43)}\n${head}clients:\n  - kind: confidential\n    clientSecret: ${'x'.repeat(32)}\n    secrets: ${secrets}\n${client}`,
+    '7:5: clients[0].secrets: give clientSecret or secrets, not both',
+  ],
+  [
+    'hashes of secrets without their key',
+    `${head}clients:\n  - kind: confidential\n    secrets: ${secrets}\n${client}`,
+    '5:5: clients[0].secrets: needs the hashKey of its export',
+  ],
+  [
+    'an agent without a type',
+    `${head}agents:\n  - agent_name: A\n    description: x\n`,
+    '4:5: agents[0]: needs parent_agent_type or parent_agent_type_key',
+  ],
+  [
+    'a type and the key of another one',
+    `${head}agents:\n  - agent_name: A\n    parent_agent_type_key: other\n${agent}`,
+    '5:5: agents[0].parent_agent_type_key: is not the key of parent_agent_type',
+  ],
+  [
+    'a model by id and by name',
+    `${head}agents:\n  - agent_name: A\n    llm_model: 1\n    llm_model_name: Aurora\n${agent}`,
+    '6:5: agents[0].llm_model_name: give llm_model or llm_model_name, not both',
+  ],
+  [
+    'a name of no model',
+    `${head}agents:\n  - agent_name: A\n    llm_model_name: Aurorra\n${agent}`,
+    '5:5: agents[0].llm_model_name: the tenant has no model of this name',
+  ],
+  [
+    'a name of two models',
+    `${head}models:\n${model(1)}${model(2)}agents:\n  - agent_name: A\n    llm_model_name: M\n${agent}`,
+    '8:5: agents[0].llm_model_name: several models have this name; give llm_model',
+  ],
+  [
+    'a model of another tenant',
+    `${head}  - id: globex\nmodels:\n${model(1).replace('{', '{tenant: globex, ')}agents:\n  - agent_name: A\n    tenant: acme\n    llm_model: 1\n${agent}`,
+    '9:5: agents[0].llm_model: the tenant has no model with this id',
+  ],
+  [
+    'an unknown permission',
+    `${head}people:\n  - email: a@x.example\n    permissions: [api.acces]\n`,
+    '5:19: people[0].permissions[0]: must be api.access or',
+  ],
+  [
+    'an unknown endpoint',
+    `${head}endpointBilling: {searchAgents: needed}\n`,
+    '3:19: endpointBilling.searchAgents: searchAgents is unknown; ',
   ],
   ['a missing member', `${head}people:\n  - name: Ada\n`, '4:5: people[0].email: is missing'],
   ['a misspelt list that is needed', 'tenant: []\n', '1:1: tenant: tenant is unknown; did you mean tenants?'],
@@ -156,6 +255,24 @@ test('a text of many megabytes in JSON is named like a short one', async () => {
   expect(await messageOf(JSON.stringify({ tenants: [{ id: 'acme', name }] }))).toContain(
     '1:26: tenants[0].name: at most 500 characters',
   )
+})
+
+test('of clients and of agents beyond the limits of a tenant, the first is named', () => {
+  const tenants = [{ id: 'acme' }]
+  const clients = Array.from({ length: 1_001 }, (_, index) => {
+    return { clientId: `c${index}`, name: 'Web', redirectUris: ['https://a.example/'] }
+  })
+  const agents = Array.from({ length: 10_001 }, (_, index) => {
+    return { agent_name: `A ${index}`, description: 'x', parent_agent_type: 'T' }
+  })
+  expect(checkSeed({ tenants, clients })).toEqual({
+    path: ['clients', 1_000],
+    text: 'a tenant has at most 1000 clients',
+  })
+  expect(checkSeed({ tenants, agents })).toEqual({
+    path: ['agents', 10_000],
+    text: 'a tenant has at most 10000 agents',
+  })
 })
 
 test('a seed in code is held to the same rules', async () => {

@@ -1,6 +1,6 @@
 import { hasInvisible, isStorable } from '../api/characters.ts'
 import { requestLimits } from '../limits.ts'
-import { refuseRegistration } from '../redirect-uris.ts'
+import { refuseRedirectUri, refuseRegistration } from '../redirect-uris.ts'
 
 export interface ClientForm {
   name: string
@@ -8,22 +8,31 @@ export interface ClientForm {
   redirectUris: string[]
 }
 
-/** Reads the form of a new client, or returns why it is refused. Nothing lets an admin choose an id (S-059). */
+export type RefusedForm = { kind: 'refused'; problem: string; path: readonly (string | number)[] }
+
+/** Reads the form of a new client, or returns why and where it is refused. Nothing lets an admin choose an id (S-059). */
 export function readClientForm(asked: {
   name: string
   kind: string
   redirectUris: string[]
-}): { kind: 'form'; form: ClientForm } | { kind: 'refused'; problem: string } {
-  const { name } = asked
-  const problem = refuseName(name) ?? refuseRegistration(asked.redirectUris)
-  if (problem !== undefined) return { kind: 'refused', problem }
-  if (asked.kind !== 'public' && asked.kind !== 'confidential') {
-    return { kind: 'refused', problem: 'the kind must be public or confidential' }
+}): { kind: 'form'; form: ClientForm } | RefusedForm {
+  const { name, kind, redirectUris } = asked
+  const badName = refuseName(name)
+  if (badName !== undefined) return { kind: 'refused', problem: badName, path: ['name'] }
+  const badUris = refuseRegistration(redirectUris)
+  if (badUris !== undefined) {
+    const index = redirectUris.findIndex((uri) => refuseRedirectUri(uri) === badUris)
+    return { kind: 'refused', problem: badUris, path: index === -1 ? ['redirectUris'] : ['redirectUris', index] }
   }
-  if (new Set(asked.redirectUris).size < asked.redirectUris.length) {
-    return { kind: 'refused', problem: 'a redirect URI is repeated; list each one once' }
+  if (kind !== 'public' && kind !== 'confidential') {
+    return { kind: 'refused', problem: 'the kind must be public or confidential', path: ['kind'] }
   }
-  return { kind: 'form', form: { name, kind: asked.kind, redirectUris: asked.redirectUris } }
+  const repeated = redirectUris.findIndex((uri, index) => redirectUris.indexOf(uri) < index)
+  if (repeated !== -1) {
+    const problem = 'a redirect URI is repeated; list each one once'
+    return { kind: 'refused', problem, path: ['redirectUris', repeated] }
+  }
+  return { kind: 'form', form: { name, kind, redirectUris } }
 }
 
 /** Returns why a name is refused. It may have `clientNameCharacters`, 100 code points. */

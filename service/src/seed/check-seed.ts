@@ -51,8 +51,13 @@ function first<Item>(
   return undefined
 }
 
-function at(path: Path, problem: [member: string, text: string] | undefined): Problem | undefined {
-  return problem && { path: [...path, problem[0]].filter((step) => step !== ''), text: problem[1] }
+/** A mistake in an entry: the member, or the path in the entry, and the text. */
+type EntryProblem = [where: string | Path, text: string]
+
+function at(path: Path, problem: EntryProblem | undefined): Problem | undefined {
+  return (
+    problem && { path: [...path, ...(typeof problem[0] === 'string' ? [problem[0]] : problem[0])], text: problem[1] }
+  )
 }
 
 function repeated<Item>(
@@ -93,7 +98,7 @@ function tooMany(list: string, tenants: readonly string[], most: number): Proble
   })
 }
 
-function checkPerson({ password, passwordHash }: SeedPerson, { hashKey }: Seed): [string, string] | undefined {
+function checkPerson({ password, passwordHash }: SeedPerson, { hashKey }: Seed): EntryProblem | undefined {
   if (password !== undefined && passwordHash !== undefined)
     return ['passwordHash', 'give password or passwordHash, not both']
   return passwordHash?.startsWith('hmac-') && hashKey === undefined
@@ -104,9 +109,9 @@ function checkPerson({ password, passwordHash }: SeedPerson, { hashKey }: Seed):
 function checkClient(
   { name, kind = 'public', redirectUris, clientSecret, secrets }: SeedClient,
   { hashKey }: Seed,
-): [string, string] | undefined {
+): EntryProblem | undefined {
   const form = readClientForm({ name, kind, redirectUris })
-  if (form.kind === 'refused') return ['', form.problem]
+  if (form.kind === 'refused') return [form.path, form.problem]
   if (clientSecret === undefined && secrets === undefined) return undefined
   const member = clientSecret === undefined ? 'secrets' : 'clientSecret'
   if (kind === 'public') return [member, 'a public client has no secret; its kind would be confidential']
@@ -135,9 +140,9 @@ function checkAgents(seed: Seed): Problem | undefined {
   })
 }
 
-function checkAgent(agent: SeedAgent, models: readonly SeedModel[]): [string, string] | undefined {
+function checkAgent(agent: SeedAgent, models: readonly SeedModel[]): EntryProblem | undefined {
   const { parent_agent_type: type, parent_agent_type_key: key, llm_model: id, llm_model_name: name } = agent
-  if (type === undefined && key === undefined) return ['', 'needs parent_agent_type or parent_agent_type_key']
+  if (type === undefined && key === undefined) return [[], 'needs parent_agent_type or parent_agent_type_key']
   if (isTwoTypes(agent)) return ['parent_agent_type_key', 'is not the key of parent_agent_type']
   if (id !== undefined && name !== undefined) return ['llm_model_name', 'give llm_model or llm_model_name, not both']
   if (id !== undefined && !models.some((model) => model.id === id))
