@@ -20,7 +20,13 @@ export function soakFileStorms({ rounds, onRound }: Size): Promise<string> {
 /** Kills at random times. With a grace period no session may be lost, and without one the rate is printed. */
 export function soakFileKills(service: 'grace' | 'no grace', { rounds, onRound }: Size): Promise<string> {
   return withEnds(async (ends) => {
-    const size = { lanes: 8, kills: rounds, onKill: onRound, ...(service === 'no grace' && { graceMs: 0 }) }
+    const size = {
+      lanes: 8,
+      sessions: 1,
+      kills: rounds,
+      onKill: onRound,
+      ...(service === 'no grace' && { graceMs: 0 }),
+    }
     const { kills, lost, missing, torn, failures } = await fileKills((end) => ends.push(end), size)
     const said = `${kills} kills, ${torn} damaged files, ${missing} missing records, ${lost} lost sessions, retried failures ${JSON.stringify(failures)}`
     if (missing > 0 || torn > 0 || (service === 'grace' && lost > 0)) throw new Error(said)

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AtEnd, bundled, nextWord } from './children.ts'
 import { freshFile } from './fresh-file.ts'
+import type { RefreshWord } from './refresh-loop.ts'
 import { peopleSignedIn, signPeopleIn } from './storm.ts'
 
 export interface KillReport {
@@ -19,8 +20,10 @@ export interface KillReport {
 }
 
 export interface KillSize {
-  /** How many sessions, each in a file of its own, are refreshed by a process that is killed. */
+  /** How many files there are, each with a process that refreshes its sessions until it is killed. */
   readonly lanes: number
+  /** How many sessions a file holds. Each kill meets all of them. */
+  readonly sessions: number
   /** How many processes are killed in all. */
   readonly kills: number
   /** Default: the longest, because a loaded machine may need more than the usual 30 s to start the next process. */
@@ -31,30 +34,31 @@ export interface KillSize {
 /** More than a lease lasts, in milliseconds. Each process has its clock so far ahead of its predecessor, and waits for no lease. */
 export const leaseOverMs = 9_000
 
-/** Kills processes that refresh without a pause at random times. Each successor has to refresh what its predecessor left. */
+/** Kills processes that refresh without a pause at random times. Each successor has to refresh all that its predecessor left. */
 export async function fileKills(
   atEnd: AtEnd,
-  { lanes, kills, graceMs = 600_000, onKill }: KillSize,
+  { lanes, sessions, kills, graceMs = 600_000, onKill }: KillSize,
 ): Promise<KillReport> {
   const program = await bundled(atEnd, 'refresh-loop.ts')
-  const size = { kind: 'file', sessions: 1, requests: 1 } as const
+  const size = { kind: 'file', sessions, requests: 1 } as const
   const { service, task } = await peopleSignedIn(atEnd, { ...size, url: freshFile(atEnd) }, { graceMs })
   const report: KillReport = { kills: 0, lost: 0, missing: 0, torn: 0, failures: {} }
   const lane = async (laneKills: number): Promise<void> => {
     const own = { ...task, url: freshFile(atEnd) }
     await signPeopleIn(service, own)
     for (let kill = 0; kill <= laneKills; kill++) {
-      const child = fork(program, [JSON.stringify(own), 'person-0', String(kill * leaseOverMs)], { execArgv: [] })
+      const child = fork(program, [JSON.stringify(own), String(kill * leaseOverMs)], { execArgv: [] })
       atEnd(() => void child.kill('SIGKILL'))
-      const outcome = await firstOutcome(child, report)
+      const outcomes = await firstOutcomes(child, sessions, report)
+      const areAllLeft = outcomes.every((outcome) => outcome === 'refreshed')
       // About three refreshes.
-      if (outcome === 'refreshed') await sleep(Math.random() * 30)
-      else if (outcome === 'session_ended') report.lost += 1
-      else report.missing += 1
+      if (areAllLeft) await sleep(Math.random() * 30)
       child.kill('SIGKILL')
       await once(child, 'exit')
+      report.lost += outcomes.filter((outcome) => outcome === 'session_ended').length
+      report.missing += outcomes.filter((outcome) => outcome === 'login_required').length
       if (!isWhole(own.url)) report.torn += 1
-      if (outcome !== 'refreshed') await signPeopleIn(service, own)
+      if (!areAllLeft) await signPeopleIn(service, own)
       if (kill === laneKills) continue
       report.kills += 1
       onKill?.(report.kills)
@@ -64,13 +68,19 @@ export async function fileKills(
   return report
 }
 
-/** A failure that can be retried says nothing about the session. */
-async function firstOutcome(child: ReturnType<typeof fork>, { failures }: KillReport): Promise<unknown> {
-  for (;;) {
-    const outcome = await nextWord(child)
-    if (outcome === 'refreshed' || outcome === 'session_ended' || outcome === 'login_required') return outcome
-    failures[String(outcome)] = (failures[String(outcome)] ?? 0) + 1
+/** How the first refresh of each session ended. A failure that can be retried says nothing about the session. */
+async function firstOutcomes(
+  child: ReturnType<typeof fork>,
+  sessions: number,
+  { failures }: KillReport,
+): Promise<string[]> {
+  const outcomes = new Map<string, string>()
+  while (outcomes.size < sessions) {
+    const { key, outcome } = (await nextWord(child)) as RefreshWord
+    if (['refreshed', 'session_ended', 'login_required'].includes(outcome)) outcomes.set(key, outcome)
+    else failures[outcome] = (failures[outcome] ?? 0) + 1
   }
+  return [...outcomes.values()]
 }
 
 /** Returns whether the file is a whole file of records. */
