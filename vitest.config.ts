@@ -55,9 +55,9 @@ const config: ViteUserConfig = {
         include: ['test/**/*.test.ts'],
         exclude: ['**/node_modules/**', ...unitTests, ...pageTests, ...wholeTests],
       }),
-      project('browser', { include: pageTests }),
+      project('browser', { include: pageTests, exclude: wholeTests }),
       project('e2e', { include: wholeTests }),
-      project('libsql', { include: ['service/test/**/*.test.ts'], exclude: ['**/*.postgres.test.ts'] }),
+      project('libsql', { include: ['service/test/**/*.test.ts'], exclude: ['**/*.postgres.test.ts', ...wholeTests] }),
       // Each service on a PostgreSQL database of its own.
       project('postgres', { include: databaseTests }),
     ],

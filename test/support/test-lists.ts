@@ -53,8 +53,15 @@ export const unitTests: string[] = [
   'token-endpoint',
 ].map((room) => `test/${room}/**/*.test.ts`)
 
-/** Pages in Chromium. */
+/** Pages in Chromium, but for those of `wholeTests`. */
 export const pageTests: string[] = ['test/browser/**/*.test.ts']
 
-/** The examples as they are started, on frameworks and in whole browsers. */
-export const wholeTests: string[] = ['test/e2e/**/*.test.ts']
+/** The examples as they are started, pages on frameworks, whole browsers, and the pages of the service. */
+export const wholeTests: string[] = [
+  'test/e2e/**/*.test.ts',
+  ...['back-forward', 'backend-client', 'popup-blocked'].map((name) => `test/browser/${name}.test.ts`),
+  ...['prerender', 'react', 'react-hydration', 'require-session', 'routers'].map(
+    (name) => `test/browser/${name}.test.ts`,
+  ),
+  'service/test/pages.browser.test.ts',
+]
