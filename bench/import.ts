@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'tsup'
 import tsup from '../tsup.config.ts'
+import { type Figure, median, type Size } from './figures.ts'
 
-const rounds = 31
+const rounds = { whole: 31, short: 1 }
 const target = 1.25
 /** The entry that commands and servers without a browser or a backend import. */
 const core = { name: 'index', target: 1.15 }
@@ -17,10 +18,10 @@ const peers: Readonly<Record<string, string>> = {
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const bare = 'bare'
+const bare = 'node -e 0'
 
 /** Starts of Node that load one entry of the built package, by turns with a bare `node -e 0`, in processor time. */
-export async function imports(): Promise<boolean> {
+export async function imports(size: Size): Promise<Figure[]> {
   // Inside the project, so that the dependencies of what is built are found.
   const folder = await mkdtemp(join(root, 'node_modules', '.bench-'))
   try {
@@ -29,9 +30,8 @@ export async function imports(): Promise<boolean> {
     const starts = new Map([[bare, '0']])
     for (const peer of Object.values(peers)) starts.set(peer, importing(peer))
     for (const name of names) starts.set(`./${name}`, importing(pathToFileURL(join(folder, `${name}.js`)).href))
-    const times = measure(starts)
-    process.stdout.write(`${'node -e 0'.padEnd(28)}${milliseconds(times.get(bare))}\n`)
-    return names.map((name) => report(name, times)).every(Boolean)
+    const times = measure(starts, rounds[size])
+    return names.map((name) => figureOf(name, times))
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -42,11 +42,11 @@ function importing(specifier: string): string {
 }
 
 /** The middle of all rounds. Processor time, since other work on the machine changes it less than the time by the clock. */
-function measure(starts: ReadonlyMap<string, string>): Map<string, number> {
+function measure(starts: ReadonlyMap<string, string>, rounds: number): Map<string, number> {
   const times = new Map([...starts.keys()].map((name) => [name, [] as number[]]))
   for (let round = 0; round < rounds; round++)
     for (const [name, code] of starts) times.get(name)?.push(processorMs(code))
-  return new Map([...times].map(([name, all]) => [name, all.sort((a, b) => a - b)[rounds >> 1] ?? Number.NaN]))
+  return new Map([...times].map(([name, all]) => [name, median(all)]))
 }
 
 function processorMs(code: string): number {
@@ -62,18 +62,13 @@ function processorMs(code: string): number {
   return Number(stdout)
 }
 
-function report(name: string, times: ReadonlyMap<string, number>): boolean {
+function figureOf(name: string, times: ReadonlyMap<string, number>): Figure {
   const beside = peers[name] ?? bare
-  const ratio = (times.get(`./${name}`) ?? Number.NaN) / (times.get(beside) ?? Number.NaN)
-  const limit = name === core.name ? core.target : target
-  const label = `agent-auth${name === 'index' ? '' : `/${name}`}`
-  const against = beside === bare ? '' : ` of a start with ${beside} (${milliseconds(times.get(beside))})`
-  process.stdout.write(
-    `${label.padEnd(28)}${milliseconds(times.get(`./${name}`))}   ${ratio.toFixed(2)} x${against}, target at most ${limit} x: ${ratio <= limit ? 'pass' : 'MISSED'}\n`,
-  )
-  return ratio <= limit
-}
-
-function milliseconds(value = Number.NaN): string {
-  return `${value.toFixed(1).padStart(6)} ms`
+  return {
+    name: `start with agent-auth${name === 'index' ? '' : `/${name}`}`,
+    value: times.get(`./${name}`) ?? Number.NaN,
+    unit: 'ms of CPU',
+    peers: { [beside]: times.get(beside) ?? Number.NaN },
+    target: { most: name === core.name ? core.target : target, of: beside },
+  }
 }

@@ -1,47 +1,25 @@
+import { parseArgs } from 'node:util'
 import { exitCodes } from '../scripts/flags.ts'
+import { exitCodeOf, figureLine } from './figures.ts'
+import { type Group, groups } from './groups.ts'
+import { outputsIn, runGroups } from './run.ts'
 
-interface Bench {
-  /** What is measured, against what. */
+/** Benches that take arguments of their own. Resolves to the exit code. */
+interface OwnBench {
   readonly measures: string
-  /** What it needs, peers and browsers among it, is loaded with it. */
-  load(): Promise<{
-    /** Where it takes arguments of its own. */
-    readonly help?: string
-    /** Prints its figures and resolves to the exit code: 0 when its targets were met. */
-    run(args: string[]): Promise<0 | 1 | 2>
-  }>
+  load(): Promise<{ readonly help: string; run(args: string[]): Promise<0 | 1 | 2> }>
 }
 
-const benches: Record<string, Bench> = {
-  overhead: {
-    measures: 'a call through the bearer fetch, against one with the header set by hand',
-    load: async () => withoutArguments((await import('./overhead.ts')).overhead),
-  },
-  import: {
-    measures: 'starts of Node that load one entry of the built package, against a bare node -e 0',
-    load: async () => withoutArguments((await import('./import.ts')).imports),
-  },
-  token: {
-    measures: 'agent-auth token with a valid session, against a bare node -e 0',
-    load: async () => withoutArguments((await import('./token.ts')).token),
-  },
-  paging: {
-    measures: '100,000 rows through searchAll of agent-auth/api, against a loop of fetch calls; memory',
-    load: async () => withoutArguments((await import('./paging.ts')).paging),
-  },
-  storms: {
-    measures: 'sessions of four processes that expire at once, over Redis and PostgreSQL: one refresh each',
-    load: async () => withoutArguments((await import('./storms.ts')).storms),
-  },
+const own: Readonly<Record<string, OwnBench>> = {
   tabs: {
-    measures: 'tabs in Chromium whose token expires at once: refreshes a round, failures, lost sessions',
+    measures: 'the group of that name, with another number of rounds',
     async load() {
       const { tabs, tabsHelp } = await import('./tabs.ts')
       return { help: tabsHelp, run: tabs }
     },
   },
   service: {
-    measures: 'agent-service beside its peers: start, logins, refreshes, memory, search',
+    measures: 'parts of the group of that name, and searches of a million agents',
     async load() {
       const { service, serviceHelp } = await import('./service.ts')
       return { help: serviceHelp, run: service }
@@ -54,41 +32,76 @@ const benches: Record<string, Bench> = {
       return { help: scaleHelp, run: scale }
     },
   },
-  backend: {
-    measures: 'sealing, memory of idle sessions, lookups in Redis, proxied calls; against their bare counterparts',
-    load: async () => withoutArguments((await import('./backend.ts')).backend),
-  },
 }
 
-const names = Object.entries(benches).map(([name, { measures }]) => `  ${name.padEnd(10)} ${measures}\n`)
+const listed = (all: readonly (readonly [name: string, measures: string])[]): string =>
+  all.map(([name, measures]) => `  ${name.padEnd(10)} ${measures}\n`).join('')
 
-const help = `Usage: npm run bench -- <name>
+const help = `Usage: npm run bench [-- --only GROUP,...] [--short] [--out FOLDER]
+       npm run bench -- NAME [ARGUMENTS]
 
-${names.join('')}
-Exit codes: 0 target met, 1 missed or failed, 2 no such bench or argument. Bundle sizes: npm run size.
+Without a name, measures every group, prints one table, and writes bench/results.json and from it docs/numbers.md and
+docs/numbers.svg. Figures of groups that are not measured stay as they were. It takes about half an hour.
+
+${listed(groups.map(({ name, measures }) => [name, measures]))}
+With a name, prints the figures of that group and writes nothing. These take arguments; NAME --help lists them:
+
+${listed(Object.entries(own).map(([name, { measures }]) => [name, measures]))}
+  --only GROUP,...  measure these groups
+  --short           one small round of each, to see that it works; needs --out
+  --out FOLDER      write the three files there
+  --help            this text
+
+Exit codes: 0 every target met, 1 one was missed or a group failed, 2 no such group or argument.
 `
 
-const [name = '', ...rest] = process.argv.slice(2)
-const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
-const isAsked = [name, ...rest].some((argument) => argument === '--help' || argument === '-h')
+const [first = '', ...rest] = process.argv.slice(2)
+process.exitCode = await (first === '' || first.startsWith('-') ? all(process.argv.slice(2)) : one(first, rest))
 
-process.exitCode = isAsked
-  ? await tell()
-  : ((await (await bench?.load())?.run(rest)) ?? usage(name ? `there is no bench named ${name}` : 'name one of these'))
-
-async function tell(): Promise<0> {
-  const own = bench && ((await bench.load()).help ?? `npm run bench -- ${name}: ${bench.measures}\n\n${help}`)
-  process.stdout.write(own ?? help)
-  return exitCodes.ok
+async function all(args: string[]): Promise<0 | 1 | 2> {
+  if (args.includes('--help') || args.includes('-h')) return tell(help)
+  const flags = readFlags(args)
+  if (typeof flags === 'string') return usage(flags)
+  return runGroups(flags.groups, { size: flags.size, outputs: outputsIn(flags.out) })
 }
 
-function withoutArguments(measure: () => Promise<boolean>): Awaited<ReturnType<Bench['load']>> {
-  return {
-    async run(args) {
-      if (args.length > 0) return usage(`${name} takes no arguments`)
-      return (await measure()) ? 0 : 1
-    },
+async function one(name: string, args: string[]): Promise<0 | 1 | 2> {
+  const bench = Object.hasOwn(own, name) ? await own[name]?.load() : undefined
+  const group = groups.find((one) => one.name === name)
+  if (!bench && !group) return usage(`there is no bench named ${name}`)
+  if (args.includes('--help') || args.includes('-h'))
+    return tell(bench?.help ?? `npm run bench -- ${name}: ${group?.measures}\n\n${help}`)
+  if (bench) return bench.run(args)
+  return args.length > 0 ? usage(`${name} takes no arguments`) : print(group as Group)
+}
+
+async function print(group: Group): Promise<0 | 1> {
+  const figures = await (await group.load())('whole')
+  for (const figure of figures) process.stdout.write(figureLine(figure))
+  return exitCodeOf(figures)
+}
+
+function readFlags(
+  args: string[],
+): string | { groups: readonly Group[]; size: 'whole' | 'short'; out: string | undefined } {
+  let values: { only?: string; short?: boolean; out?: string }
+  try {
+    const options = { only: { type: 'string' }, short: { type: 'boolean' }, out: { type: 'string' } } as const
+    values = parseArgs({ args, options }).values
+  } catch (error) {
+    return error instanceof Error ? error.message : 'wrong arguments'
   }
+  const names = values.only?.split(',') ?? groups.map(({ name }) => name)
+  const unknown = names.find((name) => groups.every((group) => group.name !== name))
+  if (unknown !== undefined) return `there is no group named ${unknown}`
+  if (values.short && values.out === undefined) return '--short needs --out, since its figures mean little'
+  const asked = groups.filter(({ name }) => names.includes(name))
+  return { groups: asked, size: values.short ? 'short' : 'whole', out: values.out }
+}
+
+function tell(text: string): 0 {
+  process.stdout.write(text)
+  return exitCodes.ok
 }
 
 function usage(problem: string): 2 {

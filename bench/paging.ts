@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createAgentApi } from '../src/api/index.ts'
+import { type Figure, median, type Size } from './figures.ts'
 
-const rows = 100_000
+const sizes = { whole: { rows: 100_000, rounds: 5 }, short: { rows: 5_000, rounds: 1 } }
 const pageRows = 250
 /** What the server takes for a page, and the consumer for its rows. */
 const workMs = 2
-const rounds = 5
 /** As many rows per second as the loop written by hand, at least, and so much more memory at the end, at most. */
 const targets = { ratio: 1, grownMB: 2 }
 
@@ -23,22 +23,35 @@ interface Found {
 }
 
 /** Reads 100,000 rows by `searchAll` and by a loop of `fetch` calls, while each page of rows takes 2 ms to use. */
-export async function paging(): Promise<boolean> {
-  const server = await serve()
+export async function paging(size: Size): Promise<Figure[]> {
+  const { rows, rounds } = sizes[size]
+  const server = await serve(rows)
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const rates = { byHand: [] as number[], searchAll: [] as number[] }
   for (let round = 0; round < rounds; round++) {
-    rates.byHand.push(await rowsPerSecond((use) => byHand(baseUrl, use)))
-    rates.searchAll.push(await rowsPerSecond((use) => withClient(baseUrl, use)))
+    rates.byHand.push(rows / (await secondsOf((use) => byHand(baseUrl, use))))
+    rates.searchAll.push(rows / (await secondsOf((use) => withClient(baseUrl, use))))
   }
-  const grown = await growthMB((use) => withClient(baseUrl, use))
+  const grown = await growthMB(rows, (use) => withClient(baseUrl, use))
   server.closeAllConnections()
   server.close()
-  const [hand, client] = [median(rates.byHand), median(rates.searchAll)]
-  const isQuick = report('rows/s against the loop by hand', client / hand, targets.ratio, 'at least')
-  const isSmall = report('MB more after 100,000 rows than after 10,000', grown, targets.grownMB, 'at most')
-  process.stdout.write(`loop by hand ${Math.round(hand)} rows/s, searchAll ${Math.round(client)} rows/s\n`)
-  return isQuick && isSmall
+  const hand = 'a loop by hand'
+  const count = (all: number): string => all.toLocaleString('en-US')
+  return [
+    {
+      name: `searchAll, ${count(rows)} rows`,
+      value: median(rates.searchAll),
+      unit: 'rows per second',
+      peers: { [hand]: median(rates.byHand) },
+      target: { least: targets.ratio, of: hand },
+    },
+    {
+      name: `heap after ${count(rows)} rows, more than after ${count(rows / 10)}`,
+      value: grown,
+      unit: 'MB',
+      target: { most: targets.grownMB },
+    },
+  ]
 }
 
 async function withClient(baseUrl: string, use: UseRow): Promise<void> {
@@ -60,13 +73,13 @@ async function byHand(baseUrl: string, use: UseRow): Promise<void> {
 
 const atPageEnd: UseRow = ({ id }) => (id % pageRows === 0 ? sleep(workMs) : undefined)
 
-async function rowsPerSecond(read: (use: UseRow) => Promise<void>): Promise<number> {
+async function secondsOf(read: (use: UseRow) => Promise<void>): Promise<number> {
   const startMs = performance.now()
   await read(atPageEnd)
-  return rows / ((performance.now() - startMs) / 1_000)
+  return (performance.now() - startMs) / 1_000
 }
 
-async function growthMB(read: (use: UseRow) => Promise<void>): Promise<number> {
+async function growthMB(rows: number, read: (use: UseRow) => Promise<void>): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const heapBytes = (): number => {
@@ -83,7 +96,7 @@ async function growthMB(read: (use: UseRow) => Promise<void>): Promise<number> {
   return (late - early) / 1_000_000
 }
 
-async function serve(): Promise<Server> {
+async function serve(rows: number): Promise<Server> {
   const description = 'Reads invoices and lists amounts, dates and suppliers. '.repeat(4)
   const server = createServer(async (request, response) => {
     const { limit, offset } = JSON.parse(await text(request)) as { limit: number; offset: number }
@@ -96,16 +109,4 @@ async function serve(): Promise<Server> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-}
-
-function report(what: string, figure: number, target: number, side: 'at least' | 'at most'): boolean {
-  const isMet = side === 'at least' ? figure >= target : figure <= target
-  process.stdout.write(
-    `${what.padEnd(48)}${figure.toFixed(2).padStart(8)}  ${side} ${target}  ${isMet ? 'pass' : 'MISSED'}\n`,
-  )
-  return isMet
 }

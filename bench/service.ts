@@ -2,27 +2,35 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import type { Figure } from './service/figures.ts'
-import { exitCodeOf, figureLine, isMet } from './service/figures.ts'
+import type { Figure, Size } from './figures.ts'
+import { exitCodeOf, figureLine, isMet } from './figures.ts'
 import { memory } from './service/memory.ts'
 import { search } from './service/search.ts'
 import { seed } from './service/seed.ts'
 import { start } from './service/start.ts'
 import { throughput } from './service/throughput.ts'
 
+type Extent = 'short' | 'usual' | 'full'
+
 const load = { warmUpMs: 2_000, rounds: 5, roundMs: 500 }
+const shortLoad = { warmUpMs: 0, rounds: 1, roundMs: 100 }
 const searchLimits = { mostTimes: 200, mostMs: 1_500 }
+const agents: Readonly<Record<Extent, readonly number[]>> = {
+  short: [100, 1_000],
+  usual: [1_000, 100_000],
+  full: [1_000, 100_000, 1_000_000],
+}
 
 /** In the order they run. `full` is for a machine with minutes to spare. */
-const parts: Record<string, (size: 'usual' | 'full') => Promise<Figure[]>> = {
+const parts: Record<string, (extent: Extent) => Promise<Figure[]>> = {
   // One peer makes an RSA key, which takes from once to thrice as long.
-  start: () => start({ rounds: 25 }),
-  loopback: () => throughput('loopback', load),
-  'in-process': () => throughput('in process', load),
-  seed: () => seed({ agents: 10_000 }),
-  memory,
-  search: (size) =>
-    search({ sizes: size === 'full' ? [1_000, 100_000, 1_000_000] : [1_000, 100_000], ...searchLimits }),
+  start: (extent) => start({ rounds: extent === 'short' ? 1 : 25 }),
+  loopback: (extent) => throughput('loopback', extent === 'short' ? shortLoad : load),
+  'in-process': (extent) => throughput('in process', extent === 'short' ? shortLoad : load),
+  seed: (extent) => seed({ agents: extent === 'short' ? 100 : 10_000 }),
+  // There is no short way to ten thousand logins.
+  memory: async (extent) => (extent === 'short' ? [] : memory()),
+  search: (extent) => search({ sizes: agents[extent], ...searchLimits }),
 }
 
 export const serviceHelp: string = `Usage: npm run bench -- service [part ...] [--full] [--record]
@@ -56,12 +64,11 @@ export async function service(args: string[]): Promise<0 | 1 | 2> {
     process.stderr.write(serviceHelp)
     return 2
   }
-  // What is measured is what people install.
-  execFileSync('npm', ['run', '--silent', 'build:js'], { cwd: new URL('..', import.meta.url), stdio: 'ignore' })
+  build()
   const figures: Figure[] = []
   for (const name of flags.names) {
     process.stdout.write(`\n${name}\n`)
-    for (const figure of (await parts[name]?.(flags.size)) ?? []) {
+    for (const figure of (await parts[name]?.(flags.extent)) ?? []) {
       figures.push(figure)
       process.stdout.write(figureLine(figure))
     }
@@ -72,7 +79,23 @@ export async function service(args: string[]): Promise<0 | 1 | 2> {
   return exitCodeOf(figures)
 }
 
-function readFlags(args: string[]): 'help' | 'wrong' | { names: string[]; size: 'usual' | 'full'; record: boolean } {
+/** Measures every part, and says on stderr what each gave. */
+export async function measureService(size: Size): Promise<Figure[]> {
+  build()
+  const figures: Figure[] = []
+  for (const [name, measure] of Object.entries(parts)) {
+    process.stderr.write(`service: ${name}\n`)
+    figures.push(...(await measure(size === 'short' ? 'short' : 'usual')))
+  }
+  return figures
+}
+
+/** What is measured is what people install. */
+function build(): void {
+  execFileSync('npm', ['run', '--silent', 'build:js'], { cwd: new URL('..', import.meta.url), stdio: 'ignore' })
+}
+
+function readFlags(args: string[]): 'help' | 'wrong' | { names: string[]; extent: Extent; record: boolean } {
   try {
     const { values, positionals } = parseArgs({
       args,
@@ -82,7 +105,7 @@ function readFlags(args: string[]): 'help' | 'wrong' | { names: string[]; size: 
     if (values.help) return 'help'
     if (positionals.some((name) => !Object.hasOwn(parts, name))) return 'wrong'
     const names = positionals.length > 0 ? positionals : Object.keys(parts)
-    return { names, size: values.full ? 'full' : 'usual', record: values.record ?? false }
+    return { names, extent: values.full ? 'full' : 'usual', record: values.record ?? false }
   } catch {
     return 'wrong'
   }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { runCommand } from '../scripts/flags.ts'
-import tsup from '../tsup.config.ts'
-import { type Bundle, bundle } from './bundle.ts'
+import type { Bundle } from './bundle.ts'
+import { limits, measureSizes } from './sizes.ts'
 
 const help = `Usage: npm run size [-- --detail] [-- --record]
 
@@ -17,41 +17,10 @@ Exit codes: 0 within budget and baseline, 1 over one of them, 2 the arguments ar
 
 const tolerated = 1.1
 const baselineFile = new URL('size.json', import.meta.url)
-const core = [
-  'createAuthConfig',
-  'startLogin',
-  'readCallback',
-  'exchangeCode',
-  'refreshTokens',
-  'createSession',
-  'createBearerFetch',
-]
-const coreName = 'login + callback + exchange + refresh + session + bearer'
-
-const apiName = 'agent-auth/api, on top of that'
-
-const redirectName = 'SPA: redirect, tabs, memory or web storage'
-
-/** What an app with the browser entry has in its bundle, by what it uses. */
-const browserSets: Record<string, string[]> = {
-  [redirectName]: ['createBrowserAuth', 'webStorage'],
-  'SPA: the same with IndexedDB': ['createBrowserAuth', 'indexedDbStorage'],
-  'SPA: the same with IndexedDB and popup': ['createBrowserAuth', 'indexedDbStorage', 'popupLogin'],
-}
-
-/** In bytes, compressed with brotli: what a change may not exceed, and what the set should have. Decision 0014 has the reasons. */
-const limits: Readonly<Record<string, { readonly budget: number; readonly target: number }>> = {
-  [coreName]: { budget: 15_250, target: 11_500 },
-  [apiName]: { budget: 2_900, target: 2_500 },
-  [redirectName]: { budget: 18_250, target: 14_200 },
-  'agent-auth/browser': { budget: 19_450, target: 15_300 },
-  'agent-auth/backend/client': { budget: 1_500, target: 1_500 },
-}
-
 await runCommand({ name: 'size', help, options: { detail: { type: 'boolean' }, record: { type: 'boolean' } } }, main)
 
 async function main(flags: { detail?: boolean; record?: boolean }): Promise<number> {
-  const sizes = await measure()
+  const sizes = await measureSizes()
   const baseline = readBaseline()
   printTable(sizes, baseline)
   if (flags.detail) for (const [name, { parts }] of sizes) printParts(name, parts)
@@ -60,32 +29,6 @@ async function main(flags: { detail?: boolean; record?: boolean }): Promise<numb
   for (const miss of missed(sizes)) process.stdout.write(`${miss}\n`)
   for (const problem of problems) process.stderr.write(`${problem}\n`)
   return problems.length > 0 ? 1 : 0
-}
-
-async function measure(): Promise<Map<string, Bundle>> {
-  const coreCode = `export { ${core.join(', ')} } from './src/index.ts'`
-  const coreBundle = await bundle(coreCode)
-  const withApi = await bundle(`${coreCode}\nexport * from './src/api/index.ts'`)
-  const sizes = new Map([
-    [coreName, coreBundle],
-    [apiName, difference(withApi, coreBundle)],
-  ])
-  for (const [name, names] of Object.entries(browserSets))
-    sizes.set(name, await bundle(`export { ${names.join(', ')} } from './src/browser/index.ts'`))
-  for (const [name, source] of Object.entries(tsup.entry as Record<string, string>)) {
-    const entry = name === 'index' ? 'agent-auth' : `agent-auth/${name}`
-    sizes.set(entry, await bundle(`export * from './${source}'`))
-  }
-  return sizes
-}
-
-/** What the first holds besides the second. */
-function difference(whole: Bundle, part: Bundle): Bundle {
-  return {
-    minified: whole.minified - part.minified,
-    brotli: whole.brotli - part.brotli,
-    parts: whole.parts.filter(([file]) => part.parts.every(([other]) => other !== file)),
-  }
 }
 
 function overBudget(sizes: Map<string, Bundle>): string[] {

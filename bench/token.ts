@@ -6,12 +6,13 @@ import { buildCommand } from '../scripts/built-command.ts'
 import { saveSettings } from '../src/command/profile.ts'
 import { createAuthConfig, createSession } from '../src/index.ts'
 import { fileStorage } from '../src/node/index.ts'
+import { type Figure, median, type Size } from './figures.ts'
 
-const rounds = 31
+const rounds = { whole: 31, short: 1 }
 const target = 1.5
 
 /** `agent-auth token` with a valid session, called by its file, by turns with a bare `node -e 0`, by the clock. */
-export async function token(): Promise<boolean> {
+export async function token(size: Size): Promise<Figure[]> {
   const home = mkdtempSync(join(tmpdir(), 'agent-auth-bench-'))
   const command = await buildCommand()
   try {
@@ -19,11 +20,13 @@ export async function token(): Promise<boolean> {
     const env = { ...process.env, AGENT_AUTH_HOME: home }
     const bare: number[] = []
     const whole: number[] = []
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < rounds[size]; round++) {
       bare.push(wallMs(['-e', '0'], env))
       whole.push(wallMs([command.file, 'token'], env))
     }
-    return report(middle(bare), middle(whole))
+    const peers = { 'node -e 0': median(bare) }
+    const held = { peers, target: { most: target, of: 'node -e 0' } }
+    return [{ name: 'agent-auth token, valid session', value: median(whole), unit: 'ms', ...held }]
   } finally {
     await command.remove()
     rmSync(home, { recursive: true })
@@ -55,16 +58,4 @@ function wallMs(args: readonly string[], env: NodeJS.ProcessEnv): number {
   const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
   if (status !== 0) throw new Error(`a start failed: ${stderr}`)
   return performance.now() - startMs
-}
-
-function middle(all: number[]): number {
-  return all.sort((a, b) => a - b)[all.length >> 1] ?? Number.NaN
-}
-
-function report(bareMs: number, wholeMs: number): boolean {
-  const ratio = wholeMs / bareMs
-  process.stdout.write(
-    `node -e 0         ${bareMs.toFixed(1)} ms\nagent-auth token  ${wholeMs.toFixed(1)} ms   ${ratio.toFixed(2)} x, target under ${target} x: ${ratio < target ? 'pass' : 'MISSED'}\n`,
-  )
-  return ratio < target
 }

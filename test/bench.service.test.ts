@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { exitCodeOf, figureLine, isMet } from '../bench/service/figures.ts'
+import { exitCodeOf, figureLine, isMet } from '../bench/figures.ts'
 import { targets } from '../bench/service/targets.ts'
 
 const figure = (value: number, target: { most: number } | { least: number }) => ({

@@ -159,6 +159,8 @@ test('an option whose -- was forgotten is shown with it', async () => {
 test.each([
   [['foo'], 'there is no bench named foo'],
   [['overhead', 'foo'], 'overhead takes no arguments'],
+  [['--only', 'overhead,foo'], 'there is no group named foo'],
+  [['--only', 'overhead', '--short'], '--short needs --out, since its figures mean little'],
 ])('npm run bench -- %j names the fault first', async (args, fault) => {
   const { code, stderr } = await run(scripts.bench ?? '', ...args)
   expect([code, stderr.split('\n')[0]]).toEqual([2, `bench: ${fault}`])

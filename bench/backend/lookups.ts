@@ -1,15 +1,17 @@
 import { Redis } from 'ioredis'
 import { startRedis } from '../../test/support/redis-server.ts'
+import type { Figure, Size } from '../figures.ts'
 import { type Person, signedIn } from './people.ts'
-import { line, quietest } from './rounds.ts'
+import { quietest } from './rounds.ts'
 
 /** How many times the rate of `GET` each lookup has at least. */
 const targets = { record: 0.8, atHand: 0.65, elsewhere: 0.25 }
 const parallel = 16
-const times = 4_000
+const sizes = { whole: { times: 4_000, rounds: 15 }, short: { times: 100, rounds: 1 } }
 
 /** A session's record through `redisStorage`, against a `GET` of the same key through the same client. */
-export async function lookups(): Promise<boolean> {
+export async function lookups(size: Size): Promise<Figure[]> {
+  const { times, rounds } = sizes[size]
   const redis = await startRedis()
   const client = new Redis(redis.url)
   try {
@@ -29,34 +31,37 @@ export async function lookups(): Promise<boolean> {
     }
     const ms = await quietest(
       {
-        get: () => each(people, async ({ name }) => (await client.get(`{${name}}`)) ?? missing()),
-        record: () => each(people, async ({ name }) => (await sessions.getItem(name)) ?? missing()),
-        elsewhere: () => each(people, (person) => lookUp(backend, person)),
-        atHand: () => each(few, (person) => lookUp(near, person)),
+        get: () => each(people, times, async ({ name }) => (await client.get(`{${name}}`)) ?? missing()),
+        record: () => each(people, times, async ({ name }) => (await sessions.getItem(name)) ?? missing()),
+        elsewhere: () => each(people, times, (person) => lookUp(backend, person)),
+        atHand: () => each(few, times, (person) => lookUp(near, person)),
       },
-      15,
+      rounds,
     )
-    const meets = (name: string, lookup: keyof typeof targets): boolean => {
-      const ratio = ms.get / ms[lookup]
-      const isMet = ratio >= targets[lookup]
-      const wanted = `(target: at least ${targets[lookup]} x)${isMet ? '' : ' MISSED'}`
-      line(name, `${perSecond(ms[lookup])}, ${ratio.toFixed(2)} x ${wanted}`)
-      return isMet
-    }
-    line('GET of Redis', perSecond(ms.get))
-    const results = [
-      meets('  record through redisStorage', 'record'),
-      meets('  getSession, session at hand', 'atHand'),
-      meets('  getSession, session elsewhere', 'elsewhere'),
+    const perSecond = (lookup: keyof typeof ms): number => (times * 1_000) / ms[lookup]
+    const figure = (name: string, lookup: keyof typeof targets): Figure => ({
+      name,
+      value: perSecond(lookup),
+      unit: 'per second',
+      peers: { 'GET of Redis': perSecond('get') },
+      target: { least: targets[lookup], of: 'GET of Redis' },
+    })
+    return [
+      figure('records through redisStorage', 'record'),
+      figure('getSession, session at hand', 'atHand'),
+      figure('getSession, session elsewhere', 'elsewhere'),
     ]
-    return results.every(Boolean)
   } finally {
     client.disconnect()
     await redis.stop()
   }
 }
 
-async function each(people: readonly Person[], task: (person: Person) => Promise<unknown>): Promise<void> {
+async function each(
+  people: readonly Person[],
+  times: number,
+  task: (person: Person) => Promise<unknown>,
+): Promise<void> {
   let at = 0
   await Promise.all(
     Array.from({ length: parallel }, async () => {
@@ -67,8 +72,4 @@ async function each(people: readonly Person[], task: (person: Person) => Promise
 
 function missing(): never {
   throw new Error('A record is missing.')
-}
-
-function perSecond(tookMs: number): string {
-  return `${Math.round((times * 1_000) / tookMs).toLocaleString('en-US')}/s`
 }

@@ -1,15 +1,16 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { TokenStorage } from '../../src/index.ts'
+import type { Figure, Size } from '../figures.ts'
 import { asShipped } from './as-shipped.ts'
 import type * as Measured from './measured.ts'
-import { line } from './rounds.ts'
 
-const touched = 100_000
-const targets = { heldBytes: 8_192, leftBytes: 1_000 }
+const sizes = { whole: 100_000, short: 2_000 }
+const targets = { heldBytes: 8_192, leftBytes: 1_000, grownBytes: 10 }
 
 /** What a session costs that a process keeps in memory, and what all sessions cost that it has had to do with. */
-export async function memory(): Promise<boolean> {
+export async function memory(size: Size): Promise<Figure[]> {
+  const touched = sizes[size]
   const { apiFetch, backendContext } = await asShipped<typeof Measured>('bench/backend/measured.ts')
   let passedMs = 0
   const context = backendContext({
@@ -39,13 +40,24 @@ export async function memory(): Promise<boolean> {
   const calledBytes = (heapBytes() - empty) / held
   for (let at = 0; at < touched; at++) await touch(keyOf(at))
   const grown = heapBytes() - empty - full
-  const count = (value: number): string => Math.round(value).toLocaleString('en-US')
-  line('memory of a held session', `${count(heldBytes)} bytes (target: at most ${count(targets.heldBytes)})`)
-  line('  that called the API', `${count(calledBytes)} bytes`)
-  line(`  of all, ${count(touched)} sessions later`, `${count(full)} bytes: ${count(held)} are held`)
-  line('  for each session touched', `${count(full / touched)} bytes (target: under ${count(targets.leftBytes)})`)
-  line('  after as many again', `${count(Math.max(grown, 0))} bytes more`)
-  return heldBytes <= targets.heldBytes && full / touched < targets.leftBytes && grown / touched < 10
+  const all = `${touched.toLocaleString('en-US')} sessions`
+  return [
+    { name: 'memory of a held session', value: heldBytes, unit: 'bytes', target: { most: targets.heldBytes } },
+    { name: 'memory of a held session that called the API', value: calledBytes, unit: 'bytes' },
+    { name: `sessions held after ${all}`, value: held, unit: 'sessions' },
+    {
+      name: `memory after ${all}, for each`,
+      value: full / touched,
+      unit: 'bytes',
+      target: { most: targets.leftBytes },
+    },
+    {
+      name: `memory that as many sessions again add, for each`,
+      value: Math.max(grown, 0) / touched,
+      unit: 'bytes',
+      target: { most: targets.grownBytes },
+    },
+  ]
 }
 
 /** As long as the keys of real sessions. */

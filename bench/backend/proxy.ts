@@ -4,16 +4,16 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { createAdaptorServer } from '@hono/node-server'
+import { type Figure, median, type Size } from '../figures.ts'
 import type { Calls } from './browsers.ts'
 import { signedIn } from './people.ts'
-import { line } from './rounds.ts'
 
 const target = 0.8
-const calls = 400
-const rounds = 30
+const sizes = { whole: { calls: 400, rounds: 30, warmUps: 4 }, short: { calls: 20, rounds: 1, warmUps: 0 } }
 
 /** A route through the backend, against the same route that asks for nothing. Both in this process, all else in another. */
-export async function proxy(): Promise<boolean> {
+export async function proxy(size: Size): Promise<Figure[]> {
+  const { calls, rounds, warmUps } = sizes[size]
   const browsers = fork(fileURLToPath(new URL('browsers.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
   const [{ url }] = (await once(browsers, 'message')) as [{ url: string }]
   const { backend, people } = await signedIn(1, url, ({ memoryStorage }) => memoryStorage())
@@ -27,14 +27,14 @@ export async function proxy(): Promise<boolean> {
   const costs = { auth: [] as number[], open: [] as number[], bare: [] as number[] }
   const names = ['auth', 'open', 'bare'] as const
   // The first rounds warm up.
-  for (let round = -4; round < rounds; round++)
+  for (let round = -warmUps; round < rounds; round++)
     for (const name of round % 2 ? names : [...names].reverse()) {
       const cpuUs = await costOf(browsers, { url: `${routes[name].url}/api/search`, headers, calls })
       if (round >= 0) costs[name].push(cpuUs)
     }
   browsers.disconnect()
   await Promise.all(Object.values(routes).map(({ close }) => close()))
-  return report(costs)
+  return figuresOf(costs)
 }
 
 /** Processor time of this process for each call, in microseconds, so that other work on the machine matters less. */
@@ -47,20 +47,17 @@ async function costOf(browsers: ChildProcess, order: Calls): Promise<number> {
   return (user + system) / order.calls
 }
 
-function report(costs: Record<'auth' | 'open' | 'bare', number[]>): boolean {
-  const perSecond = (us: number): string => `${Math.round(1_000_000 / us).toLocaleString('en-US')} calls per CPU second`
+function figuresOf(costs: Record<'auth' | 'open' | 'bare', number[]>): Figure[] {
+  const perSecond = (name: keyof typeof costs): number => 1_000_000 / median(costs[name])
   // Of the same round, since the machine changes from one to the next.
   const ratio = (name: 'open' | 'bare'): number =>
     median(costs[name].map((us, round) => us / (costs.auth[round] ?? Number.NaN)))
-  line('proxied call with a session', perSecond(median(costs.auth)))
-  line('  the same route without auth', perSecond(median(costs.open)))
-  line('  ratio', `${ratio('open').toFixed(2)} x (target: at least ${target} x)`)
-  line('  a bare fetch, without limits', `${perSecond(median(costs.bare))}, ratio ${ratio('bare').toFixed(2)} x`)
-  return ratio('open') >= target
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+  const peers = { 'without auth': perSecond('open'), 'a bare fetch without limits': perSecond('bare') }
+  return [
+    { name: 'proxied calls with a session', value: perSecond('auth'), unit: 'per CPU second', peers },
+    { name: 'proxied calls : without auth', value: ratio('open'), unit: 'x', target: { least: target } },
+    { name: 'proxied calls : a bare fetch without limits', value: ratio('bare'), unit: 'x' },
+  ]
 }
 
 const dropped =

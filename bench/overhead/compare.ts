@@ -1,14 +1,21 @@
-const rounds = 41
+import { type Figure, median, type Size } from '../figures.ts'
 
-interface Rounds {
+const rounds = { whole: 41, short: 3 }
+
+interface Compared {
+  readonly name: string
   readonly hand: () => Promise<void>
   readonly bearer: () => Promise<void>
+  /** Of one round. */
+  readonly calls: number
+  readonly target: number
+  readonly size: Size
 }
 
-/** Runs both by turns and prints the median of each in processor time, which other work on the machine changes least. */
-export async function compare(name: string, { hand, bearer }: Rounds, calls: number, target: number): Promise<boolean> {
-  const times: Record<keyof Rounds, number[]> = { hand: [], bearer: [] }
-  for (let round = -5; round < rounds; round++) {
+/** Runs both by turns and gives the median of each in processor time, which other work on the machine changes least. */
+export async function compare({ name, hand, bearer, calls, target, size }: Compared): Promise<Figure> {
+  const times = { hand: [] as number[], bearer: [] as number[] }
+  for (let round = size === 'whole' ? -5 : 0; round < rounds[size]; round++) {
     // Each comes first in every second round: garbage of the one is collected in the other's time.
     const order = round % 2 ? (['hand', 'bearer'] as const) : (['bearer', 'hand'] as const)
     for (const which of order) {
@@ -16,12 +23,13 @@ export async function compare(name: string, { hand, bearer }: Rounds, calls: num
       if (round >= 0) times[which].push(microseconds / calls)
     }
   }
-  const [byHand, library] = [median(times.hand), median(times.bearer)]
-  const ratio = library / byHand
-  process.stdout.write(
-    `${name.padEnd(30)} by hand ${shown(byHand)}, bearer fetch ${shown(library)}: ${ratio.toFixed(2)} x, target at most ${target} x: ${ratio <= target ? 'pass' : 'MISSED'}\n`,
-  )
-  return ratio <= target
+  return {
+    name: `call, ${name}`,
+    value: median(times.bearer),
+    unit: 'µs of CPU',
+    peers: { 'by hand': median(times.hand) },
+    target: { most: target, of: 'by hand' },
+  }
 }
 
 async function processorTime(round: () => Promise<void>): Promise<number> {
@@ -29,12 +37,4 @@ async function processorTime(round: () => Promise<void>): Promise<number> {
   await round()
   const { user, system } = process.cpuUsage(before)
   return user + system
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-function shown(microseconds: number): string {
-  return `${microseconds.toFixed(2)} µs`
 }

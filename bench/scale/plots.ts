@@ -1,21 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as Plot from '@observablehq/plot'
-import { Window } from 'happy-dom'
+import { colors, legend, svg } from '../svg.ts'
 import type { LockCost } from './lock.ts'
 import type { Memory } from './memory.ts'
 import { type Results, readResults } from './results.ts'
 import type { Outcome } from './scenarios.ts'
 
 const folder = new URL('../../docs/', import.meta.url)
-const lines = ['var(--first)', 'var(--second)', 'var(--third)', 'var(--fourth)']
-/** One file for both color schemes of a reader. */
-const style = `
-.plot { color: #1f2328; --first: #cf222e; --second: #0969da; --third: #1a7f37; --fourth: #8250df; }
-@media (prefers-color-scheme: dark) {
-  .plot { color: #e6edf3; --first: #ff7b72; --second: #58a6ff; --third: #3fb950; --fourth: #d2a8ff; }
-}
-.plot text { white-space: pre; }`
 
 /** Draws the plots of docs/scale.md from bench/scale.json. */
 export function drawPlots(results: Results = readResults()): void {
@@ -51,7 +43,7 @@ function outagePlot(outcomes: readonly Outcome[]): Plot.PlotOptions {
         dy: -7,
       }),
       ...points.map((data, index) =>
-        Plot.lineY(data, { x: 'minute', y: 'rate', stroke: lines[index] ?? 'currentColor' }),
+        Plot.lineY(data, { x: 'minute', y: 'rate', stroke: colors[index] ?? 'currentColor' }),
       ),
       legend(names, 24),
     ],
@@ -66,12 +58,12 @@ function memoryPlot(memory: readonly Memory[]): Plot.PlotOptions {
     y: { type: 'log', label: 'bytes', tickFormat: '~s', grid: true },
     marks: [
       ...stores.flatMap((store, index) => [
-        Plot.lineY(of(store), { x: 'sessions', y: 'bytes', stroke: lines[index] ?? 'currentColor' }),
+        Plot.lineY(of(store), { x: 'sessions', y: 'bytes', stroke: colors[index] ?? 'currentColor' }),
         Plot.dot(of(store), {
           x: 'sessions',
           y: 'bytes',
-          stroke: lines[index] ?? 'currentColor',
-          fill: lines[index] ?? 'currentColor',
+          stroke: colors[index] ?? 'currentColor',
+          fill: colors[index] ?? 'currentColor',
           fillOpacity: ({ source }: Memory) => (source === 'measured' ? 1 : 0),
         }),
       ]),
@@ -88,45 +80,10 @@ function lockPlot(lock: readonly LockCost[]): Plot.PlotOptions {
     y: { type: 'log', label: 'round trips', tickFormat: '~s', grid: true },
     marks: [
       ...groups.flatMap((group, index) => [
-        Plot.lineY(of(group), { x: 'waiters', y: 'roundTrips', stroke: lines[index] ?? 'currentColor' }),
-        Plot.dot(of(group), { x: 'waiters', y: 'roundTrips', fill: lines[index] ?? 'currentColor' }),
+        Plot.lineY(of(group), { x: 'waiters', y: 'roundTrips', stroke: colors[index] ?? 'currentColor' }),
+        Plot.dot(of(group), { x: 'waiters', y: 'roundTrips', fill: colors[index] ?? 'currentColor' }),
       ]),
       legend(groups, 24),
     ],
   }
-}
-
-/** The names of the lines in their colors, at the top left. */
-function legend(names: readonly string[], left: number): Plot.Markish {
-  return names.map((name, index) =>
-    Plot.text([name], {
-      text: (text: string) => text,
-      frameAnchor: 'top-left',
-      dx: left,
-      dy: index * 15,
-      fill: lines[index] ?? 'currentColor',
-    }),
-  )
-}
-
-function svg(title: string, options: Plot.PlotOptions): string {
-  const document = new Window().document as unknown as Document
-  const plot = Plot.plot({
-    document,
-    width: 760,
-    height: 340,
-    marginLeft: 56,
-    marginTop: 28,
-    className: 'plot',
-    ...options,
-  })
-  plot.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
-  plot.setAttribute('role', 'img')
-  plot.setAttribute('aria-label', title)
-  // Its own style is for a page that embeds it.
-  plot.querySelector('style')?.remove()
-  const sheet = document.createElement('style')
-  sheet.textContent = style
-  plot.prepend(sheet)
-  return `${plot.outerHTML}\n`
 }

@@ -1,4 +1,4 @@
-import type { Figure } from './figures.ts'
+import type { Figure } from '../figures.ts'
 import { commands } from './peers.ts'
 import { sendOverSockets } from './send.ts'
 import { startServerProcess } from './server-process.ts'

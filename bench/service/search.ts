@@ -1,8 +1,8 @@
 import type { Service } from 'agent-service'
+import type { Figure } from '../figures.ts'
+import { quantile } from '../figures.ts'
 import type { Engine, ScaleDatabase } from './agents-at-scale.ts'
 import { fillStatements, libsqlEngine, postgresEngine, rareType } from './agents-at-scale.ts'
-import type { Figure } from './figures.ts'
-import { quantile } from './figures.ts'
 
 interface Query {
   name: string

@@ -1,5 +1,5 @@
-import type { Figure } from './figures.ts'
-import { median } from './figures.ts'
+import type { Figure } from '../figures.ts'
+import { median } from '../figures.ts'
 import { commands } from './peers.ts'
 import { startServerProcess } from './server-process.ts'
 import { targets } from './targets.ts'

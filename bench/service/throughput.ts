@@ -1,6 +1,6 @@
 import { OAuth2Server } from 'oauth2-mock-server'
-import type { Figure } from './figures.ts'
-import { median } from './figures.ts'
+import type { Figure } from '../figures.ts'
+import { median } from '../figures.ts'
 import type { Peer } from './peers.ts'
 import { agentServicePeer, commands, mockServerPeer, oidcProviderPeer, standardClient } from './peers.ts'
 import type { Send } from './send.ts'

@@ -73,6 +73,7 @@ export const siteSections: readonly SiteSection[] = [
     'docs/decisions/README.md',
     'docs/specification.md',
     'docs/requirements.md',
+    'docs/numbers.md',
     'docs/benchmarks.md',
     'SECURITY.md',
     'CODE_OF_CONDUCT.md',
