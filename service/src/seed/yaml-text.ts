@@ -1,8 +1,10 @@
 import type { Document, Node, ParsedNode } from 'yaml'
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { ParsedText, Path } from './parsed-text.ts'
 import { SeedError } from './seed-error.ts'
 import { seedLimits } from './seed-limits.ts'
+
+// A static import would be carried out at every start of the bundled command, also without a seed (decision 0045).
+const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml')
 
 /** Parses a seed in YAML 1.2. Throws a SeedError for text that is none, for a cycle and for aliases that repeat too much. */
 export function parseYaml(text: string): ParsedText {
