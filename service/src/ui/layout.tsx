@@ -44,7 +44,8 @@ export async function showPage(c: Context<HttpEnvironment>, page: Page): Promise
   c.header('X-Frame-Options', 'DENY')
   c.header('Referrer-Policy', 'no-referrer')
   c.header('Cache-Control', 'no-store')
-  return c.html(textOf(page), page.status)
+  // The Node server sends text at once. For the object that `html` returns it makes a Response with a stream.
+  return c.html(String(await textOf(page)), page.status)
 }
 
 /**

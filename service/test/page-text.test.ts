@@ -1,0 +1,23 @@
+import { expect, test, vi } from 'vitest'
+import { authorizeUrl } from './login.ts'
+import { createService } from './start.ts'
+
+test('a page is a text for the server, which would send anything else as a stream of its own', async () => {
+  const service = await createService()
+  const bodies: unknown[] = []
+  class Watched extends Response {
+    constructor(body?: BodyInit | null, init?: ResponseInit) {
+      super(body, init)
+      bodies.push(body)
+    }
+  }
+  vi.stubGlobal('Response', Watched)
+  try {
+    const response = await service.fetch(authorizeUrl(service).url)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8'])
+    expect(bodies.map((body) => typeof body)).toEqual(['string'])
+  } finally {
+    vi.unstubAllGlobals()
+    await service.close()
+  }
+})
