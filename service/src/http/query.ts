@@ -29,7 +29,7 @@ export function parseQuery(url: string): Query {
   for (const pair of pairs.slice(0, maxParameters)) {
     if (pair === '') continue
     const split = pair.indexOf('=')
-    const name = decodeBytes(split === -1 ? pair : pair.slice(0, split)).toString('utf8')
+    const name = queryValue(split === -1 ? pair : pair.slice(0, split)).text
     const value = queryValue(split === -1 ? '' : pair.slice(split + 1))
     const known = values.get(name)
     if (known === undefined) values.set(name, [value])
@@ -43,6 +43,8 @@ export function parseQuery(url: string): Query {
 }
 
 function queryValue(encoded: string): QueryValue {
+  // Most text stands for itself, and encoding it again returns it.
+  if (/^[A-Za-z0-9\-._~]*$/.test(encoded)) return { text: encoded, encoded, bytes: encoded.length }
   const bytes = decodeBytes(encoded)
   return { text: bytes.toString('utf8'), encoded: encodeBytes(bytes), bytes: bytes.length }
 }

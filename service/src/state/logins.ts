@@ -25,11 +25,21 @@ export interface Login<Step = LoginStep> {
   steps: Step[]
 }
 
+/** What a request and its response held. */
+export interface StepValues {
+  sent: readonly NamedValue[]
+  received: readonly NamedValue[]
+  /** Values of the response that are no secrets. */
+  plain: readonly string[]
+}
+
 /** A request as the middleware saw it. */
-export interface SeenRequest extends Omit<LoginStep, 'atMs'> {
+export interface SeenRequest extends Omit<LoginStep, 'atMs' | 'sent' | 'received'> {
+  /** Returns the values, once the login is shown. */
+  values(): StepValues
   /** Values that are no secrets, because the service checked them. */
   plain: readonly string[]
-  /** Texts that name the authorization request. */
+  /** Texts that name the login: its authorization request, its code, its refresh tokens. */
   links: readonly string[]
   clientId?: string
   personId?: string
@@ -46,23 +56,23 @@ export interface Logins {
 
 /** Values that the service compares with a fixed list. Everything else that was sent may be a secret. */
 const fixedValues = 'code api.access S256 plain authorization_code refresh_token approve deny Bearer'.split(' ')
-/** Two requests with the same of these belong to one login. */
-const linkNames = ['code', 'refresh_token']
 /** The dev page shows the latest, so that refreshes of a whole day do not fill the memory (A-65). */
 const mostLogins = 20
 const mostSteps = 100
 /** A step has at most two texts that link it. */
 const mostLinks = 2 * mostSteps
 
-interface KeptLogin extends Login {
+type KeptStep = Omit<LoginStep, 'sent' | 'received'> & Pick<SeenRequest, 'values'>
+
+interface KeptLogin extends Login<KeptStep> {
   links: Set<string>
   plain: Set<string>
 }
 
 /**
- * Keeps the requests of the last logins for the dev page. It makes fingerprints when a login is shown, because at each request they
- * would slow
- * down the service under load. Their key is of this process, so that no one can try out codes on them.
+ * Keeps the requests of the last logins for the dev page. It reads their values and makes fingerprints when a login is shown, because at
+ * each request that would slow down the service under load. The key of the fingerprints is of this process, so that no one can
+ * try out codes on them.
  */
 export function createLogins(clock: ServiceClock): Logins {
   const key = randomBytes(32)
@@ -80,12 +90,14 @@ export function createLogins(clock: ServiceClock): Logins {
   const fingerprint = (text: string): string => `#${createHmac('sha256', key).update(text).digest('hex').slice(0, 8)}`
   return {
     record({ plain, links: named, clientId, personId, ...step }) {
-      const secrets = [...step.sent, ...step.received].filter(([name]) => linkNames.includes(name))
       // A form without the field that names its request has an empty one.
-      const links = [...secrets.map(([, value]) => value), ...named].filter((link) => link !== '')
+      const links = named.filter((link) => link !== '')
       const login = loginOf(links)
       for (const link of links) login.links.add(link)
-      for (const link of login.links) if (login.links.size > mostLinks) login.links.delete(link)
+      for (const link of login.links) {
+        if (login.links.size <= mostLinks) break
+        login.links.delete(link)
+      }
       for (const value of plain) login.plain.add(value)
       if (clientId !== undefined) login.clientId = clientId
       if (personId !== undefined) login.personId = personId
@@ -100,12 +112,18 @@ export function createLogins(clock: ServiceClock): Logins {
     find(id) {
       const found = kept.find((login) => login.id === id)
       if (found === undefined) return undefined
-      const { links: _links, plain, steps, ...login } = found
+      const { links: _links, plain: checked, steps: seen, ...login } = found
+      const steps = seen.map(({ values, ...step }) => ({ ...step, ...values() }))
+      const plain = new Set([...checked, ...steps.flatMap((step) => step.plain)])
       const show = (values: readonly NamedValue[]): NamedValue[] =>
         values.map(([name, value]) => [name, plain.has(value) ? value : shownSecret(name, value, fingerprint)])
       return {
         ...login,
-        steps: steps.map((step) => ({ ...step, sent: show(step.sent), received: show(step.received) })),
+        steps: steps.map(({ plain: _plain, ...step }) => ({
+          ...step,
+          sent: show(step.sent),
+          received: show(step.received),
+        })),
       }
     },
     clear: () => {

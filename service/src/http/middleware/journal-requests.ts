@@ -20,7 +20,7 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
     const entry: Omit<RequestEntry, 'kind' | 'atMs'> = {
       origin,
       method: c.req.raw.method,
-      path: readable(new URL(c.req.raw.url).pathname),
+      path: readable(pathOf(c.req.raw.url)),
       status: c.res.status,
       authorization: schemeOf(c.req.header('authorization')),
       contentType: contentTypeOf(c.req.header('content-type')),
@@ -32,6 +32,13 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
     journal.request(entry)
     telemetry.request?.({ ...entry, ...howItWent(c), durationMs: performance.now() - startMs })
   }
+}
+
+/** Returns the path of a normalized URL as it was sent. The URL parser would take longer than all else here. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  const end = url.slice(start).search(/[?#]/)
+  return end === -1 ? url.slice(start) : url.slice(start, start + end)
 }
 
 /** Returns what the log and the metrics say of a request in addition to the journal. */

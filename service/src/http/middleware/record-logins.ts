@@ -38,7 +38,10 @@ const stepNames: Record<string, string> = {
   consent: 'Consent',
 }
 
-/** Records the requests of logins for the dev page: what was sent where, and what came back. */
+/**
+ * Records the requests of logins for the dev page: what was sent where, and what came back. A page that is shown reads the values,
+ * because most requests are shown to no one.
+ */
 export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
     if (!stepPath.test(c.req.path)) return next()
@@ -46,24 +49,24 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
     c.set('trace', trace)
     await next()
     const { plain, links } = trace
-    const query = parseQuery(c.req.url)
+    const { url, method } = c.req.raw
     const fault = c.get('fault')
     // A fault may have kept the handler from reading the body.
     const fields = trace.fields ?? (fault === undefined ? () => undefined : await fieldsOf(c.req.raw))
     if (trace.fields === undefined) links.push(...present(fields('request')))
     const clientId = c.get('clientId')
     const personId = c.get('caller')?.personId
-    const received = receivedFrom(c, trace)
-    const sentValue = (name: string) => query.get(name)?.text ?? fields(name)
+    const location = locationOf(c, trace)
+    const grantType = c.get('grantType')
+    const received = { location, page: trace.page, tokenResponse: trace.tokenResponse ?? {} }
     logins.record({
-      name: stepName(c.req.path, sentValue('grant_type')),
-      method: c.req.raw.method,
+      name: stepName(c.req.path, () => grantType ?? sentValues(url, fields)('grant_type')),
+      method,
       path: c.req.path,
       status: c.res.status,
-      sent: [...valuesOf(shownNames, sentValue), ...present(sentValue('password')).map(() => hiddenPassword)],
-      received: received.values,
-      links,
-      plain: [...plain, ...received.plain, ...present(clientId), hiddenPassword[1]],
+      values: () => ({ sent: sentBy(url, fields), ...receivedBy(received) }),
+      links: [...links, ...linksOf(fields), ...linksOf(answered(received))],
+      plain: [...plain, ...present(clientId), hiddenPassword[1]],
       ...(clientId === undefined ? {} : { clientId }),
       ...(personId === undefined ? {} : { personId }),
       ...(fault === undefined ? {} : { fault }),
@@ -71,24 +74,55 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
   }
 }
 
+type Values = (name: string) => string | undefined
+
 interface Received {
-  values: NamedValue[]
-  plain: string[]
+  /** The target of a redirect. */
+  location: string | null
+  /** The title of a page. */
+  page: string | undefined
+  tokenResponse: Readonly<Record<string, unknown>>
 }
 
-/** Returns what the browser or the client gets: the title of a page, the target of a redirect, or the members of a token response. */
-function receivedFrom(c: Context<HttpEnvironment>, { page, tokenResponse = {} }: LoginTrace): Received {
-  const location = c.res.headers.get('location')
+/** Reads the target of a redirect. The headers of other responses are left alone, because Node's server sends them faster unread. */
+function locationOf(c: Context<HttpEnvironment>, { page, tokenResponse }: LoginTrace): string | null {
+  return page === undefined && tokenResponse === undefined ? c.res.headers.get('location') : null
+}
+
+function sentValues(url: string, fields: Values): Values {
+  const query = parseQuery(url)
+  return (name) => query.get(name)?.text ?? fields(name)
+}
+
+function sentBy(url: string, fields: Values): NamedValue[] {
+  const sent = sentValues(url, fields)
+  return [...valuesOf(shownNames, sent), ...present(sent('password')).map(() => hiddenPassword)]
+}
+
+/** Returns the parameters of a redirect, or the members of a token response. */
+function answered({ location, tokenResponse }: Received): Values {
+  if (location === null) return (name) => present(tokenResponse[name]).at(0)
+  const query = parseQuery(location)
+  return (name) => query.get(name)?.text
+}
+
+/** Returns the values by which two requests belong to one login. */
+function linksOf(values: Values): string[] {
+  return [...present(values('code')), ...present(values('refresh_token'))]
+}
+
+/** Returns what the browser or the client got: the title of a page, the target of a redirect, or the members of a token response. */
+function receivedBy(received: Received): { received: NamedValue[]; plain: string[] } {
+  const { location, page } = received
+  const get = answered(received)
+  const plain = present(get('error'))
   if (location !== null) {
-    const query = parseQuery(location)
     const target = location.split('?')[0] ?? ''
-    const error = query.get('error')?.text
-    const values = valuesOf(['error', 'code', 'state'], (name) => query.get(name)?.text)
-    return { values: [['redirect to', target], ...values], plain: [target, ...present(error)] }
+    const values = valuesOf(['error', 'code', 'state'], get)
+    return { received: [['redirect to', target], ...values], plain: [target, ...plain] }
   }
-  if (page !== undefined) return { values: [['page', page]], plain: [page] }
-  const values = valuesOf(shownMembers, (name) => present(tokenResponse[name]).at(0))
-  return { values, plain: present(tokenResponse.error) }
+  if (page !== undefined) return { received: [['page', page]], plain: [page] }
+  return { received: valuesOf(shownMembers, get), plain }
 }
 
 /** Reads the fields of a form or the members of a JSON object. Returns undefined for each if the body is neither. */
@@ -104,8 +138,8 @@ async function fieldsOf(request: Request): Promise<(name: string) => string | un
   return (name) => present(members.get(name)).at(0)
 }
 
-function stepName(path: string, grantType: string | undefined): string {
-  return stepNames[path.split('/').at(-1) ?? ''] ?? (grantType === 'refresh_token' ? 'Refresh' : 'Exchange')
+function stepName(path: string, grantType: () => string | undefined): string {
+  return stepNames[path.split('/').at(-1) ?? ''] ?? (grantType() === 'refresh_token' ? 'Refresh' : 'Exchange')
 }
 
 function present(value: unknown): string[] {

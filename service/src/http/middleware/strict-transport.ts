@@ -5,9 +5,9 @@ const yearS = 365 * 24 * 60 * 60
 
 /** Sends Strict-Transport-Security on https (S-082, RFC 6797). Browsers ignore it on plain http. */
 export function strictTransport(origin: string): MiddlewareHandler<HttpEnvironment> {
-  const isHttps = origin.startsWith('https:')
+  if (!origin.startsWith('https:')) return (_c, next) => next()
   return async (c, next) => {
     await next()
-    if (isHttps) c.res.headers.set('Strict-Transport-Security', `max-age=${yearS}`)
+    c.res.headers.set('Strict-Transport-Security', `max-age=${yearS}`)
   }
 }
