@@ -22,6 +22,29 @@ test('a request may name an allowed host on any port, and no other one [S-083]',
   expect(await statuses(await started({}), 'agent-service:4001')).toEqual([421, 421])
 })
 
+test('behind a trusted proxy, a Host that lies gets 421, and other headers name no host [S-083 S-090]', async () => {
+  const service = await started({
+    authUrl: 'https://auth.example',
+    baseUrl: 'https://api.example',
+    trustedProxies: 1,
+  })
+  expect(await statuses(service, 'evil.example')).toEqual([421, 421])
+  expect(await statuses(service, 'auth.example:8443')).toEqual([421, 421])
+  const lies = {
+    'x-forwarded-for': '192.0.2.1',
+    'x-forwarded-proto': 'http',
+    forwarded: 'for=192.0.2.1;host=evil.example',
+  }
+  for (const headers of [{}, { ...lies, 'x-forwarded-host': 'evil.example', 'x-original-host': 'evil.example' }]) {
+    const page = await service.fetch(`${service.authUrl}/auth/v1/clients`, {
+      headers: { host: 'auth.example', ...headers },
+    })
+    const seen = [page.status, await page.text(), ...page.headers].join(' ')
+    expect(seen).toMatch(/^200 [^]*__Host-/)
+    expect(seen).not.toContain('evil.example')
+  }
+})
+
 test.each(['*', '*.example', 'http://agent-service', 'agent-service:4001', '', 'a b'])(
   'allowedHosts takes no %j',
   async (name) => {

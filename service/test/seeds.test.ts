@@ -251,6 +251,15 @@ test('a seed that the data began with changes nothing, and other data are refuse
   await third.close()
 })
 
+test('a seed with a mistake leaves the database as empty as it was', async () => {
+  const place = await keptPlace()
+  const wrong = seedWith({ agents: [{ agent_name: 'A', description: 'x', parent_agent_type: 'T', llm_model: 99 }] })
+  await expect(createService({ ...place, seed: wrong })).rejects.toThrow('seed: agents[0].llm_model: the tenant has no')
+  const service = await createService({ ...place, seed: seedWith() })
+  expect((await agentsOf(service)).map(({ agent_name }) => agent_name)).toEqual(['My Agent'])
+  await service.close()
+})
+
 test('a seed is refused where the demo data are', async () => {
   const place = await keptPlace()
   await (await createService(place)).close()
