@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { exitCodes } from '../scripts/flags.ts'
+import { installOwnPackages } from '../scripts/own-packages.ts'
 import { exitCodeOf, figureLine } from './figures.ts'
 import { type Group, groups } from './groups.ts'
 import { outputsIn, runGroups } from './run.ts'
@@ -62,13 +63,16 @@ async function all(args: string[]): Promise<0 | 1 | 2> {
   if (args.includes('--help') || args.includes('-h')) return tell(help)
   const flags = readFlags(args)
   if (typeof flags === 'string') return usage(flags)
+  await installOwnPackages('tests')
   return runGroups(flags.groups, { size: flags.size, outputs: outputsIn(flags.out) })
 }
 
 async function one(name: string, args: string[]): Promise<0 | 1 | 2> {
-  const bench = Object.hasOwn(own, name) ? await own[name]?.load() : undefined
   const group = groups.find((one) => one.name === name)
-  if (!bench && !group) return usage(`there is no bench named ${name}`)
+  if (!Object.hasOwn(own, name) && !group) return usage(`there is no bench named ${name}`)
+  // Stores and their clients are those of the tests.
+  await installOwnPackages('tests')
+  const bench = Object.hasOwn(own, name) ? await own[name]?.load() : undefined
   if (args.includes('--help') || args.includes('-h'))
     return tell(bench?.help ?? `npm run bench -- ${name}: ${group?.measures}\n\n${help}`)
   if (bench) return bench.run(args)

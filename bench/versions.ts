@@ -5,7 +5,7 @@ import { findOnPath } from '../test/support/on-path.ts'
 import { programs } from '../test/support/programs.ts'
 
 /** Where packages are that benches use, the nearest first. */
-const folders = ['./', '../', '../service/'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+const folders = ['./', '../', '../service/', '../test/'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
 
 /** Returns the version of an installed package. */
 export function packageVersion(name: string): string {

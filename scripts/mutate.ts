@@ -7,6 +7,7 @@ import { isEquivalent } from './mutate/equivalent.ts'
 import { judge, type Verdict } from './mutate/judge.ts'
 import { type Mutant, mutantsOf } from './mutate/mutants.ts'
 import { openWorkshop, type Workshop } from './mutate/workshop.ts'
+import { installOwnPackages } from './own-packages.ts'
 
 const help = `Usage: npm run mutate -- [--random N] [--seed S] [--room NAME …] [--at FILE:LINE] [--silence-limit S]
 
@@ -58,6 +59,7 @@ await runCommand({ name: 'mutate', help, options }, async (flags) => {
     process.stderr.write('mutate: --random, --seed and --silence-limit take whole numbers\n')
     return exitCodes.usage
   }
+  await installOwnPackages('tests')
   const workshop = openWorkshop(root)
   process.once('SIGINT', () => process.exit(130))
   process.once('exit', workshop.remove)

@@ -7,11 +7,15 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 /** Folders that have a package.json and a lock file of their own, for what only some commands need. `npm ci` leaves them out. */
 export const ownPackages = {
   next: 'examples/node-backend/adapters/next',
+  packageChecks: 'scripts/package-checks',
   site: 'site',
+  tests: 'test',
 } as const
 
-/** Installs the packages of a folder, unless it has those of its lock file. npm shows its progress on the error output. */
-export async function installOwnPackages(name: keyof typeof ownPackages): Promise<void> {
+export type PackageSet = keyof typeof ownPackages
+
+/** Installs the packages of one folder, unless it has those of its lock file. npm shows its progress on the error output. */
+export async function installOwnPackages(name: PackageSet): Promise<void> {
   const folder = root + ownPackages[name]
   if (hasItsPackages(folder)) return
   process.stderr.write(`installing the packages of ${ownPackages[name]}, which npm ci leaves out\n`)

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { missing, type SoakSize, soaks } from '../test/soak/index.ts'
+import { installOwnPackages } from './own-packages.ts'
 
 const list = soaks.map(({ name, says, rounds }) => `  ${name.padEnd(18)} ${says} (${rounds})`).join('\n')
 
@@ -53,6 +54,7 @@ async function main(): Promise<number> {
     process.stdout.write(help)
     return 0
   }
+  await installOwnPackages('tests')
   let failures = 0
   for (const soak of soaks.filter(({ name }) => read.names.length === 0 || read.names.includes(name))) {
     if (!(await run(soak, { ...read, rounds: read.rounds ?? soak.rounds }))) failures += 1

@@ -20,7 +20,7 @@ export interface Workshop {
   remove(): void
 }
 
-const linked = ['node_modules', 'test/react-18/node_modules']
+const linked = ['node_modules', 'test/node_modules']
 const maxOutputChars = 1_000_000
 
 export function openWorkshop(root: string): Workshop {

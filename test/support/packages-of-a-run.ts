@@ -9,5 +9,6 @@ interface Run {
 }
 
 export default async function installPackages({ vitest }: Run): Promise<void> {
+  await installOwnPackages('tests')
   if (vitest.state.getPaths().some((path) => path.includes('/test/e2e/'))) await installOwnPackages('next')
 }

@@ -7,14 +7,17 @@ import type * as Rendering from './react-rendering.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The React versions that `agent-auth/react` promises to work with, oldest and newest, and where they are. */
-const folders = { 18: 'test/react-18/node_modules', 19: 'node_modules' } as const
-export type ReactMajor = keyof typeof folders
+const places = {
+  18: { react: 'test/node_modules/react-18', 'react-dom': 'test/node_modules/react-dom-18' },
+  19: { react: 'node_modules/react', 'react-dom': 'node_modules/react-dom' },
+} as const
+export type ReactMajor = keyof typeof places
 export const reactMajors: readonly ReactMajor[] = [18, 19]
 
 /** For a bundler: what `react` and `react-dom` are. */
 export function reactAlias(major: ReactMajor): Record<string, string> {
-  const at = (name: string): string => join(root, folders[major], name)
-  return { react: at('react'), 'react-dom': at('react-dom') }
+  const { react, 'react-dom': reactDom } = places[major]
+  return { react: join(root, react), 'react-dom': join(root, reactDom) }
 }
 
 /** Rendering on a server with this React: bundled, so that every part of it finds the same one. */

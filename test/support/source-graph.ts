@@ -13,10 +13,16 @@ export interface Import {
 }
 
 export function sourceFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((file) => file.replaceAll('\\', '/'))
+  return filesBelow(folder, '')
     .filter((file) => /\.tsx?$/.test(file))
     .sort()
+}
+
+function filesBelow(folder: string, path: string): string[] {
+  return readdirSync(join(folder, path), { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) return [path + entry.name]
+    return entry.name === 'node_modules' ? [] : filesBelow(folder, `${path}${entry.name}/`)
+  })
 }
 
 /** Every import, re-export and dynamic import of one file. */

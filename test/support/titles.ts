@@ -19,9 +19,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Returns the titles of all tests and themes of `test/` and `service/test/`, also of those that tests share. */
 export function testTitles(): Title[] {
   return ['test', 'service/test'].flatMap((folder) =>
-    sourceFiles(`${root}${folder}`)
-      .filter((file) => !file.includes('node_modules/'))
-      .flatMap((file) => titlesOf(`${folder}/${file}`)),
+    sourceFiles(`${root}${folder}`).flatMap((file) => titlesOf(`${folder}/${file}`)),
   )
 }
 

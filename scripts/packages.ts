@@ -1,0 +1,20 @@
+import { exitCodes, runCommand } from './flags.ts'
+import { installOwnPackages, ownPackages, type PackageSet } from './own-packages.ts'
+
+const help = `Usage: npm run packages [-- --all]
+
+Installs the packages of test/ and scripts/package-checks/, which npm run check and the tests need and npm ci leaves out, unless they
+are there. npm run check runs this first, and the tests install those of test/.
+
+  --all       also those that other commands install when they need them: ${Object.values(ownPackages).join(', ')}
+  -h, --help  this text
+
+Exit codes: 0 the packages are there, 1 they could not be installed, 2 the arguments are wrong.
+`
+
+const forChecks: readonly PackageSet[] = ['tests', 'packageChecks']
+
+await runCommand({ name: 'packages', help, options: { all: { type: 'boolean' } } }, async ({ all }) => {
+  for (const set of all ? (Object.keys(ownPackages) as PackageSet[]) : forChecks) await installOwnPackages(set)
+  return exitCodes.ok
+})
