@@ -19,7 +19,8 @@ export async function installOwnPackages(name: PackageSet): Promise<void> {
   const folder = root + ownPackages[name]
   if (hasItsPackages(folder)) return
   process.stderr.write(`installing the packages of ${ownPackages[name]}, which npm ci leaves out\n`)
-  const child = spawn('npm', ['--prefix', folder, 'ci'], {
+  // A silent command hands its level of the log on, which hides the progress.
+  const child = spawn('npm', ['--prefix', folder, 'ci', '--loglevel=notice'], {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
   })
