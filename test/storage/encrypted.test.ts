@@ -182,6 +182,17 @@ describe('keys', () => {
     expect(await codeOf(made)).toBe('config_invalid')
   })
 
+  test.each<[string, unknown, unknown]>([
+    ['storage', {}, { keys: [] }],
+    ['encryptedStorage', memoryStorage(), undefined],
+    ['keys', memoryStorage(), {}],
+  ])('a call without %s says so [C-061]', (name, inner, options) => {
+    const wrong = (): unknown => encryptedStorage(inner as TokenStorage, options as { keys: EncryptionKey[] })
+    expect(wrong).toThrow(
+      expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(`^Configuration: ${name} `) }),
+    )
+  })
+
   test('bytes, their base64url text and their base64 text are the same key [C-061]', async () => {
     // All six bits set, or all but the last: the two signs in which the alphabets differ.
     const key = new Uint8Array(32).fill(0xfb).fill(0xff, 16)
