@@ -5,6 +5,7 @@ import { draw, roomOf } from '../scripts/mutate/draw.ts'
 import { equivalents, isSame } from '../scripts/mutate/equivalent.ts'
 import { judge } from '../scripts/mutate/judge.ts'
 import { apply, mutantsOf } from '../scripts/mutate/mutants.ts'
+import { isEnough, type Report, scoreOf } from '../scripts/mutate/score.ts'
 import { testsFor } from '../scripts/mutate/tests-for.ts'
 import type { Run, Workshop } from '../scripts/mutate/workshop.ts'
 
@@ -128,6 +129,36 @@ describe('the verdict of npm run mutate', () => {
     await expect(verdictAfter(() => ({ outcome: 'failed', output: 'No test files found' }))).rejects.toThrow(
       'No test files',
     )
+  })
+})
+
+describe('the score of a room', () => {
+  const report = (statuses: Readonly<Record<string, number>>): Report => ({
+    files: Object.fromEntries(
+      Object.entries(statuses).map(([status, count]) => [status, { mutants: Array(count).fill({ status }) }]),
+    ),
+  })
+
+  test('is the share of changes that a test noticed, of those that could be tried', () => {
+    const counts = {
+      Killed: 80,
+      Timeout: 5,
+      Survived: 10,
+      NoCoverage: 5,
+      Ignored: 100,
+      CompileError: 1,
+      RuntimeError: 1,
+    }
+    expect(scoreOf(report(counts))).toEqual({ killed: 80, timedOut: 5, survived: 10, uncovered: 5, share: 0.85 })
+  })
+
+  test.each([
+    [85, 15, true],
+    [84, 16, false],
+    [0, 0, false],
+  ])('with %d noticed and %d not is enough: %s', (Killed, Survived, enough) => {
+    const good = scoreOf(report({ Killed: 1 }))
+    expect(isEnough([good, scoreOf(report({ Killed, Survived }))])).toBe(enough)
   })
 })
 
