@@ -63,20 +63,25 @@ async function all(args: string[]): Promise<0 | 1 | 2> {
   if (args.includes('--help') || args.includes('-h')) return tell(help)
   const flags = readFlags(args)
   if (typeof flags === 'string') return usage(flags)
-  await installOwnPackages('tests')
+  await installForBenches()
   return runGroups(flags.groups, { size: flags.size, outputs: outputsIn(flags.out) })
 }
 
 async function one(name: string, args: string[]): Promise<0 | 1 | 2> {
   const group = groups.find((one) => one.name === name)
   if (!Object.hasOwn(own, name) && !group) return usage(`there is no bench named ${name}`)
-  // Stores and their clients are those of the tests.
-  await installOwnPackages('tests')
+  await installForBenches()
   const bench = Object.hasOwn(own, name) ? await own[name]?.load() : undefined
   if (args.includes('--help') || args.includes('-h'))
     return tell(bench?.help ?? `npm run bench -- ${name}: ${group?.measures}\n\n${help}`)
   if (bench) return bench.run(args)
   return args.length > 0 ? usage(`${name} takes no arguments`) : print(group as Group)
+}
+
+/** Stores and their clients are those of the tests. */
+async function installForBenches(): Promise<void> {
+  await installOwnPackages('benches')
+  await installOwnPackages('tests')
 }
 
 async function print(group: Group): Promise<0 | 1> {

@@ -6,6 +6,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** Folders that have a package.json and a lock file of their own, for what only some commands need. `npm ci` leaves them out. */
 export const ownPackages = {
+  benches: 'bench',
   next: 'examples/node-backend/adapters/next',
   packageChecks: 'scripts/package-checks',
   site: 'site',

@@ -3,8 +3,8 @@ import { installOwnPackages, ownPackages, type PackageSet } from './own-packages
 
 const help = `Usage: npm run packages [-- --all]
 
-Installs the packages of test/ and scripts/package-checks/, which npm run check and the tests need and npm ci leaves out, unless they
-are there. npm run check runs this first, and the tests install those of test/.
+Installs the packages of bench/, scripts/package-checks/ and test/, which npm run check needs and npm ci leaves out, unless they are
+there. npm run check runs this first. Tests and benches install those that they need.
 
   --all       also those that other commands install when they need them: ${Object.values(ownPackages).join(', ')}
   -h, --help  this text
@@ -12,7 +12,7 @@ are there. npm run check runs this first, and the tests install those of test/.
 Exit codes: 0 the packages are there, 1 they could not be installed, 2 the arguments are wrong.
 `
 
-const forChecks: readonly PackageSet[] = ['tests', 'packageChecks']
+const forChecks: readonly PackageSet[] = ['benches', 'packageChecks', 'tests']
 
 await runCommand({ name: 'packages', help, options: { all: { type: 'boolean' } } }, async ({ all }) => {
   for (const set of all ? (Object.keys(ownPackages) as PackageSet[]) : forChecks) await installOwnPackages(set)

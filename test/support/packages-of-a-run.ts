@@ -9,6 +9,8 @@ interface Run {
 }
 
 export default async function installPackages({ vitest }: Run): Promise<void> {
+  const has = (files: string): boolean => vitest.state.getPaths().some((path) => path.includes(files))
   await installOwnPackages('tests')
-  if (vitest.state.getPaths().some((path) => path.includes('/test/e2e/'))) await installOwnPackages('next')
+  if (has('/test/bench.')) await installOwnPackages('benches')
+  if (has('/test/e2e/')) await installOwnPackages('next')
 }
