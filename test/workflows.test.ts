@@ -1,5 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 
 const folder = new URL('../.github/workflows/', import.meta.url)
 const files = readdirSync(folder)
@@ -23,4 +27,35 @@ describe.each(files)('the workflow %s', (file) => {
     const called = [...text.matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name)
     expect(called.filter((name) => name && !(name in scripts))).toEqual([])
   })
+})
+
+describe('the workflow release.yml', () => {
+  interface Step {
+    name?: string
+    run?: string
+  }
+  const { jobs } = parse(readFileSync(new URL('release.yml', folder), 'utf8')) as {
+    jobs: { publish: { steps: Step[] } }
+  }
+  const check = jobs.publish.steps.find(({ name }) => name?.startsWith('The tag names the version'))?.run ?? 'false'
+
+  it.each([
+    ['of both packages with a dated section', { section: '## [1.2.3] - 2027-01-31' }, 0],
+    ['whose section has no date', { section: '## [1.2.3]' }, 1],
+    ['that is only like a section', { section: '## [1x2.3] - 2027-01-31' }, 1],
+    ['of one package', { section: '## [1.2.3] - 2027-01-31', service: '1.2.2' }, 1],
+  ])(
+    'publishes a tag %s with exit code %j',
+    (_, { section, service = '1.2.3' }: { section: string; service?: string }, code) => {
+      const cwd = mkdtempSync(join(tmpdir(), 'agent-auth-release-'))
+      mkdirSync(join(cwd, 'service'))
+      writeFileSync(join(cwd, 'package.json'), '{ "version": "1.2.3" }')
+      writeFileSync(join(cwd, 'service/package.json'), JSON.stringify({ version: service }))
+      writeFileSync(join(cwd, 'CHANGELOG.md'), `# Changelog\n\n## [Unreleased]\n\n${section}\n`)
+      const env = { ...process.env, GITHUB_REF_NAME: 'v1.2.3' }
+      const { status } = spawnSync('bash', ['-e', '-c', check], { cwd, env, stdio: 'ignore' })
+      rmSync(cwd, { recursive: true })
+      expect(status).toBe(code)
+    },
+  )
 })
