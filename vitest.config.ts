@@ -64,6 +64,17 @@ const config: ViteUserConfig = {
     // Much of the time goes by waiting for leases, deadlines and other processes.
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
+    // What `npm run coverage` prints, also if a test fails. Pages in a browser and processes of their own are not counted.
+    coverage: {
+      // That of V8, from the packages of the tests.
+      provider: 'custom',
+      customProviderModule: path('test/node_modules/@vitest/coverage-v8/dist/index.js'),
+      include: ['src/**'],
+      exclude: ['service/**', 'examples/**'],
+      reporter: ['text'],
+      reportOnFailure: true,
+      reportsDirectory: 'node_modules/.cache/coverage',
+    },
     // Pages are bundled from these, which no import of a test shows.
     forceRerunTriggers: ['**/vitest.config.*/**', '**/package.json/**', '**/src/{browser,react}/**'],
   },

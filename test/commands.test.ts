@@ -77,6 +77,7 @@ test('every command but these is one of ours', () => {
     'test:e2e',
     'demo',
     'service',
+    'coverage',
     'prepack',
   ])
 })
