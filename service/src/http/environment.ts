@@ -54,7 +54,7 @@ export interface HttpEnvironment {
 
 /** Set by the Node server; absent in process. */
 export interface NodeBindings {
-  incoming: { socket: { remoteAddress?: string | undefined } }
+  incoming: { socket: { remoteAddress?: string | undefined }; headers: Readonly<Record<string, unknown>> }
   outgoing: ServerResponse
 }
 

@@ -14,11 +14,17 @@ const forwarding: readonly RegExp[] = [
 ]
 
 /** Returns whether a proxy forwarded the request, so that it may have come from any machine. */
-export function isForwarded(headers: Headers): boolean {
-  return [...headers.keys()].some((name) => forwarding.some((pattern) => pattern.test(name)))
+export function isForwarded(c: Context<HttpEnvironment>): boolean {
+  return headerNamesOf(c).some((name) => forwarding.some((pattern) => pattern.test(name)))
+}
+
+/** Reads the names from Node's request if there is one. Listing the names of its `Headers` would copy and sort all of them. */
+function headerNamesOf(c: Context<HttpEnvironment>): string[] {
+  const incoming = c.env?.incoming
+  return incoming === undefined ? [...c.req.raw.headers.keys()] : Object.keys(incoming.headers)
 }
 
 /** Returns whether the request came from this machine, as far as address and headers tell. */
 export function isFromThisMachine(c: Context<HttpEnvironment>): boolean {
-  return /^(::ffff:)?127\.|^::1$|^in-process$/.test(addressOf(c.env)) && !isForwarded(c.req.raw.headers)
+  return /^(::ffff:)?127\.|^::1$|^in-process$/.test(addressOf(c.env)) && !isForwarded(c)
 }

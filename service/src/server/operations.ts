@@ -39,7 +39,7 @@ export function serveMetrics(app: Hono<HttpEnvironment>, { config, telemetry: { 
   const served = { origin: config.authUrl, names: config.allowedHosts, addresses: 'any' } as const
   app.use('/metrics', hostGuard(served, refuseHost))
   app.get('/metrics', async (c) => {
-    if (isForwarded(c.req.raw.headers)) {
+    if (isForwarded(c)) {
       return jsonResponse(c, { error: 'a proxy forwarded this request; read the metrics from the service itself' }, 403)
     }
     const { contentType, body } = await metrics.text()

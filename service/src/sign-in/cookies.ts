@@ -54,5 +54,5 @@ function isHttps(c: Context<HttpEnvironment>): boolean {
 
 function cookieName(c: Context<HttpEnvironment>, kind: CookieKind): string {
   if (isHttps(c)) return `__Host-agent_service_${kind}`
-  return `agent_service_${kind}_${new URL(c.get('service').config.authUrl).port || '80'}`
+  return `agent_service_${kind}_${/:(\d+)$/.exec(c.get('service').config.authUrl)?.[1] ?? '80'}`
 }

@@ -71,10 +71,11 @@ function accountOf(row: AccountRow): Account {
   }
 }
 
+const inOrder = prepare((db) => selectAccounts(db).orderBy('people.position'))
+
 /** Lists every user, in the order in which they were added. */
 export async function listAccounts(db: Db): Promise<Account[]> {
-  const rows = await selectAccounts(rawDatabase(db)).orderBy('people.position').execute()
-  return rows.map(accountOf)
+  return (await inOrder.all(db, {})).map(accountOf)
 }
 
 type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'passwordHash' | 'permissions'> & {

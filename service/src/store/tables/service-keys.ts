@@ -1,5 +1,7 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
+import type { Slots } from '../engine/prepare.ts'
+import { prepare } from '../engine/prepare.ts'
 
 /**
  * Each reset replaces `reset`. Text that was encrypted with an earlier value is void. `seed` marks what the database was filled with, and
@@ -7,13 +9,13 @@ import { rawDatabase } from '../database.ts'
  */
 export type ServiceKeyName = 'hash' | 'signing' | 'reset' | 'seed' | 'endpoint-billing'
 
+const byName = prepare((db, { name }: Slots<{ name: ServiceKeyName }>) =>
+  db.selectFrom('service_keys').select('value').where('name', '=', name),
+)
+
+/** Each sign-in page and form reads a key. */
 export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<string | undefined> {
-  const row = await rawDatabase(db)
-    .selectFrom('service_keys')
-    .select('value')
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row?.value
+  return (await byName.first(db, { name }))?.value
 }
 
 /** Stores the key unless there is one of this name. If two processes start at once, the first key is kept, and the second one waits. */

@@ -1,6 +1,5 @@
 import { lifetimes } from '../../limits.ts'
 import type { Db } from '../database.ts'
-import { rawDatabase } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 import type { Account } from './accounts.ts'
@@ -47,6 +46,10 @@ export async function useSignInSession(db: Db, idHash: string, nowMs: number): P
   return account
 }
 
+const remove = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
+  db.deleteFrom('sign_in_sessions').where('id_hash', '=', idHash),
+)
+
 export async function deleteSignInSession(db: Db, idHash: string): Promise<void> {
-  await rawDatabase(db).deleteFrom('sign_in_sessions').where('id_hash', '=', idHash).execute()
+  await remove.run(db, { idHash })
 }
