@@ -120,6 +120,14 @@ test.each([
   expect(readClientsCommand([...args, '--data', 'x']).kind).toBe('usage')
 })
 
+test.each([
+  ['deactivate', 'clients deactivate takes options only, and needs --client'],
+  ['retire-secret', 'clients retire-secret takes options only, and needs --client and --secret'],
+  ['list', 'clients list takes options only'],
+])('clients %s with a word after it names its options', (action, problem) => {
+  expect(readClientsCommand([action, 'app_1', '--data', 'x'])).toEqual({ kind: 'usage', problem })
+})
+
 test('exit codes and output of agent-service clients', async () => {
   const [help, created, listed, none, file] = await Promise.all([
     spawned(['--help']),

@@ -40,7 +40,7 @@ function confidentialLines(client: Client | undefined): string[] {
   return [
     `AGENT_CLIENT_ID=${clientId}`,
     clientSecret === undefined
-      ? `# AGENT_CLIENT_SECRET was printed at the first start; ${commandName()} clients rotate-secret makes another`
+      ? `# AGENT_CLIENT_SECRET is stored as a hash; ${commandName()} clients rotate-secret makes another`
       : `AGENT_CLIENT_SECRET=${clientSecret}`,
   ]
 }

@@ -62,13 +62,13 @@ export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string
 
 /** Returns names and secrets for the terminal, the only place that shows them (S-084). */
 export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
-  const kept = (command: string): string => `(printed at the first start; ${commandName()} ${command} makes another)`
+  const kept = (command: string): string => `(stored as a hash; ${commandName()} ${command} makes another)`
   const own = clients[0]?.tenant
   const elsewhere = (tenant: string): string =>
     tenant === own ? '' : `\n    of another tenant than the .env: only for the clients of tenant ${tenant}`
   const peopleLines = people.map(
     ({ name, email, password, tenant, permissions }) =>
-      `  ${email}  ${password || kept('reset-password')}\n    ${name}, tenant ${tenant}: ${permissions.join(' ')}${elsewhere(tenant)}`,
+      `  ${email}  ${password || kept('reset-password')}\n    ${name}, tenant ${tenant}: ${permissions.join(' ') || 'no permissions'}${elsewhere(tenant)}`,
   )
   const secretOf = (client: Client): string => {
     return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept('clients rotate-secret')}`

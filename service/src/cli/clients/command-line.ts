@@ -50,7 +50,8 @@ export function readClientsCommand(
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: flags })
     const action = actions.find((known) => known === positionals[0])
     if (values.help) return { kind: 'help', text: clientsHelp(action) }
-    if (action === undefined || positionals.length > 1) return usage(actionProblem(positionals))
+    if (action === undefined) return usage(actionProblem(positionals))
+    if (positionals.length > 1) return usage(extraWordProblem(action))
     const location = whereData({ data: values.data, 'database-url': values['database-url'] }, process.env)
     if (Object.keys(location).length === 0) return usage('clients needs --data FILE or DATABASE_URL')
     const missing = needed[action].find((name) => values[name] === undefined)
@@ -65,9 +66,14 @@ export function readClientsCommand(
   }
 }
 
-function actionProblem([first = '', ...more]: readonly string[]): string {
-  const meant = more.length === 0 ? nearName(first, actions) : undefined
+function actionProblem([first = '']: readonly string[]): string {
+  const meant = nearName(first, actions)
   return `clients takes one of ${actions.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`
+}
+
+function extraWordProblem(action: Action): string {
+  const options = needed[action].map((name) => `--${name}`).join(' and ')
+  return `clients ${action} takes options only${options === '' ? '' : `, and needs ${options}`}`
 }
 
 function usage(problem: string): { kind: 'usage'; problem: string } {

@@ -100,7 +100,7 @@ function effectText({ effect }: FaultRule): string {
 }
 
 function Accounts({ people, clients }: DevPage) {
-  const kept = <span class="soft">as printed at the first start</span>
+  const kept = <span class="soft">stored as a hash</span>
   return (
     <>
       <h2>People</h2>
