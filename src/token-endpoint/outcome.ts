@@ -13,6 +13,7 @@ export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
   readonly status?: undefined
   readonly body?: undefined
+  readonly retryAfter?: undefined
 }
 
 export type TokenResult = TokenResponse | Lost
@@ -84,7 +85,7 @@ export function tokenError(
   const details = present<AgentAuthErrorDetails>({
     outcome,
     error,
-    retryAfterMs: 'lost' in result ? undefined : retryAfterMs(result.retryAfter, nowMs),
+    retryAfterMs: retryAfterMs(result.retryAfter, nowMs),
   })
   const { status } = result
   if (outcome === 'terminal' || outcome === 'config') return new AgentAuthError(code, message, { status, details })

@@ -68,6 +68,13 @@ describe('golden bytes', () => {
     expect(request.target).toBe('/tenant/a/oauth/token?grant_type=authorization_code')
   })
 
+  it('the standard dialect has its grant type in the form and no query [C-032]', async () => {
+    const request = await sent({ clientId: 'public-app', dialect: 'standard', issuer: wire.url })
+    expect(request.target).toBe('/auth/v1/token')
+    expect(request.header('content-type')).toBe('application/x-www-form-urlencoded')
+    expect(request.body).toBe(`${fields}&code_verifier=${verifier}&grant_type=authorization_code&client_id=public-app`)
+  })
+
   it('no header but those of the platform and the protocol, and no cookie [C-036]', async () => {
     const request = await sent({})
     const ours = ['accept', 'content-type']

@@ -66,25 +66,31 @@ describe('taking a lease', () => {
     expect(time.pendingTimers).toBe(0)
   })
 
-  test('a database that does not answer is given up after 2.75 s, and a lease it grants late is given back [D-33]', async () => {
-    const time = virtualTime()
-    const table = leaseTable(time)
-    let answer = (_had: boolean): void => {}
-    const silent = {
-      ...table,
-      acquire: () =>
-        new Promise<boolean>((resolve) => {
-          answer = resolve
-        }),
-    }
-    const startMs = time.nowMs()
-    expect(await time.until(codeOf(takeLease(silent, lease, undefined)))).toBe('timeout')
-    expect(time.nowMs() - startMs).toBe(2_750)
-    expect(table.asked).toEqual([])
-    answer(true)
-    await flush()
-    expect(table.asked).toEqual(['release'])
-  })
+  test.each<[string, (settle: { grant(): void; fail(): void }) => void]>([
+    ['that it grants late', ({ grant }) => grant()],
+    ['of a command that failed late', ({ fail }) => fail()],
+  ])(
+    'a database that does not answer is given up after 2.75 s, and a lease %s is given back [D-33]',
+    async (_, settle) => {
+      const time = virtualTime()
+      const table = leaseTable(time)
+      let late = { grant: (): void => {}, fail: (): void => {} }
+      const silent = {
+        ...table,
+        acquire: () =>
+          new Promise<boolean>((resolve, reject) => {
+            late = { grant: () => resolve(true), fail: () => reject(new Error('reset')) }
+          }),
+      }
+      const startMs = time.nowMs()
+      expect(await time.until(codeOf(takeLease(silent, lease, undefined)))).toBe('timeout')
+      expect(time.nowMs() - startMs).toBe(2_750)
+      expect(table.asked).toEqual([])
+      settle(late)
+      await flush()
+      expect(table.asked).toEqual(['release'])
+    },
+  )
 })
 
 describe('keeping a lease', () => {
