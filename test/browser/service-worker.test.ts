@@ -6,9 +6,12 @@ import { expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
 import { buildScript } from './built-app.ts'
 import type { WorkerConfig } from './greedy-worker.ts'
-import { browserRig, call, signIn, started } from './rig.ts'
+import type { HoldingMessage } from './holding-worker.ts'
+import { browserRig, call, signIn, started, statusOf } from './rig.ts'
 
 const rig = browserRig()
+const tokenPath = '/auth/v1/token'
+const apiPath = '/api/parent_agents/search'
 
 /** A page of the app that the worker answers for. */
 async function controlledPage(leavesAlone: WorkerConfig['leavesAlone'], context: BrowserContext): Promise<Page> {
@@ -19,6 +22,19 @@ async function controlledPage(leavesAlone: WorkerConfig['leavesAlone'], context:
   rig.app.scripts['/worker.js'] =
     `globalThis.config = ${JSON.stringify(config)};${await buildScript('greedy-worker.ts')}`
   const page = await rig.open(context, '/indexed/home')
+  await register(page)
+  return page
+}
+
+/** A signed-in page whose requests a worker can hold. */
+async function heldPage(context: BrowserContext): Promise<Page> {
+  rig.app.scripts['/worker.js'] = await buildScript('holding-worker.ts')
+  const page = await rig.signedIn(context, 'indexed')
+  await register(page)
+  return page
+}
+
+async function register(page: Page): Promise<void> {
   await page.evaluate(async () => {
     // The app's policy wants a trusted URL for it.
     const { trustedTypes } = window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): never } }
@@ -28,7 +44,6 @@ async function controlledPage(leavesAlone: WorkerConfig['leavesAlone'], context:
     await navigator.serviceWorker.register(policy.createScriptURL('/worker.js'))
   })
   await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
-  return page
 }
 
 /** Everything the worker has kept: addresses, headers and bodies. */
@@ -43,6 +58,20 @@ const kept = (page: Page): Promise<{ url: string; rest: string }[]> =>
       }),
     )
   })
+
+/** Tells the worker what to do, and resolves when it does so. */
+const tell = (page: Page, message: HoldingMessage): Promise<void> =>
+  page.evaluate(
+    (given) =>
+      new Promise<void>((resolve) => {
+        const { port1, port2 } = new MessageChannel()
+        port1.onmessage = () => resolve()
+        navigator.serviceWorker.controller?.postMessage(given, [port2])
+      }),
+    message,
+  )
+
+const tokenOf = (page: Page): Promise<string> => page.evaluate(() => window.app.auth.session.getAccessToken())
 
 const leaksOf = (entries: { url: string; rest: string }[]): unknown[] =>
   entries.flatMap(({ url, rest }) => [...leaks(url, 'address'), ...leaks(rest, 'entry')])
@@ -84,4 +113,63 @@ it('the worker leaves alone what docs/browser.md says', () => {
   const [rule = ''] = /if \(auth\.isCallbackUrl.*/.exec(read('../../docs/browser.md')) ?? []
   expect(rule).toContain('return')
   expect(read('./greedy-worker.ts')).toContain(rule)
+})
+
+it('a service worker that holds the token request for a while delays every tab, and they share the tokens of this one request [C-070 C-072]', async () => {
+  const context = await rig.context()
+  const page = await heldPage(context)
+  const other = await rig.open(context, '/indexed/home')
+  await rig.service.dev.expireAccessTokens()
+  await tell(page, { hold: tokenPath })
+  const outcomes = [page, other].map(call)
+  await page.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
+  expect(rig.tokenRequests('refresh_token')).toBe(0)
+  await tell(page, 'let go')
+  expect(await Promise.all(outcomes)).toEqual([200, 200])
+  expect(rig.tokenRequests('refresh_token')).toBe(1)
+  expect(await tokenOf(other)).toBe(await tokenOf(page))
+})
+
+it('a service worker that holds the token request for ever ends no session: the call rejects after `timeoutMs`, the lock is free, and a later call succeeds [C-077 C-072]', async () => {
+  const context = await rig.context()
+  await context.addInitScript(() => {
+    window.adjust = (options) => ({ ...options, timeoutMs: 1_000 })
+  })
+  const page = await heldPage(context)
+  await rig.service.dev.expireAccessTokens()
+  await tell(page, { hold: tokenPath })
+  expect(await call(page)).toBe('timeout')
+  expect(await page.evaluate(() => navigator.locks.query().then(({ held }) => held?.length))).toBe(0)
+  expect(await statusOf(page)).toBe('signed-in')
+  await tell(page, 'let go')
+  await page.waitForFunction(() => window.app.call().then((result) => result === 200))
+  expect(await statusOf(page)).toBe('signed-in')
+  // The request that the page gave up is not sent when the worker lets it go.
+  expect(rig.tokenRequests('refresh_token')).toBe(1)
+})
+
+it('a service worker that holds an API request holds no other: a refresh, calls of other tabs and a sign-out go on, and the signal of the caller ends it [C-072]', async () => {
+  const context = await rig.context()
+  const page = await heldPage(context)
+  const other = await rig.open(context, '/indexed/home')
+  await tell(page, { hold: apiPath })
+  const requested = page.waitForRequest(new RegExp(apiPath))
+  const held = page.evaluate((path) => {
+    const stop = new AbortController()
+    Object.assign(window, { stop })
+    const answer = window.app.auth.fetch(path, { method: 'POST', body: '{}', signal: stop.signal })
+    return answer.then(
+      () => 'response',
+      ({ name }: Error) => name,
+    )
+  }, apiPath)
+  await requested
+  const before = await tokenOf(page)
+  const refreshed = await other.evaluate(() => window.app.auth.session.getAccessToken({ forceRefresh: true }))
+  expect(refreshed).not.toBe(before)
+  expect(await page.evaluate(() => window.app.auth.fetch('/openapi.json').then(({ status }) => status))).toBe(200)
+  await page.evaluate(() => (window as unknown as { stop: AbortController }).stop.abort())
+  expect(await held).toBe('AbortError')
+  expect(await other.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
+  await page.waitForFunction(() => window.app.auth.session.state.status === 'signed-out')
 })

@@ -1,0 +1,171 @@
+// @module-tag chromium
+
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { browserRig, call, signIn, started, statusOf } from './rig.ts'
+
+const rig = browserRig()
+
+/** As the browser does it with tabs that are out of sight for long. */
+async function setLifecycle(page: Page, state: 'frozen' | 'active'): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Page.setWebLifecycleState', { state })
+}
+
+interface DiscardedTab {
+  /** Loads the tab again, as the browser does when the user returns to it, and resolves with what `ready()` gave. */
+  restore(): Promise<string>
+  call(): Promise<number | string>
+  token(): Promise<string>
+}
+
+/**
+ * Takes the process of a page away without an event, as a discard does: the DevTools protocol has no command for a discard, and the
+ * browser discards no page that it watches. Playwright gives such a page up, so that this goes on without it.
+ */
+async function discard(page: Page): Promise<DiscardedTab> {
+  const devtools = await page.context().newCDPSession(page)
+  const gone = page.waitForEvent('crash')
+  void devtools.send('Page.crash').catch(() => {})
+  await gone
+  const evaluate = async (expression: string) => {
+    const { result } = await devtools.send('Runtime.evaluate', { expression, awaitPromise: true })
+    return result.value
+  }
+  return {
+    async restore() {
+      await devtools.send('Page.reload')
+      await expect.poll(() => evaluate('window.app?.started'), { timeout: 60_000 }).toBeTruthy()
+      return evaluate('window.app.started')
+    },
+    call: () => evaluate('window.app.call()'),
+    token: () => evaluate('window.app.auth.session.getAccessToken()'),
+  }
+}
+
+const tokenOf = (page: Page): Promise<string> => page.evaluate(() => window.app.auth.session.getAccessToken())
+
+/** Lets a page begin a call, and resolves when its token request is on its way, which is held until `answer`. */
+async function startRefresh(page: Page): Promise<{ outcome: Promise<number | string>; answer: () => void }> {
+  await rig.service.dev.expireAccessTokens()
+  let answer = (): void => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const reached = new Promise<void>((resolve) => {
+    void page.route(/\/auth\/v1\/token/, async (route) => {
+      resolve()
+      const response = await route.fetch()
+      await answered
+      await route.fulfill({ response })
+    })
+  })
+  const outcome = call(page)
+  outcome.catch(() => {})
+  await reached
+  return { outcome, answer }
+}
+
+/** Opens a page whose timers of 20 s fire when the test says so. Playwright's clock would be that of all pages of the context. */
+async function openWithWaits(context: BrowserContext): Promise<{ page: Page; endWaits: () => Promise<void> }> {
+  const page = await context.newPage()
+  await page.addInitScript(() => {
+    const { setTimeout } = window
+    const waits: (() => void)[] = []
+    const later = (run: () => void, ms?: number): number => (ms === 20_000 ? waits.push(run) : setTimeout(run, ms))
+    Object.assign(window, { waits, setTimeout: later })
+  })
+  await page.goto(`${rig.origin}/indexed/home`)
+  await started(page)
+  const endWaits = (): Promise<void> =>
+    page.evaluate(() => {
+      for (const end of (window as unknown as { waits: (() => void)[] }).waits.splice(0)) end()
+    })
+  return { page, endWaits }
+}
+
+it('a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on [C-072 D-26 F050]', async () => {
+  const context = await rig.context()
+  const holder = await rig.signedIn(context, 'indexed')
+  const { page: waiting, endWaits } = await openWithWaits(context)
+  const held = await startRefresh(holder)
+  await setLifecycle(holder, 'frozen')
+  const outcome = call(waiting)
+  await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
+  await endWaits()
+  expect(await outcome).toBe('lock_timeout')
+  expect(await statusOf(waiting)).toBe('signed-in')
+  held.answer()
+  await setLifecycle(holder, 'active')
+  expect(await held.outcome).toBe(200)
+  expect(await call(waiting)).toBe(200)
+  expect(rig.tokenRequests('refresh_token')).toBe(1)
+  expect(await tokenOf(waiting)).toBe(await tokenOf(holder))
+})
+
+it('a tab that was frozen during two refreshes of another tab sends none of its own [C-070 F048 F094]', async () => {
+  const context = await rig.context()
+  const frozen = await rig.signedIn(context, 'indexed')
+  const other = await rig.open(context, '/indexed/home')
+  await setLifecycle(frozen, 'frozen')
+  for (const refreshes of [1, 2]) {
+    await rig.service.dev.expireAccessTokens()
+    // A 401 just after a refresh is final.
+    await other.evaluate(() => {
+      window.app.ahead.monotonicMs += 60_000
+    })
+    expect(await call(other)).toBe(200)
+    expect(rig.tokenRequests('refresh_token')).toBe(refreshes)
+  }
+  await setLifecycle(frozen, 'active')
+  expect(await call(frozen)).toBe(200)
+  expect(rig.tokenRequests('refresh_token')).toBe(2)
+  expect(await tokenOf(frozen)).toBe(await tokenOf(other))
+})
+
+it('session: a discarded tab has its own session again when it is restored [F053]', async () => {
+  const page = await rig.signedIn(await rig.context(), 'session')
+  const before = await tokenOf(page)
+  const discarded = await discard(page)
+  expect(await discarded.restore()).toBe('signed-in')
+  expect(await discarded.token()).toBe(before)
+  await page.close()
+})
+
+it('session: two windows of different users that expire together each refresh for their own user [C-079 D-30]', async () => {
+  const context = await rig.context()
+  const ada = await rig.signedIn(context, 'session')
+  rig.service.dev.autoApprove('rui@demo.example')
+  const rui = await rig.open(context, '/session/home')
+  await signIn(rui)
+  const userOf = async (page: Page): Promise<string | undefined> => {
+    expect(await call(page)).toBe(200)
+    const last = rig.service.dev.journal().findLast((entry) => entry.kind === 'request' && entry.origin === 'base')
+    return last?.personId
+  }
+  const before = [await userOf(ada), await userOf(rui)]
+  expect(new Set(before).size).toBe(2)
+  await rig.service.dev.expireAccessTokens()
+  expect(await Promise.all([call(ada), call(rui)])).toEqual([200, 200])
+  expect(rig.tokenRequests('refresh_token')).toBe(2)
+  expect([await userOf(ada), await userOf(rui)]).toEqual(before)
+})
+
+// The last one of this file, because the service handles the request of the discarded tab in any case, three seconds later.
+it('a tab that is discarded while it has the lock frees it, and the restored tab goes on with the tokens of the others [D-25 D-27 F054]', async () => {
+  const context = await rig.context()
+  const page = await rig.signedIn(context, 'indexed')
+  const other = await rig.open(context, '/indexed/home')
+  await rig.service.dev.expireAccessTokens()
+  rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 3_000 }, times: 1 })
+  const requested = page.waitForRequest(/\/auth\/v1\/token/)
+  call(page).catch(() => {})
+  await requested
+  const discarded = await discard(page)
+  expect(await call(other)).toBe(200)
+  const token = await tokenOf(other)
+  expect(await discarded.restore()).toBe('signed-in')
+  expect(await discarded.call()).toBe(200)
+  expect([await discarded.token(), await tokenOf(other)]).toEqual([token, token])
+  await page.close()
+})
