@@ -1,19 +1,25 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { onLine, timesOf } from '../bench/scale/memory.ts'
 import { readResults } from '../bench/scale/results.ts'
 import { type Outcome, outcomeOf, scenarios } from '../bench/scale/scenarios.ts'
 
 const sessions = 1_000
 
-function simulated(title: string): Outcome {
+function simulated(title: string, count = sessions): Outcome {
   const scenario = scenarios.find((one) => one.title === title)
   if (!scenario) throw new Error(`There is no scenario named ${title}.`)
-  return outcomeOf(scenario, sessions)
+  return outcomeOf(scenario, count)
 }
 
+let unreachable: Outcome
+
+beforeAll(() => {
+  unreachable = simulated('outage, 10-minute tokens')
+})
+
 test('after ten minutes without a token endpoint, each session may refresh within 30 s, and they send at most one request a session in 15 s [C-081 P-17]', () => {
-  const { servedAfterS, peakInOutage, steadyPerS } = simulated('outage, 10-minute tokens')
+  const { servedAfterS, peakInOutage, steadyPerS } = unreachable
   expect(servedAfterS).toBeGreaterThan(15)
   expect(servedAfterS).toBeLessThanOrEqual(30)
   // The first waits are shorter, but never those of many sessions at a time.
@@ -26,6 +32,21 @@ test('with Retry-After: 300 the requests after the outage are spread over 300 s 
   expect(asked.servedAfterS).toBeLessThanOrEqual(300)
   // Without it the peak is 17 times the steady rate.
   expect(asked.peak).toBeLessThan(8)
+})
+
+test('after the outage no retries within two minutes keep the peak under 4 times the steady rate, and those of the library are close to the least that 30 s allow [C-081]', () => {
+  const { peak, lowestPeak, lowestForWait } = unreachable
+  expect(lowestPeak).toBeGreaterThan(4)
+  expect(lowestForWait).toBeGreaterThan(3.5 * lowestPeak)
+  expect(peak).toBeLessThan(1.3 * lowestForWait)
+})
+
+test('calls that reach any of 1,000 processes find no delay, so each of them sends a request during the outage [C-082]', () => {
+  const few = sessions / 5
+  const { perSecond } = simulated('outage, calls spread over 1,000 processes, 10-minute tokens', few)
+  // A session calls every 10 s, and at the end of the outage all of them need a refresh.
+  const last = perSecond.slice(114, 120)
+  expect(last.reduce((sum, rate) => sum + rate, 0) / last.length).toBeGreaterThan((0.8 * few) / 10)
 })
 
 test('a restart of all processes does not make tokens expire: the rate stays that of before [C-085]', () => {

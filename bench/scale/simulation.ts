@@ -8,8 +8,10 @@ export interface SimulationOptions {
   readonly sessions: number
   /** The life of an access token in seconds. */
   readonly lifeS: number
-  /** The mean time between two calls of one session, in milliseconds. They come at random, and each session's reach one process. */
+  /** The mean time between two calls of one session, in milliseconds. They come at random. */
   readonly callEveryMs: number
+  /** How many processes the calls of one session reach, each of them by chance. */
+  readonly processesPerSession: number
   readonly endMs: number
   /** When the token endpoint fails. `retryAfterMs` is what it asks for, none if it cannot be reached. */
   readonly outage?: { readonly fromMs: number; readonly untilMs: number; readonly retryAfterMs?: number }
@@ -26,136 +28,160 @@ export interface Simulated {
   readonly servedAfterMs: number
 }
 
-const bucketMs = 1_000
+const secondMs = 1_000
 
 /**
  * Simulates each session with the library's own decisions: when a call refreshes, how long a failure delays the next one, and how
- * large the margin of the next token is. A call that finds a fresh token, or a delay, has no effect and is left out, because the
- * times between calls have no memory.
+ * large the margin of the next token is. No session depends on another, so they run one after the other, and a million of them
+ * need the memory of one.
  */
 export function simulate(options: SimulationOptions): Simulated {
-  const { sessions, endMs, outage, restartMs } = options
-  const perSecond = new Uint32Array(Math.ceil(endMs / bucketMs))
-  const state = steadyState(options)
-  const calls = calendar(sessions, endMs)
-  const thinkMs = (): number => -Math.log(1 - Math.random()) * options.callEveryMs
-  const soonest = (at: number): number => state.staleMs(at) + thinkMs()
-  for (let at = 0; at < sessions; at++) calls.add(at, soonest(at))
+  const { sessions, endMs, outage } = options
+  const perSecond = new Uint32Array(Math.ceil(endMs / secondMs))
+  const session = steadySession(options)
+  const untilMs = outage?.untilMs ?? Number.POSITIVE_INFINITY
   let servedAfterMs = 0
   let waiting = 0
-  for (let second = 0; second < perSecond.length; second++) {
-    if (restartMs !== undefined && second === Math.floor(restartMs / bucketMs)) {
-      calls.clear()
-      state.forget()
-      for (let at = 0; at < sessions; at++) calls.add(at, Math.max(restartMs, state.staleMs(at)) + thinkMs())
-    }
-    if (second * bucketMs === outage?.untilMs) waiting = state.waiting()
-    for (const at of calls.due(second)) {
-      const nowMs = calls.timeOf(at)
-      const delay = state.call(at, nowMs)
-      if (delay === 'use') {
-        calls.add(at, soonest(at))
-        continue
+  for (let index = 0; index < sessions; index++) {
+    session.begin()
+    let isOver = false
+    for (let nowMs = session.nextCallMs(); nowMs < endMs; nowMs = session.nextCallMs()) {
+      if (nowMs >= untilMs && !isOver) {
+        isOver = true
+        if (session.isWaiting()) waiting += 1
       }
-      perSecond[second] = (perSecond[second] ?? 0) + 1
-      const isDown = outage !== undefined && nowMs >= outage.fromMs && nowMs < outage.untilMs
-      if (isDown) {
-        state.fail(at)
-        servedAfterMs = Math.max(servedAfterMs, state.delayedUntilMs(at) - outage.untilMs)
-        calls.add(at, state.delayedUntilMs(at) + thinkMs())
-      } else {
-        state.succeed(at, nowMs)
-        calls.add(at, soonest(at))
-      }
+      if (session.call(nowMs) === 'use') continue
+      const second = Math.floor(nowMs / secondMs)
+      perSecond[second] = (perSecond[second] as number) + 1
+      if (outage && nowMs >= outage.fromMs && nowMs < untilMs)
+        servedAfterMs = Math.max(servedAfterMs, session.fail() - untilMs)
+      else session.succeed(nowMs)
     }
   }
   return { perSecond, waiting, servedAfterMs }
 }
 
-interface Sessions {
-  /** When the token of a session is no longer fresh. */
-  staleMs(at: number): number
-  /** Makes a call. Returns whether it sends a token request. */
-  call(at: number, nowMs: number): 'use' | 'refresh'
-  succeed(at: number, nowMs: number): void
-  fail(at: number): void
-  delayedUntilMs(at: number): number
-  /** Forgets the delays, and draws the margins of the tokens again, as a process does that reads their records. */
-  forget(): void
-  waiting(): number
+interface SimulatedSession {
+  /** Begins the next session, whose token is of any age. */
+  begin(): void
+  /** When the next call comes that may send a token request. */
+  nextCallMs(): number
+  /** Makes this call. Returns whether it sends a token request, which `succeed` or `fail` ends. */
+  call(nowMs: number): 'use' | 'refresh'
+  succeed(nowMs: number): void
+  /** Returns when the process of this call may send again. */
+  fail(): number
+  /** Whether the last token request failed. */
+  isWaiting(): boolean
 }
 
-function steadyState({ sessions, lifeS, callEveryMs, outage }: SimulationOptions): Sessions {
+function steadySession(options: SimulationOptions): SimulatedSession {
+  const { lifeS, callEveryMs, processesPerSession, restartMs = Number.POSITIVE_INFINITY } = options
+  const lifeMs = lifeS * secondMs
+  const process = processes(options)
+  const record = { id: '', rev: 1, lifeMs } as { -readonly [K in keyof CurrentRecord]: CurrentRecord[K] }
+  record.tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 } as CurrentRecord['tokens']
+  const now = { monotonicMs: 0, wallMs: 0 }
+  const wanted = { rejected: 'none', minValidMs: 0, forceRefresh: false } as const
+  const thinkMs = (): number => -Math.log(1 - Math.random()) * callEveryMs
+  const staleMs = (): number => record.bornMs + lifeMs - record.marginMs
+  let lastMs = 0
+  let isWaiting = false
+  let isRestarted = false
+  const take = (bornMs: number): void => {
+    record.bornMs = bornMs
+    record.marginMs = drawMarginMs(lifeMs)
+    isWaiting = false
+  }
+  return {
+    begin() {
+      take(0)
+      record.bornMs = -Math.random() * (lifeMs - record.marginMs + callEveryMs)
+      process.forget()
+      lastMs = 0
+      isRestarted = false
+    },
+    // A call that finds a fresh token, or a delay in its only process, has no effect. It is left out, because the times between
+    // calls have no memory.
+    nextCallMs() {
+      const idleUntilMs = processesPerSession === 1 ? process.delayedUntilMs() : 0
+      const nextMs = Math.max(lastMs, staleMs(), idleUntilMs) + thinkMs()
+      if (isRestarted || nextMs < restartMs) return nextMs
+      isRestarted = true
+      process.forget()
+      record.marginMs = drawMarginMs(lifeMs)
+      return Math.max(restartMs, staleMs()) + thinkMs()
+    },
+    call(nowMs) {
+      lastMs = nowMs
+      process.choose(nowMs)
+      if (process.delayedUntilMs() > nowMs) return 'use'
+      now.monotonicMs = now.wallMs = nowMs
+      const decision = decide(record, now, wanted)
+      if (decision === 'refresh_proactively' || decision === 'refresh_required') return 'refresh'
+      if (decision === 'use') return 'use'
+      throw new Error(decision)
+    },
+    succeed(nowMs) {
+      process.succeed()
+      take(nowMs)
+    },
+    fail() {
+      isWaiting = true
+      return process.fail()
+    },
+    isWaiting: () => isWaiting,
+  }
+}
+
+/** What the processes of a session remember of its failed refreshes. Each has a retry delay of its own. */
+function processes({ outage, processesPerSession }: SimulationOptions) {
   let clockMs = 0
-  const config = createAuthConfig({
+  const clock = { wallMs: () => clockMs, monotonicMs: () => clockMs }
+  const options = {
     authUrl: 'https://auth.example.com',
     baseUrl: 'https://api.example.com',
     clientId: 'app',
     redirectUri: 'https://app.example.com/callback',
-    clock: { wallMs: () => clockMs, monotonicMs: () => clockMs },
-  })
-  const lifeMs = lifeS * 1_000
-  const margins = Float64Array.from({ length: sessions }, () => drawMarginMs(lifeMs))
-  const born = margins.map((marginMs) => -Math.random() * (lifeMs - marginMs + callEveryMs))
-  const delays = new Map<number, RetryDelay>()
+    clock,
+  }
+  // Events are left out, because each leaves a promise, and a simulation ends before promises settle.
+  const config = { ...createAuthConfig(options), emit: () => {} }
   const retryAfterMs = outage?.retryAfterMs
   const failure = new AgentAuthError('temporarily_unavailable', 'The token endpoint is down.', {
     retryable: true,
     details: retryAfterMs === undefined ? { outcome: 'not_sent' } : { outcome: 'busy', retryAfterMs },
   })
-  const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 } as CurrentRecord['tokens']
-  const record = (at: number): CurrentRecord => ({
-    id: '',
-    rev: 1,
-    tokens,
-    bornMs: born[at] as number,
-    lifeMs,
-    marginMs: margins[at] as number,
-  })
-  return {
-    staleMs: (at) => (born[at] as number) + lifeMs - (margins[at] as number),
-    call(at, nowMs) {
-      clockMs = nowMs
-      const wanted = { rejected: 'none', minValidMs: 0, forceRefresh: false } as const
-      const decision = decide(record(at), { monotonicMs: nowMs, wallMs: nowMs }, wanted)
-      if (decision === 'use') return 'use'
-      if (decision !== 'refresh_proactively' && decision !== 'refresh_required') throw new Error(decision)
-      return 'refresh'
-    },
-    succeed(at, nowMs) {
-      delays.delete(at)
-      born[at] = nowMs
-      margins[at] = drawMarginMs(lifeMs)
-    },
-    fail(at) {
-      const delay = delays.get(at) ?? retryDelay(config)
-      delays.set(at, delay)
-      delay.recordFailure(failure)
-    },
-    waiting: () => delays.size,
-    delayedUntilMs: (at) => delays.get(at)?.untilMs ?? 0,
-    forget() {
-      delays.clear()
-      for (let at = 0; at < sessions; at++) margins[at] = drawMarginMs(lifeMs)
-    },
+  const known = new Map<number, RetryDelay>()
+  /** Those of earlier sessions, because it takes most of the time to make one. */
+  const spare: RetryDelay[] = []
+  let chosen = retryDelay(config)
+  const take = (name: number): RetryDelay => {
+    const delay = spare.pop() ?? retryDelay(config)
+    known.set(name, delay)
+    return delay
   }
-}
-
-/** The next call of each session, by seconds. */
-function calendar(sessions: number, endMs: number) {
-  const times = new Float64Array(sessions)
-  const empty = (): number[][] => Array.from({ length: Math.ceil(endMs / bucketMs) }, () => [])
-  let buckets = empty()
   return {
-    timeOf: (at: number): number => times[at] as number,
-    add(at: number, timeMs: number): void {
-      times[at] = Math.max(timeMs, 0)
-      buckets[Math.floor(Math.max(timeMs, 0) / bucketMs)]?.push(at)
+    /** Chooses the process that the call reaches. */
+    choose(nowMs: number): void {
+      clockMs = nowMs
+      if (processesPerSession === 1) return
+      const name = Math.floor(Math.random() * processesPerSession)
+      chosen = known.get(name) ?? take(name)
     },
-    /** The sessions of a second. One that is added to it meanwhile comes as well. */
-    due: (second: number): readonly number[] => buckets[second] ?? [],
-    clear(): void {
-      buckets = empty()
+    delayedUntilMs: (): number => (chosen.failure ? chosen.untilMs : 0),
+    fail(): number {
+      chosen.recordFailure(failure)
+      return chosen.untilMs
+    },
+    succeed: (): void => chosen.reset(),
+    forget(): void {
+      for (const delay of known.values()) {
+        delay.reset()
+        spare.push(delay)
+      }
+      known.clear()
+      chosen.reset()
     },
   }
 }
