@@ -24,17 +24,12 @@ interface Found {
 
 /** Reads 100,000 rows by `searchAll` and by a loop of `fetch` calls, while each page of rows takes 2 ms to use. */
 export async function paging(size: Size): Promise<Figure[]> {
-  const { rows, rounds } = sizes[size]
+  const { rows } = sizes[size]
   const server = await serve(rows)
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const rates = { byHand: [] as number[], searchAll: [] as number[] }
-  for (let round = 0; round < rounds; round++) {
-    rates.byHand.push(rows / (await secondsOf((use) => byHand(baseUrl, use))))
-    rates.searchAll.push(rows / (await secondsOf((use) => withClient(baseUrl, use))))
-  }
-  const grown = await growthMB(rows, (use) => withClient(baseUrl, use))
-  server.closeAllConnections()
-  server.close()
+  const { rates, grown } = await measure(server, sizes[size]).finally(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   const hand = 'a loop by hand'
   const count = (all: number): string => all.toLocaleString('en-US')
   return [
@@ -52,6 +47,19 @@ export async function paging(size: Size): Promise<Figure[]> {
       target: { most: targets.grownMB },
     },
   ]
+}
+
+async function measure(
+  server: Server,
+  { rows, rounds }: (typeof sizes)[Size],
+): Promise<{ rates: { byHand: number[]; searchAll: number[] }; grown: number }> {
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const rates = { byHand: [] as number[], searchAll: [] as number[] }
+  for (let round = 0; round < rounds; round++) {
+    rates.byHand.push(rows / (await secondsOf((use) => byHand(baseUrl, use))))
+    rates.searchAll.push(rows / (await secondsOf((use) => withClient(baseUrl, use))))
+  }
+  return { rates, grown: await growthMB(rows, (use) => withClient(baseUrl, use)) }
 }
 
 async function withClient(baseUrl: string, use: UseRow): Promise<void> {

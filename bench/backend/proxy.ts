@@ -13,28 +13,38 @@ const sizes = { whole: { calls: 400, rounds: 30, warmUps: 4 }, short: { calls: 2
 
 /** A route through the backend, against the same route that asks for nothing. Both in this process, all else in another. */
 export async function proxy(size: Size): Promise<Figure[]> {
-  const { calls, rounds, warmUps } = sizes[size]
   const browsers = fork(fileURLToPath(new URL('browsers.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
-  const [{ url }] = (await once(browsers, 'message')) as [{ url: string }]
-  const { backend, people } = await signedIn(1, url, ({ memoryStorage }) => memoryStorage())
-  const nothing = (): Response => new Response(null, { status: 404 })
-  const routes = {
-    auth: await listening(async (request) => (await backend.handle(request)) ?? nothing()),
-    open: await listening((request) => forward(url, request)),
-    bare: await listening((request) => onlyFetch(url, request)),
+  const ends: (() => void | Promise<void>)[] = [() => browsers.disconnect()]
+  try {
+    const [{ url }] = (await once(browsers, 'message')) as [{ url: string }]
+    const { backend, people } = await signedIn(1, url, ({ memoryStorage }) => memoryStorage())
+    const nothing = (): Response => new Response(null, { status: 404 })
+    const routes = {
+      auth: await listening(async (request) => (await backend.handle(request)) ?? nothing(), ends),
+      open: await listening((request) => forward(url, request), ends),
+      bare: await listening((request) => onlyFetch(url, request), ends),
+    }
+    return figuresOf(await costsOf(browsers, { routes, headers: people[0]?.headers ?? {} }, sizes[size]))
+  } finally {
+    for (const end of ends) await end()
   }
-  const headers = people[0]?.headers ?? {}
-  const costs = { auth: [] as number[], open: [] as number[], bare: [] as number[] }
+}
+
+type Costs = Readonly<Record<'auth' | 'open' | 'bare', number[]>>
+
+async function costsOf(
+  browsers: ChildProcess,
+  { routes, headers }: { routes: Readonly<Record<keyof Costs, string>>; headers: Calls['headers'] },
+  { calls, rounds, warmUps }: (typeof sizes)[Size],
+): Promise<Costs> {
+  const costs: Costs = { auth: [], open: [], bare: [] }
   const names = ['auth', 'open', 'bare'] as const
-  // The first rounds warm up.
   for (let round = -warmUps; round < rounds; round++)
     for (const name of round % 2 ? names : [...names].reverse()) {
-      const cpuUs = await costOf(browsers, { url: `${routes[name].url}/api/search`, headers, calls })
+      const cpuUs = await costOf(browsers, { url: `${routes[name]}/api/search`, headers, calls })
       if (round >= 0) costs[name].push(cpuUs)
     }
-  browsers.disconnect()
-  await Promise.all(Object.values(routes).map(({ close }) => close()))
-  return figuresOf(costs)
+  return costs
 }
 
 /** Processor time of this process for each call, in microseconds, so that other work on the machine matters less. */
@@ -47,7 +57,7 @@ async function costOf(browsers: ChildProcess, order: Calls): Promise<number> {
   return (user + system) / order.calls
 }
 
-function figuresOf(costs: Record<'auth' | 'open' | 'bare', number[]>): Figure[] {
+function figuresOf(costs: Costs): Figure[] {
   const perSecond = (name: keyof typeof costs): number => 1_000_000 / median(costs[name])
   // Of the same round, since the machine changes from one to the next.
   const ratio = (name: 'open' | 'bare'): number =>
@@ -92,16 +102,18 @@ async function onlyFetch(base: string, request: Request): Promise<Response> {
   return new Response(answered.body, { status: answered.status, headers: { 'content-type': 'application/json' } })
 }
 
+/** Returns the origin. */
 async function listening(
   fetch: (request: Request) => Promise<Response>,
-): Promise<{ url: string; close(): Promise<void> }> {
+  ends: (() => void | Promise<void>)[],
+): Promise<string> {
   const server = createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server
+  // A busy machine may leave more than the usual five seconds between two calls of a connection.
+  server.keepAliveTimeout = 60_000
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      server.closeAllConnections()
-      return new Promise((resolve) => server.close(() => resolve()))
-    },
-  }
+  ends.push(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(() => resolve()))
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
