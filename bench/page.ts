@@ -3,7 +3,7 @@ import { type Group, groups } from './groups.ts'
 import type { Machine } from './machine.ts'
 import type { Measured, Results, Row } from './results.ts'
 
-/** Above this share, other work on the machine is worth a sentence. */
+/** Above this share of other work a machine is called busy. */
 const busyFrom = 0.1
 
 /** Returns the page of the last figures. It holds what was measured and nothing else. */
@@ -47,12 +47,12 @@ ${rows.join('\n')}
 
 function circumstances(measured: Measured, lastRun: string): string {
   const { run, at, commit, machine, otherWork, versions } = measured
-  const busy = `The machine was busy: other work took ${Math.round(otherWork * 100)} % of its processors.`
+  const other = `other work took ${Math.round(otherWork * 100)} % of its processors.`
   const beside = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
   return [
     `${run === lastRun ? '' : 'Not part of the last run. '}Measured on ${day(at)} at commit \`${commit}\``,
     `on ${told(machine)}${beside.length > 0 ? `, with ${beside.join(', ')}` : ''}.`,
-    otherWork > busyFrom ? busy : 'Nothing else ran on the machine.',
+    otherWork > busyFrom ? `The machine was busy: ${other}` : capital(other),
   ].join(' ')
 }
 

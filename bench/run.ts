@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { exitCodeOf, type Figure, figureLine, isMet, type Size } from './figures.ts'
 import type { Group } from './groups.ts'
@@ -32,6 +32,7 @@ export async function runGroups(
   { size, outputs }: { size: Size; outputs: Outputs },
 ): Promise<0 | 1> {
   const last = { at: new Date().toISOString(), commit: measuredCommit() }
+  mkdirSync(dirname(outputs.results), { recursive: true })
   let results = readResults(outputs.results)
   const done = new Map<string, readonly Figure[]>()
   for (const [index, group] of groups.entries()) {

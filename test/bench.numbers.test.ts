@@ -20,11 +20,14 @@ const measured = {
 }
 const figure: Figure = { name: 'a call', value: 3, unit: 'µs', peers: { hand: 1 }, target: { most: 2.5, of: 'hand' } }
 
+let home = ''
 let folder = ''
 let said = { stdout: '', stderr: '' }
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'agent-auth-numbers-'))
+  home = mkdtempSync(join(tmpdir(), 'agent-auth-numbers-'))
+  // A run makes it.
+  folder = join(home, 'out')
   said = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
     vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
@@ -35,7 +38,7 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.restoreAllMocks()
-  rmSync(folder, { recursive: true })
+  rmSync(home, { recursive: true })
 })
 
 function run(asked: readonly Group[]): Promise<0 | 1> {
@@ -97,7 +100,8 @@ test('a run of one group keeps the figures of the others, and the page says that
   expect(section('Overhead')).toContain('Not part of the last run. Measured on 2 January 2026 at 03:04 UTC at commit')
   expect(section('Overhead')).toContain('| a call | 3 | µs | hand: 1 | at most 2.5 × hand | 3 ×, missed |')
   expect(section('The command')).not.toContain('Not part of the last run')
-  expect(section('The command')).toContain('other work took 40 % of its processors')
+  expect(section('Overhead')).toContain('Other work took 0 % of its processors')
+  expect(section('The command')).toContain('The machine was busy: other work took 40 % of its processors')
   expect(page).toContain('Not measured yet: `size`,')
 })
 
