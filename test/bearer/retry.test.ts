@@ -1,5 +1,7 @@
 import { createBearerFetch } from 'agent-auth'
-import { describe, expect, it } from 'vitest'
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { acceptOnly, apiStub, type SeenCall } from '../support/api-stub.ts'
 import { baseUrl, signedIn } from '../support/signed-in.ts'
 
@@ -12,6 +14,11 @@ const create: RequestInit = {
 const token = (issue: number): string => `token-${issue}`
 const bearer = (issue: number): string => `Bearer ${token(issue)}`
 const answer = (status: number): Response => new Response(null, { status })
+
+const server = setupServer()
+beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+afterEach(() => server.resetHandlers())
+afterAll(() => server.close())
 
 it('a 401 from where a redirect led that shows no URL is handed over [C-097 I-6]', async () => {
   const answer = Object.defineProperty(new Response(null, { status: 401 }), 'redirected', { value: true })
@@ -150,23 +157,28 @@ describe('what is no expired token', () => {
   it.each([403, 400, 404, 407, 409, 419, 422, 429, 500, 502, 503])(
     '%i comes back as it was: one sending, no refresh, also for a create [C-095 C-099 D-04 F069]',
     async (status) => {
+      let hits = 0
       const headers = { 'retry-after': '7', 'www-authenticate': 'Bearer error="invalid_token"', 'x-request-id': 'r-1' }
-      const api = apiStub(() => new Response('the body', { status, headers }))
+      server.use(
+        http.post(url, () => {
+          hits += 1
+          return HttpResponse.text('the body', { status, headers })
+        }),
+      )
       const signed = await signedIn()
-      const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)
+      const response = await createBearerFetch(signed.session, { baseUrl })(url, create)
       expect({ status: response.status, text: await response.text() }).toEqual({ status, text: 'the body' })
       for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toBe(value)
-      expect({ sent: api.calls.map((call) => call.url), refreshes: signed.refreshes }).toEqual({
-        sent: [url],
-        refreshes: 0,
-      })
+      expect({ hits, refreshes: signed.refreshes }).toEqual({ hits: 1, refreshes: 0 })
     },
   )
 
   it('a 200 whose body speaks of a 401 is a 200 [C-095 F069]', async () => {
-    const api = apiStub(() => Response.json({ success: false, error_type: '401', error_message: 'invalid token' }))
+    server.use(
+      http.post(url, () => HttpResponse.json({ success: false, error_type: '401', error_message: 'invalid token' })),
+    )
     const signed = await signedIn()
-    const response = await createBearerFetch(signed.session, { baseUrl, fetch: api.fetch })(url, create)
+    const response = await createBearerFetch(signed.session, { baseUrl })(url, create)
     expect({ status: response.status, refreshes: signed.refreshes }).toEqual({ status: 200, refreshes: 0 })
   })
 

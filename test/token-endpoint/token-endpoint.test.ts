@@ -1,5 +1,7 @@
 import { createServer } from 'node:net'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { HttpResponse, http, passthrough } from 'msw'
+import { setupServer } from 'msw/node'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { AuthEvent } from '../../src/events.ts'
 import { exchangeCode } from '../../src/exchange.ts'
 import { refreshTokens } from '../../src/refresh.ts'
@@ -8,7 +10,10 @@ import { testClock } from '../support/clock.ts'
 import { listen } from '../support/listen.ts'
 import { configWith, failure, grantFor, tokensWith, tokenUrl } from '../support/token-flow.ts'
 
-afterEach(() => void vi.unstubAllGlobals())
+const server = setupServer()
+beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+afterEach(() => server.resetHandlers())
+afterAll(() => server.close())
 
 /** Null sends no Content-Type. */
 type Answer = [status: number, type: string | null, body: unknown]
@@ -16,13 +21,14 @@ type Answer = [status: number, type: string | null, body: unknown]
 function answerWith([status, type, body]: Answer, headers: Record<string, string> = {}): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const empty = status === 204 || status === 205 || status === 304
-  vi.stubGlobal('fetch', async (...sent: Parameters<typeof fetch>) => {
-    const { method, url } = new Request(...sent)
-    expect(`${method} ${url.split('?', 1)}`).toBe(`POST ${tokenUrl}`)
-    const response = new Response(empty ? null : new TextEncoder().encode(text), { status, headers })
-    if (type !== null) response.headers.set('content-type', type)
-    return response
-  })
+  server.use(
+    http.post(tokenUrl, () => {
+      const response = new HttpResponse(empty ? null : new TextEncoder().encode(text), { status, headers })
+      if (type === null) response.headers.delete('content-type')
+      else response.headers.set('content-type', type)
+      return response
+    }),
+  )
 }
 
 type Verdict = readonly [outcome: string, code: string, retryable: boolean]
@@ -395,13 +401,14 @@ describe('the message of a request that did not reach a token endpoint', () => {
     const port = await listen(closed)
     await new Promise((resolve) => closed.close(resolve))
     const authUrl = `http://127.0.0.1:${port}`
+    server.use(http.post(`${authUrl}/auth/v1/token`, () => passthrough()))
     const { message, details } = await failure(refreshTokens(configWith({ authUrl }), tokensWith()))
     expect(message).toBe(`${authUrl} was not reached. ${checked} Try again.`)
     expect(details).toEqual({ outcome: 'not_sent' })
   })
 
   it('a connection that breaks off, or a response that CORS hides, names the origin and the options to check [D-13]', async () => {
-    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('fetch failed')))
+    server.use(http.post(tokenUrl, () => HttpResponse.error()))
     const seen = `https://auth.example.com did not respond, or CORS or CSP connect-src refuses this page. ${checked}`
     expect(await messages()).toEqual([`${seen} Start the login again.`, `${seen} Try again.`])
   })
