@@ -25,7 +25,7 @@ export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
 export function recordNotRemoved(): AgentAuthError {
   return new AgentAuthError(
     'storage_failed',
-    'The user is signed out here, but the record is still stored. Call signOut again.',
+    'The user is signed out here, but the record may still be stored. Call signOut again.',
     { retryable: true },
   )
 }

@@ -3,7 +3,7 @@ import { recordNotRemoved } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { isRecord, type Stored } from './record.ts'
 import type { RefreshSchedule } from './schedule.ts'
-import { type SessionStore, tryRead } from './store.ts'
+import { tryRead } from './store.ts'
 
 export interface SignOut {
   /** Resolves when the first removal has ended. From then on a record that can be read is removed only if its sign-in ended here. */
@@ -24,6 +24,8 @@ export function signOut(parts: SessionParts): SignOut {
     const stored = await tryRead(store)
     if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
+    // It is not known which record this was, so that the second removal does the same again.
+    if (!stored) throw store.failure
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)
   sync.ignoreUntil(firstRemoval)
@@ -39,9 +41,12 @@ export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSc
   schedule.cancel()
   current.end('signed_out')
   current.notify()
-  const removeEnded = (): Promise<unknown> =>
-    removeIf(store, (stored) => isRecord(stored) && current.hasEnded(stored.id))
-  void succeedsOrThrowsBug(() => store.locked(removeEnded))
+  void succeedsOrThrowsBug(() =>
+    store.locked(async () => {
+      const stored = await store.read()
+      if (isRecord(stored) && current.hasEnded(stored.id)) await store.remove()
+    }),
+  )
 }
 
 /** Removes again under the lock, because a refresh or a save elsewhere may have written the record after the first removal. */
@@ -49,34 +54,21 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
   const { store, current, problems, sync } = parts
   const hasFirstSucceeded = await firstRemoval
   const remove = async (): Promise<void> => {
-    // A record that cannot be read stays, because it may be a later sign-in's. If the first removal failed it goes, because the
-    // user must not stay signed in.
-    const stored = await removeIf(store, (found) => (isRecord(found) ? current.hasEnded(found.id) : !hasFirstSucceeded))
+    // If the first removal failed, a record that cannot be read goes, because the user must not stay signed in. Otherwise it stays,
+    // because it may be a later sign-in's.
+    const stored = await (hasFirstSucceeded ? store.read() : tryRead(store))
+    if (isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)) await store.remove()
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
-  // The lock waits for a refresh elsewhere that is between its last read and its write.
-  const isRemovedAgain = await succeedsOrThrowsBug(() => store.locked(remove))
-  // The lock or the removal under it failed, so remove without the lock. If the first removal failed too, the storage is down, and
-  // the error below tells the caller.
-  if (hasFirstSucceeded && !isRemovedAgain) await succeedsOrThrowsBug(remove)
+  // The lock waits for a refresh elsewhere that is between its last read and its write. If the lock or the removal under it failed,
+  // remove without the lock, because such a refresh may have saved the record. If the first removal failed too, the storage is down.
+  let isRemoved = await succeedsOrThrowsBug(() => store.locked(remove))
+  if (hasFirstSucceeded && !isRemoved) isRemoved = await succeedsOrThrowsBug(remove)
   current.notify()
-  if (hasFirstSucceeded || isRemovedAgain) return
+  if (isRemoved) return
   problems.report('remove_failed')
   throw recordNotRemoved()
-}
-
-/**
- * Removes what the storage holds if the condition allows it, and returns what was read. The condition gets undefined if the read
- * failed. A `newer` or `foreign` record stays.
- */
-async function removeIf(
-  store: SessionStore,
-  mayRemove: (stored: Stored | undefined) => boolean,
-): Promise<Stored | undefined> {
-  const stored = await tryRead(store)
-  if (isRemovable(stored) && mayRemove(stored)) await store.remove()
-  return stored
 }
 
 function isRemovable(stored: Stored | undefined): boolean {

@@ -139,7 +139,9 @@ describe('sign-out in another realm', () => {
       if (operation === 'setItem') await new Promise<void>((resolve) => void writes.push(resolve))
     }
     const broken = async (operation: string): Promise<void> => {
-      if (isBroken && operation === 'getItem') throw new Error('no answer')
+      if (!isBroken || operation !== 'getItem') return
+      isBroken = false
+      throw new Error('no answer')
     }
     const here = realm({ storage: records.handle({ step: broken }) })
     const there = realm({ storage: records.handle({ step: slow }) })

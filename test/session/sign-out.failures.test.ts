@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import { flush } from '../support/virtual-time.ts'
+
+const hour = 3_600_000
+
+/** A session whose record is removed by a sign-out, then saved again by a refresh of another process. */
+async function savedAgain({ failing }: { failing: 'getItem' | 'removeItem' }) {
+  const { clock, service, realm } = sessionRig()
+  const records = sharedRecords()
+  const writes: (() => void)[] = []
+  let [isSlow, isBroken] = [false, false]
+  const step = async (operation: string): Promise<void> => {
+    if (isSlow && operation === 'setItem') await new Promise<void>((resolve) => void writes.push(resolve))
+  }
+  const fault = (operation: string): void => {
+    if (isBroken && operation === failing) throw new Error('EIO')
+  }
+  const here = realm({ storage: records.handle({ fault }) })
+  const there = realm({ storage: records.handle({ step }) })
+  await here.session.signIn(service.issue())
+  await there.session.ready()
+  clock.advance(hour)
+  isSlow = true
+  const refreshing = codeOf(there.session.getAccessToken())
+  await expect.poll(() => writes.length).toBe(1)
+  const out = codeOf(here.session.signOut())
+  await flush()
+  expect(records.items.size).toBe(0)
+  isBroken = true
+  for (const write of writes) write()
+  await refreshing
+  const repair = (): void => {
+    isBroken = false
+  }
+  return { here, records, out: await out, repair }
+}
+
+test.each(['removeItem', 'getItem'] as const)(
+  'a sign-out rejects if a refresh elsewhere has saved the record again and its %s fails, seed s1006 [C-067 C-074]',
+  async (failing) => {
+    const { here, records, out, repair } = await savedAgain({ failing })
+    expect(records.items.size).toBe(1)
+    expect(out).toBe('storage_failed')
+    expect(here.eventsOf('storage_degraded').map(({ reason }) => reason)).toContain('remove_failed')
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+    repair()
+    await here.session.signOut()
+    expect(records.items.size).toBe(0)
+  },
+)
+
+test('a sign-out that cannot read the storage a second time rejects, because the record may be there again [C-067]', async () => {
+  const { service, realm } = sessionRig()
+  const records = sharedRecords()
+  let reads = 0
+  let isBroken = false
+  const fault = (operation: string): void => {
+    if (isBroken && operation === 'getItem' && ++reads > 1) throw new Error('EIO')
+  }
+  const { session } = realm({ storage: records.handle({ fault }) })
+  await session.signIn(service.issue())
+  isBroken = true
+  expect(await codeOf(session.signOut())).toBe('storage_failed')
+  expect(records.items.size).toBe(0)
+  isBroken = false
+  await session.signOut()
+})
