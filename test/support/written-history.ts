@@ -16,6 +16,7 @@ export interface WrittenCall {
   readonly outcome?: string
   readonly saved?: boolean
   readonly readMs?: number
+  readonly savedMs?: number
   readonly reads?: Completed['reads']
 }
 
@@ -32,7 +33,7 @@ export function writtenHistory(calls: readonly WrittenCall[], rest: readonly His
 }
 
 function callEvents(call: WrittenCall, id: string): HistoryEvent[] {
-  const { kind, holder, session = 'record', fromMs, toMs, token, outcome = 'ok', saved, readMs, reads } = call
+  const { kind, holder, session = 'record', fromMs, toMs, token, outcome = 'ok', saved, readMs, savedMs, reads } = call
   const given = kind === 'signIn' && token !== undefined ? { token } : {}
   const returned = kind !== 'signIn' && token !== undefined ? { token } : {}
   const process = holder.split('/')[0] ?? ''
@@ -50,6 +51,7 @@ function callEvents(call: WrittenCall, id: string): HistoryEvent[] {
   const known = {
     ...(saved === undefined ? {} : { saved }),
     ...(readMs === undefined ? {} : { readMs }),
+    ...(savedMs === undefined ? {} : { savedMs }),
     ...(reads === undefined ? {} : { reads }),
   }
   return [invoked, { type: 'completed', call: id, outcome, ...returned, ...known, ...at(toMs) }]

@@ -1,4 +1,4 @@
-import { allowedLosses, withException } from './exceptions.ts'
+import { allowedLosses, unsaved, withException } from './exceptions.ts'
 import type { HistoryEvent } from './history.ts'
 import { judges, type PromiseName, unreadable, type Violation } from './promises.ts'
 import { type SessionHistory, sessionsOf } from './sessions.ts'
@@ -33,7 +33,7 @@ export function check(events: readonly HistoryEvent[]): Report {
   const lost = new Set<string>()
   for (const [exception, own] of sessionsByException(all)) {
     exceptions[exception] = own.size
-    if (exception !== unreadable) for (const session of own) lost.add(session)
+    if (exception !== unreadable && exception !== unsaved) for (const session of own) lost.add(session)
   }
   const allowed = allowedLosses(sessions[0]?.faults ?? [], sessions.length)
   const losses = { allowed, seen: lost.size }

@@ -1,39 +1,77 @@
-import type { Fault } from './history.ts'
-import type { Violation } from './promises.ts'
-import type { SessionHistory } from './sessions.ts'
+import type { Fault, Issued } from './history.ts'
+import { signInOf, type Violation } from './promises.ts'
+import type { Call, SessionHistory } from './sessions.ts'
 
 /** The time in which the storage may have lost writes that it had confirmed. */
-interface LossWindow {
+interface LossWindow extends Span {
   readonly name: string
+}
+
+/** The exception of a process whose refresh the storage did not take, so that others sent the refresh token before it. */
+export const unsaved = 'a refresh could not be saved'
+
+interface Span {
   readonly fromMs: number
-  /** When it began to show. */
-  readonly beginsMs: number
   readonly toMs: number
 }
 
 /**
- * Names the exception of a violation that a fault explains: the fault loses confirmed writes, the violation came after its
- * beginning, and the session had a confirmed write that may be among them.
+ * Names the exception of a violation that faults explain: each write that it contradicts was confirmed while a fault could lose it.
+ * A reuse of a refresh token is explained until the next save after the fault is confirmed.
  */
 export function withException(violation: Violation, history: SessionHistory): Violation {
-  if (violation.exception !== undefined || violation.promise === 'own tokens') return violation
-  const window = lossWindows(history.faults).find(
-    (each) => violation.atMs >= each.beginsMs && writesMs(history).some((ms) => ms >= each.fromMs && ms <= each.toMs),
+  if (violation.exception !== undefined) return violation
+  if (isOfUnsaved(violation, history)) return { ...violation, exception: unsaved }
+  const windows = lossWindows(history.faults).filter(({ toMs }) => !isOver(violation, history, toMs))
+  const found = writesOf(violation, history).map((write) =>
+    windows.find(({ fromMs, toMs }) => write.toMs >= fromMs && write.fromMs <= toMs),
   )
-  return window ? { ...violation, exception: `writes lost by ${window.name}` } : violation
+  const [first] = found
+  return first && !found.includes(undefined) ? { ...violation, exception: `writes lost by ${first.name}` } : violation
 }
 
-function writesMs({ signIns, signOuts, issued }: SessionHistory): number[] {
-  const calls = [...signIns, ...signOuts].filter(({ outcome }) => outcome === 'ok')
-  return [...calls.map(({ toMs }) => toMs), ...issued.map(({ monotonicMs }) => monotonicMs)]
+/** Returns whether a refresh token was used again because none that followed it was saved. Without any save nothing is known. */
+function isOfUnsaved({ refusal, atMs }: Violation, history: SessionHistory): boolean {
+  const next = nextIssued(refusal, history)
+  return next !== undefined && history.savedMs.length > 0 && untilSaved(next.monotonicMs, history).toMs > atMs
+}
+
+function nextIssued(refusal: Violation['refusal'], { issued }: SessionHistory): Issued | undefined {
+  return issued.find(({ line, generation }) => line === refusal?.line && generation === refusal.generation + 1)
+}
+
+function isOver({ refusal, atMs }: Violation, { savedMs }: SessionHistory, endedMs: number): boolean {
+  return refusal !== undefined && savedMs.some((ms) => ms > endedMs && ms < atMs)
+}
+
+/** When the writes were made that a violation contradicts, each from its beginning to its confirmation. */
+function writesOf({ contradicts, refusal }: Violation, history: SessionHistory): Span[] {
+  const next = nextIssued(refusal, history)
+  return [
+    ...contradicts.map((call) => writeOf(call, history)),
+    ...(next ? [untilSaved(next.monotonicMs, history)] : []),
+  ]
+}
+
+function writeOf(call: Call, history: SessionHistory): Span {
+  const { kind, fromMs, toMs, isSaved, issued } = call
+  if (kind === 'signOut' || (kind === 'signIn' && isSaved)) return { fromMs, toMs }
+  if (kind === 'signIn' || !issued) return untilSaved(fromMs, history)
+  const signIn = signInOf(history, call)
+  const isFirst = signIn !== undefined && signIn.issued?.access === issued.access
+  return isFirst ? writeOf(signIn, history) : untilSaved(issued.monotonicMs, history)
+}
+
+/** The next confirmed save of the session may be that of its latest token, or of one that replaced it. */
+function untilSaved(fromMs: number, { savedMs }: SessionHistory): Span {
+  return { fromMs, toMs: savedMs.find((ms) => ms >= fromMs) ?? Number.POSITIVE_INFINITY }
 }
 
 function lossWindows(faults: readonly Fault[]): LossWindow[] {
   return faults.flatMap(({ name, phase, monotonicMs, losesSinceMs }) => {
     if (phase !== 'begins' || losesSinceMs === undefined) return []
     const end = faults.find((each) => each.name === name && each.phase === 'ends' && each.monotonicMs >= monotonicMs)
-    const toMs = end?.monotonicMs ?? Number.POSITIVE_INFINITY
-    return [{ name, fromMs: monotonicMs - losesSinceMs, beginsMs: monotonicMs, toMs }]
+    return [{ name, fromMs: monotonicMs - losesSinceMs, toMs: end?.monotonicMs ?? Number.POSITIVE_INFINITY }]
   })
 }
 

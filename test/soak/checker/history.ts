@@ -38,6 +38,8 @@ export interface Completed extends Stamp {
   readonly saved?: boolean
   /** When the holder's latest read of the storage that succeeded began, on the monotonic clock. */
   readonly readMs?: number
+  /** When the holder's latest write that the storage confirmed ended, on the monotonic clock. */
+  readonly savedMs?: number
   /** Whether a read has failed since. */
   readonly reads?: 'working' | 'failing'
 }
@@ -74,15 +76,24 @@ export interface Fault extends Stamp {
   readonly mayCost?: number
 }
 
-export type HistoryEvent = Invoked | Completed | Issued | Refused | Fault
+/** A process ran again after it had stood still, for example because it was paused. */
+export interface Stalled extends Stamp {
+  readonly type: 'stalled'
+  readonly process: string
+  /** How long it had stood still, in milliseconds. */
+  readonly forMs: number
+}
+
+export type HistoryEvent = Invoked | Completed | Issued | Refused | Fault | Stalled
 
 /** The members of each type of event. Those after the bar may be absent. */
 const shapes: Readonly<Record<HistoryEvent['type'], string>> = {
   invoked: 'call:string kind:string process:string holder:string session:string | token:string',
-  completed: 'call:string outcome:string | token:string saved:boolean readMs:number reads:string',
+  completed: 'call:string outcome:string | token:string saved:boolean readMs:number savedMs:number reads:string',
   issued: 'line:string generation:number how:string person:string access:string |',
   refused: 'line:string generation:number why:string |',
   fault: 'name:string phase:string | losesSinceMs:number mayCost:number',
+  stalled: 'process:string forMs:number |',
 }
 
 /** Reads a history. Throws an Error with the number of a line that is none of its events, because a gap would hide a fault. */

@@ -19,7 +19,14 @@ async function written(text: string): Promise<string> {
 }
 
 const signedIn = { kind: 'signIn', holder: 'a/1', fromMs: 0, toMs: 10, token: 'p1.0', saved: true } as const
-const lost = { kind: 'getToken', holder: 'b/1', fromMs: 20, toMs: 30.25, outcome: 'login_required' } as const
+const lost = {
+  kind: 'getToken',
+  holder: 'b/1',
+  fromMs: 20,
+  toMs: 30.25,
+  readMs: 20,
+  outcome: 'login_required',
+} as const
 
 async function checked(text: string): Promise<{ code: number; printed: string }> {
   let printed = ''
@@ -48,7 +55,7 @@ test('a history that does not hold is exit code 1, and its shortest part is prin
     ' 1.0 ms invoked call=0 kind=signIn process=a holder=a/1 session=record token=p1.0',
     ' 11.0 ms completed call=0 outcome=ok saved=true',
     ' 21.0 ms invoked call=1 kind=getToken process=b holder=b/1 session=record',
-    ' 31.3 ms completed call=1 outcome=login_required',
+    ' 31.3 ms completed call=1 outcome=login_required readMs=20',
   ])
 })
 

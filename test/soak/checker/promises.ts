@@ -1,5 +1,6 @@
 import type { Refused } from './history.ts'
-import { type Call, isByClocks, type SessionHistory } from './sessions.ts'
+import { mustKnow } from './knowledge.ts'
+import { type Call, isBefore, isByClocks, type SessionHistory } from './sessions.ts'
 
 /** What holds for each session. Only orders that are certain count: one call ended before another began. */
 export type PromiseName = 'one line' | 'sign-out' | 'no older token' | 'stays signed in' | 'own tokens'
@@ -14,16 +15,12 @@ export interface Violation {
   readonly says: string
   /** The calls that it follows from. */
   readonly evidence: readonly string[]
+  /** The calls whose result is gone or was ignored: sign-ins, sign-outs, and calls that returned a later token. */
+  readonly contradicts: readonly Call[]
   readonly refusal?: Refused
   /** Set where the documents name this loss and its cause. */
   readonly exception?: string
 }
-
-/**
- * How long a holder may use its memory after a change by another holder, in milliseconds: a session reads the storage again when
- * a read is a second old, and one read takes at most five seconds, and as long as its process is paused, which is up to ten here.
- */
-export const staleMs = 16_000
 
 /** The exception of a holder that cannot read the storage and so cannot know of a change. */
 export const unreadable = 'the storage could not be read'
@@ -45,7 +42,8 @@ function reusedTokens({ session, refused, signIns }: SessionHistory): Violation[
       const token = `${refusal.line}.${refusal.generation}`
       const says = `A holder sent the refresh token ${token}, which was used before, after its grace.`
       const evidence = signIns.filter(({ issued }) => issued?.line === refusal.line).map(({ id }) => id)
-      const found = { session, at: `refusal of ${token}`, atMs: refusal.monotonicMs, says, evidence, refusal }
+      const at = `refusal of ${token}`
+      const found = { session, at, atMs: refusal.monotonicMs, says, evidence, contradicts: [], refusal }
       return { promise: 'one line', ...found }
     })
 }
@@ -63,7 +61,7 @@ function tokensOfReplacedLines(history: SessionHistory): Violation[] {
       [...history.signOuts, ...history.signIns].some(
         (other) => !other.isSaved && other !== own && other.toMs >= later.fromMs && other.fromMs <= toMs,
       )
-    return own ? tooLate('one line', call, { own, endings: history.signIns.filter(isReplacement) }) : []
+    return own ? tooLate('one line', call, { history, own, endings: history.signIns.filter(isReplacement) }) : []
   })
 }
 
@@ -75,15 +73,18 @@ function tokensAfterSignOut(history: SessionHistory): Violation[] {
       (end.outcome === 'ok' || (end.holder === call.holder && end.toMs < call.fromMs)) &&
       isBefore(own, end) &&
       (own?.isSaved === true || own?.holder === end.holder)
-    return own ? tooLate('sign-out', call, { own, endings: history.signOuts.filter(isEnd) }) : []
+    return own ? tooLate('sign-out', call, { history, own, endings: history.signOuts.filter(isEnd) }) : []
   })
 }
 
 /** Judges a token of a line that one of these calls had ended. */
-function tooLate(promise: PromiseName, call: Call, line: { own: Call; endings: readonly Call[] }): Violation[] {
-  const { own, endings } = line
-  const missed = endings.filter((end) => isBefore(end, call) && mustKnow(call, end))
-  const [end] = missed
+function tooLate(
+  promise: PromiseName,
+  call: Call,
+  { history, own, endings }: { history: SessionHistory; own: Call; endings: readonly Call[] },
+): Violation[] {
+  const missed = endings.filter((end) => isBefore(end, call) && mustKnow(history, call, end))
+  const end = missed.at(-1)
   if (!end) return []
   const mayHaveMissedAll = missed.every((each) => call.holder !== each.holder && call.readMs <= each.toMs)
   return [
@@ -94,26 +95,27 @@ function tooLate(promise: PromiseName, call: Call, line: { own: Call; endings: r
         [own, end],
         `${named(call)} returned ${tokenName(call)} after ${named(end)} had ended it.`,
       ),
+      contradicts: missed,
       ...(call.reads === 'failing' && mayHaveMissedAll ? { exception: unreadable } : {}),
     },
   ]
 }
 
-/** Returns whether the holder read the storage after the end, made it itself, or should have read. */
-function mustKnow(call: Call, end: Call): boolean {
-  return call.holder === end.holder || call.readMs > end.toMs || call.fromMs > end.toMs + staleMs
-}
-
 function olderTokens(history: SessionHistory): Violation[] {
   const given = [...handedOut(history), ...history.signIns.filter(({ outcome, issued }) => outcome === 'ok' && issued)]
   return handedOut(history).flatMap((call) => {
-    const newer = given.find(
+    const all = given.filter(
       (before) => before.holder === call.holder && isBefore(before, call) && isOlder(history, call, before),
     )
+    const [newer] = all
     if (!newer) return []
     const says = `${named(call)} returned ${tokenName(call)}, and the holder had ${tokenName(newer)} since ${named(newer)}.`
     const signIns = [call, newer].flatMap((each) => signInOf(history, each) ?? [])
-    return [violation('no older token', call, [...signIns, newer], says)]
+    // The record of an earlier sign-in comes back if a sign-in is lost, and not if a refresh is.
+    const contradicts = all.map((each) =>
+      each.issued?.line === call.issued?.line ? each : (signInOf(history, each) ?? each),
+    )
+    return [{ ...violation('no older token', call, [...signIns, newer], says), contradicts }]
   })
 }
 
@@ -132,7 +134,10 @@ function lostSessions(history: SessionHistory): Violation[] {
   return calls.flatMap((call) => {
     if (call.outcome !== 'login_required' && call.outcome !== 'session_ended') return []
     const isCertain = (signIn: Call): boolean =>
-      signIn.outcome === 'ok' && isBefore(signIn, call) && (signIn.isSaved || signIn.holder === call.holder)
+      signIn.outcome === 'ok' &&
+      isBefore(signIn, call) &&
+      mustKnow(history, call, signIn) &&
+      (signIn.isSaved || signIn.holder === call.holder)
     const basis = signIns.filter(isCertain).sort((one, other) => other.fromMs - one.fromMs)[0]
     if (!basis) return []
     const mayFollow = (other: Call): boolean => other.toMs >= basis.fromMs && other.fromMs <= call.toMs
@@ -145,14 +150,8 @@ function lostSessions(history: SessionHistory): Violation[] {
       signIns.some((other) => other !== basis && !other.isSaved && mayFollow(other)) ||
       refused.some(({ line, monotonicMs }) => concerns(line, basis) && monotonicMs <= call.toMs)
     if (hasReason) return []
-    return [
-      violation(
-        'stays signed in',
-        call,
-        [basis],
-        `${named(call)} found no session, and nothing had ended ${named(basis)}.`,
-      ),
-    ]
+    const says = `${named(call)} found no session, and nothing had ended ${named(basis)}.`
+    return [{ ...violation('stays signed in', call, [basis], says), contradicts: [basis] }]
   })
 }
 
@@ -170,7 +169,7 @@ function foreignTokens({ calls, signIns }: SessionHistory): Violation[] {
 
 function violation(promise: PromiseName, call: Call, before: readonly Call[], says: string): Violation {
   const evidence = [...new Set([...before, call].map(({ id }) => id))]
-  return { promise, session: call.session, at: call.id, atMs: call.toMs, says, evidence }
+  return { promise, session: call.session, at: call.id, atMs: call.toMs, says, evidence, contradicts: [] }
 }
 
 /** Calls that returned a token. */
@@ -178,12 +177,8 @@ function handedOut({ calls }: SessionHistory): Call[] {
   return calls.filter(({ kind, outcome, issued }) => kind !== 'signIn' && outcome === 'ok' && issued !== undefined)
 }
 
-function signInOf({ signIns }: SessionHistory, { issued }: Call): Call | undefined {
+export function signInOf({ signIns }: SessionHistory, { issued }: Call): Call | undefined {
   return signIns.find((signIn) => signIn.issued !== undefined && signIn.issued.line === issued?.line)
-}
-
-function isBefore(one: Call | undefined, other: Call): boolean {
-  return one !== undefined && one.toMs < other.fromMs
 }
 
 function named({ kind, id }: Call): string {

@@ -1,9 +1,10 @@
-import type { CallKind, Completed, Fault, HistoryEvent, Invoked, Issued, Refused } from './history.ts'
+import type { CallKind, Completed, Fault, HistoryEvent, Invoked, Issued, Refused, Stalled } from './history.ts'
 
 /** A call with both of its ends. */
 export interface Call {
   readonly id: string
   readonly kind: CallKind
+  readonly process: string
   readonly holder: string
   readonly session: string
   /** The wall clock of its process when it was invoked. */
@@ -20,6 +21,8 @@ export interface Call {
   readonly isSaved: boolean
   /** When the holder's latest successful read began. */
   readonly readMs: number
+  /** When the holder's latest confirmed write ended. */
+  readonly savedMs: number | undefined
   readonly reads: 'working' | 'failing'
 }
 
@@ -31,7 +34,10 @@ export interface SessionHistory {
   readonly signOuts: readonly Call[]
   readonly refused: readonly Refused[]
   readonly issued: readonly Issued[]
+  /** When a holder of it learned that a write was confirmed. */
+  readonly savedMs: readonly number[]
   readonly faults: readonly Fault[]
+  readonly stalls: readonly Stalled[]
 }
 
 /** Joins each call with its end and its tokens, and gives each session its part of the history. */
@@ -47,7 +53,7 @@ export function sessionsOf(events: readonly HistoryEvent[]): SessionHistory[] {
   const calls = ofType(events, 'invoked').map((invoked) => joined(invoked, ends.get(invoked.call), issuedAs))
   for (const { kind, issued, session } of calls)
     if (kind === 'signIn' && issued) sessionOfLine.set(issued.line, session)
-  const faults = ofType(events, 'fault')
+  const [faults, stalls] = [ofType(events, 'fault'), ofType(events, 'stalled')]
   const [callsOf, refusedOf, issuedOf] = [
     groupBy(calls, ({ session }) => session),
     groupBy(ofType(events, 'refused'), ({ line }) => sessionOfLine.get(line)),
@@ -60,7 +66,9 @@ export function sessionsOf(events: readonly HistoryEvent[]): SessionHistory[] {
     signOuts: own.filter(({ kind }) => kind === 'signOut'),
     refused: refusedOf.get(session) ?? [],
     issued: issuedOf.get(session) ?? [],
+    savedMs: [...new Set(own.flatMap(({ savedMs }) => savedMs ?? []))].sort((one, other) => one - other),
     faults,
+    stalls,
   }))
 }
 
@@ -70,6 +78,7 @@ function joined(invoked: Invoked, end: Completed | undefined, issuedAs: Readonly
   return {
     id: invoked.call,
     kind: invoked.kind,
+    process: invoked.process,
     holder: invoked.holder,
     session: invoked.session,
     wallMs: invoked.wallMs,
@@ -80,6 +89,7 @@ function joined(invoked: Invoked, end: Completed | undefined, issuedAs: Readonly
     isForeign: token !== undefined && issued === undefined,
     isSaved: end?.saved === true,
     readMs: end?.readMs ?? Number.NEGATIVE_INFINITY,
+    savedMs: end?.savedMs,
     reads: end?.reads ?? 'working',
   }
 }
@@ -100,6 +110,10 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
     else groups.set(keyOf(item), [item])
   }
   return groups
+}
+
+export function isBefore(one: Call | undefined, other: Call): boolean {
+  return one !== undefined && one.toMs < other.fromMs
 }
 
 /**

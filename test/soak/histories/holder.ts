@@ -26,6 +26,9 @@ export interface Holders {
   readAll(): Promise<void>
 }
 
+/** The choice of a call that asks for the token of a session in use. */
+export const asksForToken = 0.5
+
 /** The sessions of one process. Each is used by one holder until another takes its place, as if the backend had dropped it. */
 export function holders(
   task: WorkerTask,
@@ -103,7 +106,7 @@ export function holders(
       if (choice < 0.9) return getToken(index, holder, 'refresh')
       if (choice < 0.97) return signIn(index, holder)
       return record(index, holder, 'signOut', async () => {
-        await holder.session.signOut()
+        await holder.watched.withoutReads(() => holder.session.signOut())
         return { outcome: 'ok' }
       })
     },

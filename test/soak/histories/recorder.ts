@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import type { TokenStorage } from 'agent-auth'
@@ -23,11 +24,23 @@ export function fileRecorder(file: string, wallMs: () => number): Write {
     appendFileSync(file, `${JSON.stringify({ ...event, monotonicMs: monotonicMs(), wallMs: wallMs() })}\n`)
 }
 
+/** Writes how long this process stood still, each time that it did for half a second or more. */
+export function recordStalls(write: Write, process: string): void {
+  let lastMs = monotonicMs()
+  setInterval(() => {
+    const nowMs = monotonicMs()
+    if (nowMs - lastMs > 500) write({ type: 'stalled', process, forMs: nowMs - lastMs })
+    lastMs = nowMs
+  }, 200).unref()
+}
+
 /** A storage that notes what its holder learned from it. */
 export interface WatchedStorage {
   readonly storage: TokenStorage
   /** What the holder knows of the storage. */
-  known(): Pick<Completed, 'readMs' | 'reads'>
+  known(): Pick<Completed, 'readMs' | 'savedMs' | 'reads'>
+  /** Runs a sign-out. It applies none of the records that it reads. */
+  withoutReads<Result>(signOut: () => Promise<Result>): Promise<Result>
   /** Returns whether a write of this access token was confirmed. */
   hasSaved(accessToken: string): boolean
 }
@@ -35,14 +48,18 @@ export interface WatchedStorage {
 export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
   let readMs: number | undefined
   let reads: 'working' | 'failing' = 'working'
+  let savedMs: number | undefined
+  let writes = 0
+  const isUnapplied = new AsyncLocalStorage<true>()
   let saved = ''
   return {
     storage: {
       async getItem(key) {
-        const beganMs = monotonicMs()
+        const [beganMs, writesBefore] = [monotonicMs(), writes]
         try {
           const value = await inner.getItem(key)
-          readMs = Math.max(beganMs, readMs ?? 0)
+          // A session discards a read during which its own write ended.
+          if (writes === writesBefore && !isUnapplied.getStore()) readMs = Math.max(beganMs, readMs ?? 0)
           reads = 'working'
           return value
         } catch (error) {
@@ -51,13 +68,23 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
         }
       },
       async setItem(key, value) {
-        await inner.setItem(key, value)
+        try {
+          await inner.setItem(key, value)
+        } finally {
+          writes += 1
+        }
+        savedMs = monotonicMs()
         saved = value
       },
       removeItem: (key) => inner.removeItem(key),
       withLock: (name, task, options) => inner.withLock(name, task, options),
     },
-    known: () => (readMs === undefined ? { reads } : { readMs, reads }),
+    known: () => ({
+      ...(readMs === undefined ? {} : { readMs }),
+      ...(savedMs === undefined ? {} : { savedMs }),
+      reads,
+    }),
+    withoutReads: (signOut) => isUnapplied.run(true, signOut),
     hasSaved: (accessToken) => saved.includes(accessToken),
   }
 }

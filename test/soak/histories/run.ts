@@ -23,6 +23,8 @@ export interface HistorySize {
   readonly callsAtOnce: number
   /** The longest pause between two calls of one series, in milliseconds. */
   readonly maxPauseMs: number
+  /** Which share of the calls ask a session in use for its token, besides those of the usual mix. Default: none. */
+  readonly askShare?: number
   /** What strikes, one after the other, again and again until there were enough calls; at least once each. */
   readonly strikes: readonly Strike[]
   readonly calls: number
@@ -41,6 +43,8 @@ export async function recordHistory(atEnd: AtEnd, size: HistorySize): Promise<Hi
     void events.push({ ...event, monotonicMs: monotonicMs(), wallMs: Date.now() } as HistoryEvent)
   const rig = await setUp(atEnd, size, write)
   const order = size.strikes
+  // A fault strikes sessions that are in use.
+  while (rig.processes.calls() === 0) await sleep(20)
   for (let turn = 0; turn < order.length || rig.processes.calls() < size.calls; turn++) {
     const next = order[turn % order.length]
     await sleep(size.restMs)
@@ -75,6 +79,7 @@ async function setUp(atEnd: AtEnd, size: HistorySize, write: Write): Promise<Rig
     sessions: size.sessions,
     callsAtOnce: size.callsAtOnce,
     maxPauseMs: size.maxPauseMs,
+    askShare: size.askShare ?? 0,
     // Half of the processes are an hour ahead where clocks are struck.
     aheadMs: size.strikes.some((strike) => strike.name === 'clocks') && place % 2 === 1 ? 3_600_000 : 0,
     config: service.config,

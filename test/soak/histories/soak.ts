@@ -104,7 +104,8 @@ async function soakOne(
   const ends: (() => void | Promise<void>)[] = []
   const atEnd: AtEnd = (end) => void ends.push(end)
   try {
-    const size = { processes: 8, sessions: 100, callsAtOnce: 8, maxPauseMs: 40, faultMs: 6_000, restMs: 2_000 }
+    const load = { processes: 8, sessions: 100, callsAtOnce: 32, maxPauseMs: 40, askShare: 0.95 }
+    const size = { ...load, faultMs: 6_000, restMs: 2_000 }
     const events = await recordHistory(atEnd, {
       ...size,
       ...(await start(atEnd)),

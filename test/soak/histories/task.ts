@@ -18,6 +18,8 @@ export interface WorkerTask {
   readonly callsAtOnce: number
   /** The longest pause between two calls of the same series, in milliseconds. */
   readonly maxPauseMs: number
+  /** Which share of its calls ask a session in use for its token, from 0 to 1. The others change something more often. */
+  readonly askShare: number
   /** How far its wall clock is ahead, in milliseconds. */
   readonly aheadMs: number
   readonly config: { authUrl: string; baseUrl: string; clientId: string; redirectUri: string; timeoutMs: number }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { connectWorker } from './connect.ts'
-import { holders } from './holder.ts'
+import { asksForToken, holders } from './holder.ts'
 import { randomFrom } from './random.ts'
-import { fileRecorder } from './recorder.ts'
+import { fileRecorder, recordStalls } from './recorder.ts'
 import type { WorkerOrder, WorkerTask, WorkerWord } from './task.ts'
 
 // One process of a history: it signs users in and out, asks for tokens and refreshes them, several calls at once, over a
@@ -16,13 +16,16 @@ let calls = 0
 
 const wallMs = (): number => Date.now() + aheadMs
 const { storage, client, close } = await connectWorker(task)
-const own = holders(task, { storage, wallMs, write: fileRecorder(task.history, wallMs) })
+const write = fileRecorder(task.history, wallMs)
+const own = holders(task, { storage, wallMs, write })
+recordStalls(write, task.name)
 const say = (word: WorkerWord): void => void process.send?.(word)
 
 /** One of the series of calls that run side by side. */
 async function series(): Promise<void> {
   while (!isStopping) {
-    await own.call(random.between(0, task.sessions - 1), random.fraction())
+    const choice = random.fraction() < task.askShare ? asksForToken : random.fraction()
+    await own.call(random.between(0, task.sessions - 1), choice)
     calls += 1
     if (calls % 20 === 0) say({ calls })
     await sleep(random.between(0, task.maxPauseMs))
