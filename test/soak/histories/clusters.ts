@@ -5,19 +5,35 @@ import { promote, startPrimary, startStandby } from '../../support/postgres-repl
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts'
 import type { RedisNode } from '../../support/redis-node.ts'
 import type { Rig, Strike } from './nemeses.ts'
+import { postgresUnderFaults, type StoreUnderFaults } from './stores.ts'
 
 export type ClusterNemesisName = 'failover' | 'master-killed' | 'master-paused' | 'slot-moved' | 'min-replicas'
 
 /** How long before a fault a confirmed write may still not have reached the replica, in milliseconds. */
 const lagMs = 1_000
 
+/** So long that a busy machine does not take a slow node for a lost one, and so short that a lost one is soon replaced, in milliseconds. */
+const [slowNodeMs, lostNodeMs] = [5_000, 1_000]
+
 /** The faults of a Redis Cluster of three masters and three replicas. */
 export async function clusterUnderFaults(
   atEnd: AtEnd,
 ): Promise<{ cluster: RedisCluster; strikes: Readonly<Record<ClusterNemesisName, Strike>> }> {
-  const cluster = await startRedisCluster()
+  const cluster = await startRedisCluster({ nodeTimeoutMs: slowNodeMs })
   atEnd(() => cluster.stop())
   const anyMaster = ({ random }: Rig): Promise<RedisNode> => cluster.masterOf(String(random.between(0, 1_000_000)))
+  /** Takes a master away after a refresh was answered, until another one has its place. */
+  async function whileLost(rig: Rig, lose: (master: RedisNode) => unknown, giveBack: (master: RedisNode) => unknown) {
+    const master = await anyMaster(rig)
+    const timeOut = (ms: number): Promise<void> => cluster.configure('cluster-node-timeout', String(ms))
+    await timeOut(lostNodeMs)
+    await rig.service.refreshed()
+    await lose(master)
+    await cluster.settled()
+    await giveBack(master)
+    await cluster.settled()
+    await timeOut(slowNodeMs)
+  }
   const strikes: Record<ClusterNemesisName, Strike> = {
     failover: {
       name: 'failover',
@@ -31,27 +47,23 @@ export async function clusterUnderFaults(
       name: 'master-killed',
       losesSinceMs: lagMs,
       mayCost: 100,
-      async strike(rig) {
-        const master = await anyMaster(rig)
-        await rig.service.refreshed()
-        await master.crash()
-        await cluster.settled()
-        await master.restart()
-        await cluster.settled()
-      },
+      strike: (rig) =>
+        whileLost(
+          rig,
+          (master) => master.crash(),
+          (master) => master.restart(),
+        ),
     },
     'master-paused': {
       name: 'master-paused',
       losesSinceMs: lagMs,
       mayCost: 100,
-      async strike(rig) {
-        const master = await anyMaster(rig)
-        await rig.service.refreshed()
-        master.halt()
-        await cluster.settled()
-        master.continue()
-        await cluster.settled()
-      },
+      strike: (rig) =>
+        whileLost(
+          rig,
+          (master) => master.halt(),
+          (master) => master.continue(),
+        ),
     },
     'slot-moved': {
       name: 'slot-moved',
@@ -84,13 +96,17 @@ export async function clusterUnderFaults(
   return { cluster, strikes }
 }
 
-/** A PostgreSQL with a standby, which is promoted while the old primary goes on for ten seconds. */
-export async function promotionsUnderFaults(atEnd: AtEnd): Promise<{ url: string; strike: Strike }> {
+/** A PostgreSQL with a standby. Each strike promotes the standby while the old primary goes on for ten seconds. `before`: the primary of the start. */
+export async function promotionsUnderFaults(
+  atEnd: AtEnd,
+): Promise<{ url: string; before: StoreUnderFaults; strike: Strike }> {
   let primary = await started(atEnd, startPrimary())
   let standby = await started(atEnd, startStandby(primary))
   const { url } = primary
+  const before = await postgresUnderFaults(atEnd, url)
   return {
     url,
+    before,
     strike: {
       name: 'promotion',
       losesSinceMs: lagMs,

@@ -66,15 +66,15 @@ export const nemeses: Readonly<Record<NemesisName, Nemesis>> = {
     },
   },
   network: {
-    says: 'connections of one process are slow, overtake each other, break or half close, in one direction',
+    says: 'connections of one process are slow, overtake each other, break and half close, in one direction',
     async strike({ random, ways, faultMs }) {
       const way = random.one(ways)
       const direction = random.one(['client', 'server'] as const)
-      const kind = random.one(['delay', 'delay', 'cut', 'half-close'] as const)
-      if (kind === 'delay') way.delay(direction, random.between(200, 3_000))
-      if (kind === 'cut') way.cut()
-      if (kind === 'half-close') way.halfClose(direction)
+      way.delay(direction, random.between(200, 3_000))
       await sleep(faultMs / 2)
+      if (random.fraction() < 0.5) way.cut()
+      else way.halfClose(direction)
+      await sleep(faultMs / 4)
       way.heal()
     },
   },
@@ -102,8 +102,7 @@ export const nemeses: Readonly<Record<NemesisName, Nemesis>> = {
     },
   },
   full: {
-    says: 'the storage has no room (Redis: maxmemory with noeviction)',
-    only: 'redis',
+    says: 'the storage has no room (Redis: maxmemory with noeviction, PostgreSQL: the error of a full disk at each save)',
     async strike({ faultMs }, store) {
       await store.full('on')
       await sleep(faultMs)

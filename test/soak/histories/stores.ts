@@ -36,6 +36,12 @@ export async function redisUnderFaults(atEnd: AtEnd): Promise<StoreUnderFaults> 
   }
 }
 
+/** Each save fails as on a full disk, and removals go on. A file system of its own would need the rights of the system. */
+const diskFull = `
+  create or replace function disk_full() returns trigger language plpgsql as
+    $$ begin raise exception 'no space left on device' using errcode = 'disk_full'; end $$;
+  create trigger disk_full before insert or update on agent_auth_records execute function disk_full();`
+
 /** A database of a PostgreSQL, whose other databases are left alone. */
 export async function postgresUnderFaults(atEnd: AtEnd, url: string): Promise<StoreUnderFaults> {
   const admin = new pg.Client({ connectionString: url })
@@ -58,8 +64,9 @@ export async function postgresUnderFaults(atEnd: AtEnd, url: string): Promise<St
       await admin.query(`alter database ${name} set default_transaction_read_only = ${is}`)
       await disconnectOthers()
     },
-    async full() {
-      throw new Error('A full disk needs a file system of its own.')
+    async full(is) {
+      await admin.query('set default_transaction_read_only = off')
+      await admin.query(is === 'on' ? diskFull : 'drop trigger disk_full on agent_auth_records')
     },
     async crash(away) {
       await admin.query(`alter database ${name} connection limit 0`)
