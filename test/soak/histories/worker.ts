@@ -35,8 +35,11 @@ async function series(): Promise<void> {
 async function holdPool(ms: number): Promise<void> {
   const pool = client as pg.Pool
   const taken = await Promise.allSettled(Array.from({ length: pool.options.max ?? 1 }, () => pool.connect()))
+  const clients = taken.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  // The pool listens only to those that are not taken.
+  for (const client of clients) client.on('error', () => {})
   await sleep(ms)
-  for (const each of taken) if (each.status === 'fulfilled') each.value.release()
+  for (const client of clients) client.release()
 }
 
 const running = Array.from({ length: task.callsAtOnce }, series)
