@@ -85,10 +85,32 @@ test('a refresh token that is used again because none that followed it was saved
   const reused = tokenRefused('p1.0', 'reused', 60_000)
   expect(judged(refreshed({}), [reused])).toMatchObject({
     holds: true,
-    exceptions: { 'a refresh could not be saved': 1 },
+    exceptions: { 'a sign-in or refresh could not be saved': 1 },
     losses: { seen: 0 },
   })
   expect(judged(refreshed({ savedMs: 4_005 }), [reused])).toMatchObject(broken('one line'))
+})
+
+test('a refresh token that a holder used again because it could not read is a named exception', () => {
+  const used = [signIn('p1.0', 3_000), getToken('p1.1', 4_000, { savedMs: 4_005 })]
+  const sender = (reads: 'working' | 'failing'): WrittenCall =>
+    call('refresh', 'c', 59_000, { toMs: 63_000, outcome: 'storage_failed', reads })
+  const reused = tokenRefused('p1.0', 'reused', 60_000)
+  expect(judged([...used, sender('failing')], [reused])).toMatchObject({
+    holds: true,
+    exceptions: { 'the storage could not be read': 1 },
+  })
+  expect(judged([...used, sender('working')], [reused])).toMatchObject(broken('one line'))
+})
+
+test('a sign-in that the storage perhaps took is a named exception if a later read finds nothing', () => {
+  const pending = call('signIn', 'b', 3_000, { token: 'p1', saved: false })
+  const between = (reads: 'working' | 'failing'): WrittenCall => getToken('p1', 4_000, { reads })
+  expect(judged([pending, between('failing'), signedOut(9_000)])).toMatchObject({
+    holds: true,
+    exceptions: { 'a sign-in or refresh could not be saved': 1 },
+  })
+  expect(judged([pending, between('working'), signedOut(9_000)])).toMatchObject(broken('stays signed in'))
 })
 
 test('a write that was confirmed late counts from its call to its confirmation', () => {

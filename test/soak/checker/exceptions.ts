@@ -1,5 +1,5 @@
 import type { Fault, Issued } from './history.ts'
-import { signInOf, type Violation } from './promises.ts'
+import { signInOf, unreadable, type Violation } from './promises.ts'
 import type { Call, SessionHistory } from './sessions.ts'
 
 /** The time in which the storage may have lost writes that it had confirmed. */
@@ -7,8 +7,11 @@ interface LossWindow extends Span {
   readonly name: string
 }
 
-/** The exception of a process whose refresh the storage did not take, so that others sent the refresh token before it. */
-export const unsaved = 'a refresh could not be saved'
+/**
+ * The exception of a process whose tokens the storage did not take: others sent the refresh token before, or a failed save that had
+ * perhaps taken effect was followed by an empty storage.
+ */
+export const unsaved = 'a sign-in or refresh could not be saved'
 
 interface Span {
   readonly fromMs: number
@@ -22,6 +25,7 @@ interface Span {
 export function withException(violation: Violation, history: SessionHistory): Violation {
   if (violation.exception !== undefined) return violation
   if (isOfUnsaved(violation, history)) return { ...violation, exception: unsaved }
+  if (isOfUnread(violation, history)) return { ...violation, exception: unreadable }
   const windows = lossWindows(history.faults).filter(({ toMs }) => !isOver(violation, history, toMs))
   const found = writesOf(violation, history).map((write) =>
     windows.find(({ fromMs, toMs }) => write.toMs >= fromMs && write.fromMs <= toMs),
@@ -31,9 +35,28 @@ export function withException(violation: Violation, history: SessionHistory): Vi
 }
 
 /** Returns whether a refresh token was used again because none that followed it was saved. Without any save nothing is known. */
-function isOfUnsaved({ refusal, atMs }: Violation, history: SessionHistory): boolean {
+function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: SessionHistory): boolean {
+  const [call] = contradicts
+  if (call?.kind === 'signIn' && !call.isSaved)
+    return (
+      wereReadsFailing(history, call.holder, { fromMs: call.toMs, toMs: atMs }) &&
+      untilSaved(call.fromMs, history).toMs > atMs
+    )
   const next = nextIssued(refusal, history)
   return next !== undefined && history.savedMs.length > 0 && untilSaved(next.monotonicMs, history).toMs > atMs
+}
+
+/** Returns whether a refresh token was used again by a holder that could not read that it was used. */
+function isOfUnread({ refusal, atMs }: Violation, { calls }: SessionHistory): boolean {
+  const isSender = ({ kind, reads, fromMs, toMs }: Call): boolean =>
+    kind !== 'signIn' && reads === 'failing' && fromMs <= atMs && toMs >= atMs
+  return refusal !== undefined && calls.some(isSender)
+}
+
+function wereReadsFailing({ calls }: SessionHistory, holder: string, { fromMs, toMs }: Span): boolean {
+  return calls.some(
+    (call) => call.holder === holder && call.reads === 'failing' && call.toMs >= fromMs && call.toMs <= toMs,
+  )
 }
 
 function nextIssued(refusal: Violation['refusal'], { issued }: SessionHistory): Issued | undefined {
