@@ -37,6 +37,8 @@ export interface QueryTraits {
   readonly textPosition: 'instr' | 'strpos'
   /** Where queries run. On the event loop, all requests wait for a query. */
   readonly runs: 'on-event-loop' | 'on-server'
+  /** What a transaction that may write locks: the whole database when it begins, or each row that it changes. */
+  readonly transactionsLock: 'database' | 'rows'
   readonly trigrams: TrigramIndex
 }
 

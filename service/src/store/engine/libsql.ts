@@ -1,5 +1,5 @@
-import type { Kysely, SqliteDatabase } from 'kysely'
-import { SqliteAdapter, SqliteDialect, sql } from 'kysely'
+import type { DatabaseConnection, Driver, Kysely, SqliteDatabase, TransactionSettings } from 'kysely'
+import { CompiledQuery, SqliteAdapter, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { storeLimits } from '../../limits.ts'
 import type { StoreEngine } from './engine.ts'
@@ -13,12 +13,13 @@ export function libsqlEngine(dataFile: string | undefined): StoreEngine {
     kyselyDialect: serviceDialect(new LibsqlDialect({ database: async () => openLibsql(dataFile) }), {
       textPosition: 'instr',
       runs: 'on-event-loop',
+      transactionsLock: 'database',
       trigrams: libsqlTrigrams,
     }),
     text: 'text',
     rowId: 'integer',
     autoId: (column) => column.primaryKey().autoIncrement(),
-    // A transaction that writes has locked the whole database.
+    // The transaction has locked the whole database.
     lockRows: async () => undefined,
     lockTable: async () => undefined,
     // AUTOINCREMENT continues after the largest id that a row ever had.
@@ -38,6 +39,15 @@ class LibsqlAdapter extends SqliteAdapter {
 class LibsqlDialect extends SqliteDialect {
   override createAdapter(): LibsqlAdapter {
     return new LibsqlAdapter()
+  }
+
+  /** Begins a transaction that may write with the lock to write, so that what it reads cannot change before it writes. */
+  override createDriver(): Driver {
+    const driver = super.createDriver()
+    driver.beginTransaction = async (connection: DatabaseConnection, { accessMode }: TransactionSettings) => {
+      await connection.executeQuery(CompiledQuery.raw(accessMode === 'read only' ? 'begin' : 'begin immediate'))
+    }
+    return driver
   }
 }
 

@@ -17,6 +17,7 @@ export function postgresEngine(databaseUrl: string): StoreEngine {
     kyselyDialect: serviceDialect(new PostgresDialect({ pool: open }), {
       textPosition: 'strpos',
       runs: 'on-server',
+      transactionsLock: 'rows',
       trigrams: postgresTrigrams,
     }),
     text: sql`text collate "C"`,

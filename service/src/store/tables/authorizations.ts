@@ -1,4 +1,6 @@
 import type { Db } from '../database.ts'
+import { rawDatabase } from '../database.ts'
+import { queryTraitsOf } from '../engine/engine.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 
@@ -33,7 +35,7 @@ export async function saveAuthorization(db: Db, authorization: Authorization, no
   await insertAuthorization.run(db, { ...authorization, nowMs })
 }
 
-/** `touched_ms` is only written, never read: the update locks the row on both engines. */
+/** `touched_ms` is only written, never read: the update locks the row. */
 const lock = prepare((db, { refreshTokenHash, nowMs }: Slots<{ refreshTokenHash: string; nowMs: number }>) =>
   db
     .updateTable('grants')
@@ -45,7 +47,7 @@ const lock = prepare((db, { refreshTokenHash, nowMs }: Slots<{ refreshTokenHash:
 
 /** Locks the authorization of a refresh token, so that uses of one token family run one after the other. */
 export async function lockAuthorizationOf(db: Db, refreshTokenHash: string, nowMs: number): Promise<void> {
-  await lock.run(db, { refreshTokenHash, nowMs })
+  if (queryTraitsOf(rawDatabase(db)).transactionsLock === 'rows') await lock.run(db, { refreshTokenHash, nowMs })
 }
 
 const revoke = prepare((db, { id, nowMs }: Slots<{ id: string; nowMs: number }>) =>

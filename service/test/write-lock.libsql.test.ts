@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Assembly } from '../src/server/assemble.ts'
+import { rawDatabase } from '../src/store/database.ts'
+import { transact } from '../src/store/engine/transact.ts'
+import { clientOf, login, refresh } from './login.ts'
+import { assemble } from './start.ts'
+import type { Statement } from './statements.ts'
+import { observe } from './statements.ts'
+
+let folder: string
+let assembly: Assembly
+let other: Database.Database
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'agent-service-lock-'))
+  const dataFile = join(folder, 'data.db')
+  assembly = await assemble({ dataFile, passwordScheme: 'keyed' })
+  other = new Database(dataFile)
+  other.pragma('busy_timeout = 0')
+})
+afterEach(async () => {
+  other.close()
+  await assembly.service.close()
+  await rm(folder, { recursive: true })
+})
+
+test('a transaction that may write has the lock to write before its first statement, so no other one is between two uses of a token [S-047]', async () => {
+  await transact(assembly.context.store.db, async () => {
+    expect(() => other.exec('begin immediate')).toThrow(/locked/)
+  })
+  other.exec('begin immediate')
+  other.exec('rollback')
+})
+
+test('a transaction that only reads keeps no other process from writing', async () => {
+  const reading = rawDatabase(assembly.context.store.db).transaction().setAccessMode('read only')
+  await reading.execute(async (tx) => {
+    await tx.selectFrom('tenants').select('id').execute()
+    other.exec('begin immediate')
+    other.exec('rollback')
+  })
+})
+
+test('a refresh needs no statement for a lock that its transaction has', async () => {
+  const { service } = assembly
+  const { refresh_token } = await login(service)
+  const statements: Statement[] = []
+  observe(assembly, { after: (statement) => void statements.push(statement) })
+  expect((await refresh(service, clientOf(service, 'Demo public'), refresh_token)).status).toBe(200)
+  const tables = statements.map(({ sql }) => /(?:from|into|^update) "(\w+)"/.exec(sql)?.[1])
+  const written = ['access_tokens', 'refresh_tokens', 'refresh_tokens']
+  expect(tables).toEqual(['clients', 'refresh_tokens', 'people', ...written])
+})
