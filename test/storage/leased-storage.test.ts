@@ -132,6 +132,12 @@ describe('records', () => {
     expect(database.records.size).toBe(0)
   })
 
+  test('a removal without a lock of what is not there ends after one read [C-079]', async () => {
+    database.before = () => expect(database.asked.length).toBeLessThan(2)
+    await storage.removeItem('key')
+    expect(database.asked).toEqual([['read', 'key', 'primary']])
+  })
+
   test('a removal without a lock that was given up removes nothing later [C-079]', async () => {
     await storage.setItem('key', 'old')
     let answer = (): void => {}
@@ -214,6 +220,23 @@ describe('the lock', () => {
     await time.pass(100)
     stop.abort()
     expect(await waiting).toBe('aborted')
+  })
+
+  test('a waiter behind a task of this process gets aborted too, before that task ends [C-072]', async () => {
+    let end = (): void => {}
+    const first = storage.withLock(
+      'name',
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve
+        }),
+    )
+    const stop = new AbortController()
+    const waiting = codeOf(storage.withLock('name', () => expect.unreachable('it ran'), { signal: stop.signal }))
+    stop.abort()
+    expect(await time.until(waiting)).toBe('aborted')
+    end()
+    await first
   })
 
   test.each<[string, Error]>([

@@ -11,8 +11,8 @@ export default {
   disableTypeChecks: false,
   concurrency: 2,
   // A time-out counts as noticed, so that on a busy machine a short one would make the score too good.
-  timeoutMS: 120_000,
-  timeoutFactor: 4,
+  timeoutMS: 60_000,
+  timeoutFactor: 3,
   dryRunTimeoutMinutes: 30,
   reporters: ['clear-text', 'progress-append-only'],
   clearTextReporter: { logTests: false, reportTests: false },

@@ -28,7 +28,18 @@ const mutationConfig: ViteUserConfig = {
   test: {
     ...config.test,
     sequence: { sequencer: LikelyFirst },
-    projects: [{ ...unit, test: { ...unit.test, testTimeout: 30_000, hookTimeout: 30_000 } }],
+    projects: [
+      {
+        ...unit,
+        test: {
+          ...unit.test,
+          // Stryker's own setup file is the first, and chooses the change before another one imports the sources.
+          sequence: { setupFiles: 'list' },
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
   },
 }
 
