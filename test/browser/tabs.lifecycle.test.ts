@@ -2,6 +2,7 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { runs } from '../support/runs.ts'
 import { browserRig, call, signIn, started, statusOf } from './rig.ts'
 
 const rig = browserRig()
@@ -84,24 +85,28 @@ async function openWithWaits(context: BrowserContext): Promise<{ page: Page; end
   return { page, endWaits }
 }
 
-it('a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on [C-072 D-26 F050]', async () => {
-  const context = await rig.context()
-  const holder = await rig.signedIn(context, 'indexed')
-  const { page: waiting, endWaits } = await openWithWaits(context)
-  const held = await startRefresh(holder)
-  await setLifecycle(holder, 'frozen')
-  const outcome = call(waiting)
-  await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
-  await endWaits()
-  expect(await outcome).toBe('lock_timeout')
-  expect(await statusOf(waiting)).toBe('signed-in')
-  held.answer()
-  await setLifecycle(holder, 'active')
-  expect(await held.outcome).toBe(200)
-  expect(await call(waiting)).toBe(200)
-  expect(rig.tokenRequests('refresh_token')).toBe(1)
-  expect(await tokenOf(waiting)).toBe(await tokenOf(holder))
-})
+it(
+  'a tab that is frozen while it has the lock lets the others wait 20 s at most, and they use its tokens when it goes on [C-072 D-26 F050]',
+  runs(1, 50).options,
+  async () => {
+    const context = await rig.context()
+    const holder = await rig.signedIn(context, 'indexed')
+    const { page: waiting, endWaits } = await openWithWaits(context)
+    const held = await startRefresh(holder)
+    await setLifecycle(holder, 'frozen')
+    const outcome = call(waiting)
+    await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
+    await endWaits()
+    expect(await outcome).toBe('lock_timeout')
+    expect(await statusOf(waiting)).toBe('signed-in')
+    held.answer()
+    await setLifecycle(holder, 'active')
+    expect(await held.outcome).toBe(200)
+    expect(await call(waiting)).toBe(200)
+    expect(rig.tokenRequests('refresh_token')).toBe(1)
+    expect(await tokenOf(waiting)).toBe(await tokenOf(holder))
+  },
+)
 
 it('a tab that was frozen during two refreshes of another tab sends none of its own [C-070 F048 F094]', async () => {
   const context = await rig.context()

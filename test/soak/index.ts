@@ -94,7 +94,13 @@ export const soaks: readonly Soak[] = [
     name: 'tabs',
     says: 'P-02 10 tabs x 20 requests in Chromium at expiry: asleep, then reopened',
     rounds: 500,
-    run: async (size) => (await import('./tabs.ts')).soakTabs(size),
+    run: async (size) => (await import('./tabs.ts')).soakTabs(10, size),
+  },
+  {
+    name: 'tabs-100',
+    says: 'C-070 100 tabs x 20 requests in Chromium at expiry: asleep, then reopened',
+    rounds: 20,
+    run: async (size) => (await import('./tabs.ts')).soakTabs(100, size),
   },
   tests('callers', 'P-01 1,000 callers with an expired token, seeds', 1_000, ['test/session/refresh.test.ts']),
   tests('callbacks', 'P-05 one callback 50 times at once, seeds', 1_000, ['test/core/pending-logins.test.ts']),
@@ -127,6 +133,9 @@ export const soaks: readonly Soak[] = [
   tests('logins', 'C-001 logins without a repeated verifier or state', 100_000, ['test/core/authorize.test.ts']),
   tests('slow-clients', 'S-085 200 calls beside 500 slow clients', 20, ['service/test/slow-clients.test.ts']),
   tests('bombs', 'P-18 answers of 200 MB, five at a time', 10, ['test/processes/token-endpoint.sockets.test.ts']),
+  tests('tabs-frozen', 'C-072 a tab that is frozen while it has the lock, and goes on', 50, [
+    'test/browser/tabs.lifecycle.test.ts',
+  ]),
   tests('sign-outs', 'P-19 a sign-out seen in 10 tabs, three storages', 200, ['test/browser/tabs.test.ts']),
   tests('tenants', 'P-20 random operations of five tenants', 100_000, ['service/test/tenants.random.test.ts']),
   tests('injections', 'P-21 hostile texts in each field of the pages and the token endpoint', 500, [
