@@ -56,12 +56,13 @@ export const unitTests: string[] = [
 /** Pages in Chromium, but for those of `wholeTests`. */
 export const pageTests: string[] = ['test/browser/**/*.test.ts']
 
-/** The examples as they are started, pages on frameworks, whole browsers, and the pages of the service. */
+/** The examples as they are started or copied into another project, pages on frameworks, whole browsers, and the pages of the service. */
 export const wholeTests: string[] = [
   'test/e2e/**/*.test.ts',
   ...['back-forward', 'backend-client', 'popup-blocked'].map((name) => `test/browser/${name}.test.ts`),
   ...['prerender', 'react', 'react-hydration', 'require-session', 'routers'].map(
     (name) => `test/browser/${name}.test.ts`,
   ),
-  'service/test/pages.browser.test.ts',
+  'test/foreign-projects.test.ts',
+  ...['api-page', 'pages'].map((name) => `service/test/${name}.browser.test.ts`),
 ]
