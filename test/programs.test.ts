@@ -38,13 +38,13 @@ function run(args: string[], env: NodeJS.ProcessEnv, uid?: number): Promise<Ende
 }
 
 const vitest = (args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
-  run(['node_modules/vitest/vitest.mjs', 'run', '--project', 'library', ...args], env)
+  run(['node_modules/vitest/vitest.mjs', 'run', '--project', 'library', '--maxWorkers', '1', ...args], env)
 
 const missingRedis = /^Redis is missing\. Run npm run programs -- --install .* put redis-server on PATH\./gm
 
 describe('a test run without redis-server on PATH', () => {
   test('says so once with the way to get it, and skips the tests that need it', async () => {
-    const { code, stdout, stderr } = await vitest(['test/backend/redis.test.ts'])
+    const { code, stdout, stderr } = await vitest(['test/redis/redis-cluster.test.ts'])
     expect(stderr.match(missingRedis)).toHaveLength(1)
     expect(stderr).toContain('Its tests are skipped (tag redis, files: 1).')
     expect(stdout).toMatch(/Tests +\d+ skipped \(\d+\)/)
