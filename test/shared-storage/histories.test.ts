@@ -1,0 +1,74 @@
+// @module-tag slow
+
+import { describe, test } from 'vitest'
+import { check } from '../soak/checker/check.ts'
+import type { HistoryEvent } from '../soak/checker/history.ts'
+import { printReport } from '../soak/checker/print.ts'
+import { clusterUnderFaults, promotionsUnderFaults } from '../soak/histories/clusters.ts'
+import { strikesOf } from '../soak/histories/nemeses.ts'
+import { type HistorySize, recordHistory } from '../soak/histories/run.ts'
+import { redisUnderFaults } from '../soak/histories/stores.ts'
+import type { AtEnd } from '../support/children.ts'
+
+type Setting = Pick<HistorySize, 'storeOf' | 'connection' | 'strikes'>
+
+const settings: Record<string, (atEnd: AtEnd) => Promise<Setting>> = {
+  async 'one Redis'(atEnd) {
+    const store = await redisUnderFaults(atEnd)
+    const names = ['pause', 'network', 'read-only', 'kill', 'full', 'clocks', 'moved', 'crash'] as const
+    return {
+      storeOf: () => ({ kind: 'redis', urls: [store.url] }),
+      connection: 'proxied',
+      strikes: strikesOf(names, store),
+    }
+  },
+  async 'a Redis Cluster that fails over and moves slots'(atEnd) {
+    const { cluster, strikes } = await clusterUnderFaults(atEnd)
+    const urls = cluster.addresses.map(({ host, port }) => `redis://${host}:${port}`)
+    const clients = ['ioredis cluster', 'node-redis cluster'] as const
+    return {
+      storeOf: (place) => ({ kind: clients[place] ?? 'ioredis cluster', urls }),
+      connection: 'direct',
+      strikes: [strikes.failover, strikes['slot-moved'], strikes['min-replicas'], strikes['master-killed']],
+    }
+  },
+  async 'a PostgreSQL whose standby is promoted while the old primary accepts writes for ten seconds'(atEnd) {
+    const { url, before, strike } = await promotionsUnderFaults(atEnd)
+    return {
+      storeOf: () => ({ kind: 'postgres', urls: [url] }),
+      connection: 'proxied',
+      strikes: [...strikesOf(['pool', 'read-only', 'full'], before), strike],
+    }
+  },
+}
+
+/** When the last call of each place that the storage answered completed. */
+function lastCalls(events: readonly HistoryEvent[]): number[] {
+  const last = new Map<string, number>()
+  for (const event of events)
+    if (event.type === 'completed' && event.outcome !== 'killed' && event.outcome !== 'storage_failed')
+      last.set(event.call.split('.')[0] ?? '', event.monotonicMs)
+  return [...last.values()]
+}
+
+// They mostly wait for faults to pass, side by side. `npm run soak -- histories cluster` has each for 100,000 calls.
+describe.concurrent('2 processes while nemeses strike keep every promise of a session', () => {
+  for (const [name, setting] of Object.entries(settings))
+    test(`on ${name} [C-069 C-071 C-073 D-25 D-26]`, { tags: name.includes('Redis') ? ['redis'] : [] }, async ({
+      expect,
+      onTestFinished,
+    }) => {
+      const size = { processes: 2, sessions: 4, callsAtOnce: 2, maxPauseMs: 150, calls: 0, faultMs: 1_200, restMs: 300 }
+      const { strikes, ...rest } = await setting(onTestFinished)
+      const events = await recordHistory(onTestFinished, { ...size, ...rest, strikes, seed: 'one' })
+      const report = check(events)
+      expect(report.violations, printReport(report)).toEqual([])
+      if (strikes.every(({ losesSinceMs }) => losesSinceMs === undefined)) expect(report.losses.seen).toBe(0)
+      // Every process works again after the last fault.
+      const ends = events.flatMap((event) =>
+        event.type === 'fault' && event.phase === 'ends' ? event.monotonicMs : [],
+      )
+      expect(ends).toHaveLength(strikes.length)
+      expect(lastCalls(events).filter((ms) => ms > Math.max(...ends))).toHaveLength(size.processes)
+    })
+})
