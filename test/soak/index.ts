@@ -61,6 +61,12 @@ export const soaks: readonly Soak[] = [
     run: async (size) => (await import('./storms.ts')).soakStorms('postgres', size),
   },
   {
+    name: 'storms-cluster',
+    says: 'C-069 the same on one Redis and on a Redis Cluster, with the throughput of both',
+    rounds: 20,
+    run: async (size) => (await import('./storms.ts')).soakClusterStorms(size),
+  },
+  {
     name: 'storms-file',
     says: 'P-03 8 processes x 50 requests at expiry, on one file',
     rounds: 500,

@@ -15,11 +15,15 @@ export interface Connected<Client> {
 }
 
 /** What processes share records in. */
-export type StoreKind = 'redis' | 'postgres' | 'file'
+export type StoreKind = 'redis' | 'cluster' | 'postgres' | 'file'
 
-/** Connects to a storage of this kind. The URL of a file is its path, and the prefix is that of Redis. */
+/**
+ * Connects to a storage of this kind. The URL of a file is its path, and the prefix is that of Redis. A Cluster has the URLs of its nodes
+ * with spaces between.
+ */
 export async function connectTo(kind: StoreKind, url: string, prefix?: string): Promise<Connected<unknown>> {
   if (kind === 'file') return { storage: fileStorage(url), client: undefined, close: async () => {} }
+  if (kind === 'cluster') return onIoRedisCluster(addressesOf(url), prefix)
   return kind === 'redis' ? onIoRedis(url, prefix) : onPostgres(url)
 }
 
@@ -53,6 +57,10 @@ export async function onNodeRedis(url: string, prefix: string = randomUUID()): P
 export interface ClusterAddress {
   readonly host: string
   readonly port: number
+}
+
+function addressesOf(urls: string): ClusterAddress[] {
+  return urls.split(' ').map((url) => ({ host: new URL(url).hostname, port: Number(new URL(url).port) }))
 }
 
 export async function onIoRedisCluster(
