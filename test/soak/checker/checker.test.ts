@@ -134,6 +134,8 @@ test('an older token after a newer one breaks "no older token", for the same hol
   const lines = (saved: boolean): WrittenCall[] => [signIn('p1', 0, { saved }), signIn('p2', 20, { holder: 'b' })]
   const signedOutBetween = [signOut(40, { holder: 'b' }), getToken('b', 'p1', 60, { readMs: 60 })]
   expect(found(judged([...lines(false), ...signedOutBetween]))).toEqual(nothing)
+  const failedBefore = [signOut(40, { outcome: 'storage_failed' }), getToken('b', 'p2', 60), getToken('b', 'p1', 80)]
+  expect(found(judged([...lines(false), ...failedBefore]))).toEqual(nothing)
   expect(found(judged([...lines(true), ...signedOutBetween]))).toMatchObject({
     promises: expect.arrayContaining(['no older token']),
   })

@@ -123,9 +123,9 @@ function isOlder(history: SessionHistory, one: Call, other: Call): boolean {
   if (!one.issued || !other.issued) return false
   if (one.issued.line === other.issued.line) return one.issued.generation < other.issued.generation
   const [own, others] = [signInOf(history, one), signInOf(history, other)]
-  // A sign-out finds no record of a sign-in that is not saved yet, which can be saved after it.
-  const isLate =
-    !own?.isSaved && history.signOuts.some(({ fromMs, toMs }) => toMs >= other.fromMs && fromMs <= one.toMs)
+  // A sign-out finds no record of a sign-in that is not saved yet, which can be saved after it. One that failed may take effect later.
+  const sinceMs = (others ?? other).fromMs
+  const isLate = !own?.isSaved && history.signOuts.some(({ fromMs, toMs }) => toMs >= sinceMs && fromMs <= one.toMs)
   return own !== undefined && others !== undefined && !isLate && !isByClocks(own, others) && isBefore(own, others)
 }
 
