@@ -114,6 +114,16 @@ describe('a task under the lock of a storage', () => {
     expect(await codeOf(run(withLock, () => expect.unreachable('it ran')))).toBe('storage_failed')
   })
 
+  test('a lock that fails with an error of this library keeps it', async () => {
+    const error = new AgentAuthError('storage_failed', 'It says more.')
+    await expect(
+      run(
+        () => Promise.reject(error),
+        () => expect.unreachable('it ran'),
+      ),
+    ).rejects.toBe(error)
+  })
+
   test('a lock that ends without the task is storage_failed', async () => {
     expect(
       await codeOf(
