@@ -58,7 +58,7 @@ describe.concurrent('2 processes while nemeses strike keep every promise of a se
       expect,
       onTestFinished,
     }) => {
-      const size = { processes: 2, sessions: 4, callsAtOnce: 2, maxPauseMs: 150, calls: 0, faultMs: 1_200, restMs: 300 }
+      const size = { processes: 2, sessions: 4, callsAtOnce: 2, maxPauseMs: 400, calls: 0, faultMs: 1_200, restMs: 300 }
       const { strikes, ...rest } = await setting(onTestFinished)
       const events = await recordHistory(onTestFinished, { ...size, ...rest, strikes, seed: 'one' })
       const report = check(events)
