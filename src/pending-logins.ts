@@ -15,8 +15,8 @@ const prefix = 'agent-auth:login'
 /** Stores pending logins, one record per state, apart from tokens. */
 export interface PendingLogins {
   /**
-   * Stores a login before the browser leaves. Keeps the newest ones (`maxPendingLogins`, 16) of the last minutes (`maxLoginMs`,
-   * 10 minutes), and removes older ones. Rejects with `storage_failed` or `config_invalid`.
+   * Stores a login before the browser leaves. Keeps the newest logins, used ones included (`maxPendingLogins`, 16; `maxLoginMs`,
+   * 10 minutes), and removes others. Rejects with `storage_failed` or `config_invalid`.
    */
   save(pending: PendingLogin): Promise<void>
   /**

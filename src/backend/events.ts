@@ -26,7 +26,7 @@ export type BackendEvent =
    * response.
    */
   | { readonly type: 'proxy_interrupted'; readonly route: string; readonly cause: ErrorCause }
-  /** An operation of the storage failed. The session emits `storage_degraded` as well. */
+  /** An operation of the storage failed. A session that continues from memory because of it emits `storage_degraded` as well, once. */
   | { readonly type: 'storage_error'; readonly operation: StorageOperation; readonly cause: ErrorCause }
   | SetupProblemEvent
   /** A route failed with an error that is not of this library, and responded with 500. */

@@ -1,4 +1,4 @@
-// Every time-out, size and count of the library, with its unit and its reason. Code and messages take the numbers from here.
+// The time-outs, sizes and counts of core, pages and backend, with unit and reason. node/limits.ts has those of Node and the command.
 
 // In a page.
 
@@ -56,7 +56,7 @@ export const discardAgainMs = 5_000
 export const finalRefusalMs = 30_000
 /** How long an access token is not refreshed proactively after it was granted, in milliseconds. Half its life, if shorter. */
 export const minRefreshAgeMs = 5_000
-/** The longest margin before the end of an access token in which it is refreshed, in milliseconds. */
+/** How long before its end a token is refreshed, in milliseconds, or a tenth of its life, and a little more (`drawMarginMs`). */
 export const maxMarginMs = 60_000
 /** How long a refused refresh waits for the tokens of another page or process, in milliseconds, if they share no lock. */
 export const lateWriterMs = 1_000
@@ -76,7 +76,7 @@ export const maxReplayBytes = 1_048_576
 export const maxChallengeLength = 8_192
 /** How long a login may take from `startLogin` to its callback, in milliseconds. A sign-in with two factors takes minutes. */
 export const maxLoginMs = 600_000
-/** How many pending logins one storage keeps. Each tab can start some. */
+/** How many logins one storage keeps, pending or already used. Each tab can start some. */
 export const maxPendingLogins = 16
 /** How long pending logins wait for their lock, in milliseconds. Its owner reads and writes a few small records. */
 export const maxPendingLoginsWaitMs = 10_000
@@ -155,7 +155,7 @@ export const maxRememberedFailures = 256
 export const maxRememberedSessionKeys = 1_000
 /** How many idle sessions stay in memory, so that the next call needs no read. Each takes about 9 kB. */
 export const maxIdleSessions = 1_000
-/** How many sessions more may stay in memory because a failing storage did not take their tokens. */
+/** How many sessions more may stay in memory while a storage does not take their tokens, and how many last uses. */
 export const maxUnsavedSessions = 9_000
 /** How long a logout waits for a refresh in progress, in milliseconds: a usual refresh takes less. */
 export const maxRefreshWaitMs = 1_000

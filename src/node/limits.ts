@@ -1,6 +1,6 @@
 // Every time-out of this entry, with its unit and its reason.
 
-/** The default of how long a login on loopback may take, in milliseconds, as for a popup. */
+/** How long a login on loopback, also that of `agent-auth login`, may take by default, in milliseconds, as for a popup. */
 export const defaultLoopbackMs = 300_000
 /** How long the port stays open for the last page after the tokens are there, in milliseconds. */
 export const lastPageMs = 2_000

@@ -16,7 +16,7 @@ export interface SessionStore {
   write(record: SessionRecord): Promise<void>
   /**
    * Called under the lock, with two exceptions in a sign-out: its first removal, because a wait for the lock may be long, and
-   * its last one if the lock failed.
+   * its last one if the removal under the lock failed.
    */
   remove(): Promise<void>
   /**

@@ -88,7 +88,7 @@ export interface AuthorizationCodeTable {
   attempts: number
   used_ms: number | null
   grant_id: string | null
-  /** Until every token of its authorization has expired (S-032). */
+  /** Until every token of its authorization has expired, or until the code itself has expired if it was not used (S-032). */
   keep_until_ms: number
 }
 

@@ -80,7 +80,7 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
   }
 }
 
-/** In the order in which all transactions lock rows, because two orders could make two of them wait for each other. */
+/** In the order in which most transactions lock rows. Two orders can make two of them wait for each other, and one is repeated. */
 const lockedTables = [
   'authorization_requests',
   'authorization_codes',
@@ -141,7 +141,7 @@ type DataVersion = keyof typeof refusals | 'empty' | 'current'
 
 /**
  * Compares the migrations of the data with those of this version, by one query instead of the migrator's several. If the query fails,
- * the migrator reports the reason.
+ * the data counts as without migrations. At a start the migrator then reports the reason.
  */
 async function findVersion(db: RawDatabase, names: readonly string[]): Promise<DataVersion> {
   const done = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db).then(

@@ -49,7 +49,7 @@ export function unauthorizedClient(why: ClientRefusal): OAuthError {
   return new OAuthError({ error: 'unauthorized_client', description: unapprovedText[why] })
 }
 
-/** Has one description for every state of a code or token, so that a guess reveals nothing. */
+/** Has one default description for every state of a code or token, so that a guess reveals nothing. */
 export function invalidGrant(
   description = 'the code or refresh token is invalid, expired, revoked, used or of another client',
 ): OAuthError {

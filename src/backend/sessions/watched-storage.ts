@@ -8,8 +8,8 @@ import type { BackendEvent, StorageOperation } from '../events.ts'
 export type LockedStorage = TokenStorage & Required<Pick<TokenStorage, 'withLock'>>
 
 /**
- * Returns the storage with an event for each operation that fails. The session itself reports only that it continues from
- * memory, because the error may quote the record. Adds the lock of this process if the storage has none.
+ * Returns the storage with an event for each operation that fails. The session itself reports a problem once, until it has passed.
+ * Adds the lock of this process if the storage has none.
  */
 export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEvent) => void): LockedStorage {
   function failed(operation: StorageOperation, error: unknown): never {
