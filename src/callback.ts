@@ -21,9 +21,9 @@ export interface ReadCallbackOptions {
 const optionKinds: OptionKinds<ReadCallbackOptions> = { nowMs: 'number' }
 
 /**
- * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. A reloaded
- * callback has no PendingLogin any more: `take` in pending-logins.ts rejects before with `already_handled`, or later with
- * `flow_not_found`. In a browser both are no failure for a user who is signed in (browser/finish-login.ts). A relative URL is
+ * Checks a callback against its PendingLogin and returns the Grant to exchange. Uses neither network nor storage. With
+ * `pendingLogins`, a state that is not stored never gets here: `take` rejects with `flow_not_found`, or with `already_handled` if
+ * it remembers that the login was taken. So `state_mismatch` needs a caller that keeps the PendingLogin itself. A relative URL is
  * resolved against the redirect URI. Throws `flow_not_found`, `flow_expired`, `callback_malformed`, `state_mismatch`,
  * `issuer_mismatch`, `login_denied` or `login_failed`, and `config_invalid` for another argument. A login is too old after
  * `maxLoginMs`, 10 minutes, and a code is refused if it is longer than `maxCodeLength`, 4,096 characters. RFC 6749 section 4.1.2,

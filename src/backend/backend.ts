@@ -35,8 +35,7 @@ export interface Backend {
   /**
    * Returns the session of a request, or of a `key` that you saved for a background job. Sends no request and sets no cookie,
    * so you can call it where headers are read-only. Write `await`: the promise itself has no `status`. Takes the request objects of
-   * Node, Express and Fastify as well. Rejects with
-   * `storage_failed` or `config_invalid`.
+   * Node, Express and Fastify as well. Rejects with `storage_failed` or `config_invalid`.
    */
   getSession(source: SessionSource): Promise<BackendSession>
   /**
@@ -48,10 +47,9 @@ export interface Backend {
   /**
    * Ends the sessions of this person in all processes within two seconds. A storage cannot list sessions, so the refresh token of a
    * session is revoked, and its record removed, when it comes back with a request; `endSession` does both at once. `subject`: the
-   * `sub` of the claims, not an email address.
-   * A sign-in after this call is valid at once. Has no effect on tokens that are no JWT, or if no session has this subject. On loopback
-   * `setup_problem` says so if this process has sessions, and none with this subject. Rejects
-   * with `storage_failed` if some may still be there, and with `config_invalid`.
+   * `sub` of the claims, not an email address. A sign-in after this call is valid at once. Has no effect on tokens that are no JWT,
+   * or if no session has this subject. On loopback `setup_problem` says so if this process has sessions, and none with this subject.
+   * Rejects with `storage_failed` if some may still be there, and with `config_invalid`.
    */
   endSessionsOf(subject: string): Promise<void>
   /**

@@ -126,8 +126,8 @@ export interface LoginFailedEvent {
 }
 
 /**
- * Whether the refresh token was revoked at logout. `failed`: not, or the service gave none, or none could be read, or a
- * refresh in progress may have replaced it. `off`: there is no `revocationEndpoint`.
+ * Whether the refresh token of an ended session was revoked. `failed`: the revocation failed, the session had no refresh token that
+ * could be read, or a refresh in progress may have replaced the token. `off`: there is no `revocationEndpoint`.
  */
 export type Revocation = 'done' | 'failed' | 'off'
 

@@ -118,7 +118,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
 
 /**
  * Starts the age of a token at that of its timestamp, but not below zero, because the wall clock may have been put back. Its margin
- * is a tenth of its life at most (`maxMarginMs`, 60 s), and up to a tenth more by chance, so that pages do not refresh together.
+ * is a tenth of its life, but not over `maxMarginMs`, 60 s. Chance adds up to a tenth of that, so that pages do not refresh together.
  */
 function withAge(
   clock: AuthConfig['clock'],

@@ -81,9 +81,9 @@ function isAbsenceExpected(expected: ExpectedRecord): boolean {
 }
 
 /**
- * Returns whether the record of another sign-in is earlier than the current sign-in, whose write is pending. Usually a record that
- * appears after this session has read the storage is later. The times of both sign-ins decide if this session has not read the
- * storage (`unread`), or if the record was not saved at once (`late`).
+ * Returns whether the record of another sign-in is earlier than the current sign-in. The times of both sign-ins decide if a write
+ * is pending and either this session has not read the storage (`unread`) or the record was not saved at once (`late`). In all other
+ * cases the record is later, because it appeared after this session had read or written the storage.
  */
 function isEarlierSignIn(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
   return (

@@ -101,9 +101,9 @@ async function commit(
 /** Returns the record to expect while the new tokens are not saved: the one before. */
 function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
-  // The save of the sign-in waits for the lock, gave up, or failed without a confirmation (`saveSignIn` in save.ts). So the record
-  // that the session writes over is unknown (`unread`). If `confirm` (save.ts) makes the next read, its result is that record, also
-  // if there is none. If another call makes it and finds no record, this is a sign-out elsewhere.
+  // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). If `confirm` (save.ts)
+  // makes the next read, the read shows that record, or that there is none. If another call makes it, a missing record means a
+  // sign-out elsewhere.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

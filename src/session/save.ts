@@ -94,8 +94,8 @@ async function confirm(
     problems.report('read_failed')
     current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
   } else {
-    // If no read came before, this one shows what the write is to replace: a record or none. It is expected before it is applied,
-    // because `reconcile` would otherwise take it for a change elsewhere, such as a sign-out.
+    // If no read came before, this one shows the record that the write replaces, or that there is none. `expect` comes before
+    // `applyStored`, because `reconcile` would otherwise take the result for a change elsewhere, such as a sign-out.
     current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }

@@ -100,7 +100,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
 }
 
 /**
- * Returns how often one call may send in all. A refresh whose response was lost (`ambiguous`) is sent again with the same refresh
+ * Returns how often one call may send in all. A refresh whose outcome is unknown (`ambiguous`) is sent again with the same refresh
  * token (`maxLostResponses`, 3 in all). A required one is also sent again while the service is `busy`, or its response is no JSON
  * (`foreign`) (`maxBusyResponses`, 4 in all). Each attempt starts within `timeoutMs` of the call, after the wait of retry-delay.ts.
  * If the service was not reached, or refuses the client, the call sends no other request.

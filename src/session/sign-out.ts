@@ -24,7 +24,8 @@ export function signOut(parts: SessionParts): SignOut {
     const stored = await tryRead(store)
     if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
-    // It is not known which record this was, so that the second removal does the same again.
+    // If the read failed, the sign-in of the removed record is unknown. This removal counts as failed, so that `removeAgain` also
+    // removes a record that it cannot read.
     if (!stored) throw store.failure
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)
@@ -54,8 +55,8 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
   const { store, current, problems, sync } = parts
   const hasFirstSucceeded = await firstRemoval
   const remove = async (): Promise<void> => {
-    // If the first removal failed, a record that cannot be read goes, because the user must not stay signed in. Otherwise it stays,
-    // because it may be a later sign-in's.
+    // If the first removal failed, a record that cannot be read is removed, because the user must not stay signed in. If the first
+    // removal succeeded, such a record stays, because it may be that of a later sign-in.
     const stored = await (hasFirstSucceeded ? store.read() : tryRead(store))
     if (isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)) await store.remove()
     // If there is no record, end the session that a concurrent call loaded.

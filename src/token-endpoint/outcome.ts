@@ -8,7 +8,7 @@ export type GrantType = 'authorization_code' | 'refresh_token'
 /** The class of a failed token request. errors.ts defines each (`AgentAuthErrorDetails.outcome`). */
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
 
-/** No response was read: the request was provably not sent, its fate is unknown, or this library gave up. */
+/** No response was read. `not_sent`: the request was provably not sent. `unknown`: it may have arrived. An error: the library gave up. */
 export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
   readonly status?: undefined

@@ -2,7 +2,10 @@ import type { Db } from './database.ts'
 import { rawDatabase } from './database.ts'
 import { queryTraitsOf } from './engine/engine.ts'
 
-/** Every table of data. Children come before parents, because foreign keys refuse the other order. */
+/**
+ * Every table of data. Children come before parents, because foreign keys refuse the other order. The `grant_id` of
+ * `authorization_codes` is no foreign key.
+ */
 const childrenFirst = [
   'registry_events',
   'context_groups',

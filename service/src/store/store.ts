@@ -27,8 +27,7 @@ export interface Store {
   lockParentRows(tx: Db): Promise<void>
   /**
    * For the dev controls and a new password: waits for every transaction that writes an authorization, also a new one. No other one
-   * begins until
-   * this one ends.
+   * begins until this one ends.
    */
   lockAuthorizations(tx: Db): Promise<void>
   /** For a new password: lets no other transaction add a sign-in session until this one ends. */

@@ -10,8 +10,7 @@ import { type BackendClientState, nameOf, nextReadMs, withReason } from './state
 export interface BackendClientSession extends CurrentState {
   /**
    * Resolves with the state when the backend has reported it. Write `await`: the promise itself has no `status`. On a server the
-   * status is `loading`. Rejects with
-   * `temporarily_unavailable`, or with `storage_failed` if the backend cannot read the session.
+   * status is `loading`. Rejects with `temporarily_unavailable`, or with `storage_failed` if the backend cannot read the session.
    */
   ready(): Promise<BackendClientState>
 }

@@ -11,8 +11,8 @@ export interface BackendClientState extends SessionState {
 }
 
 /**
- * Returns a name that differs if another user signed in, or no user is signed in. Of the reasons, other pages take over `signed_out`
- * only (session.ts).
+ * Returns the text that other pages get: `sessionRef`, or else `reason`, or else `status`. It differs if another user signed in, or
+ * no user is signed in. Other pages take over only the reason `signed_out` (session.ts).
  */
 export function nameOf({ sessionRef, reason, status }: BackendClientState): string {
   return sessionRef ?? reason ?? status

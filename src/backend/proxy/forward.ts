@@ -94,7 +94,7 @@ function send(
   signal: AbortSignal,
 ): Promise<Response> {
   live.fetch ??= apiFetch(context, usedSource(live.session, context.uses, live.key))
-  // Node copies the body of a request unless it can neither follow a redirect nor be shown in a window. Workers know no `error`.
+  // Node copies the body of a request unless `redirect` is `error` and `window` is null. Workers do not support `error`.
   const redirect = globalThis.navigator?.userAgent === 'Cloudflare-Workers' ? 'manual' : 'error'
   const init = { method: request.method, headers, signal, redirect, window: null } as const
   // The types of fetch do not have this member yet, which a streamed body needs.

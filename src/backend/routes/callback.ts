@@ -65,7 +65,7 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // Reads again, because a write that was reported as failed may have succeeded. A session that does not know would save its
+      // Reads again, because a write that was reported as failed may have succeeded. Without this read the session would save its
       // record again after a logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
@@ -98,7 +98,7 @@ async function endReplaced(
       await context.live.use(key, ({ session }) => succeedsOrThrowsBug(() => session.signOut()))
 }
 
-/** Continues if the callback is loaded again after it started a session. Rejects with `flow_not_found` without a session. */
+/** Continues if a user is signed in, for example after a reload of the callback. Otherwise it rejects with `flow_not_found`. */
 async function withoutPendingLogin(context: BackendContext, request: Request): Promise<Response> {
   const { key } = await readSessionCookie(context, request)
   const state = key === undefined ? undefined : await context.live.use(key, ({ session }) => session.ready())

@@ -84,7 +84,7 @@ function headersOf(source: unknown): CookieHeader {
   const headers = membersOf(source).headers
   if (isFetchHeaders(headers)) return headers
   if (typeof headers !== 'object' || headers === null) invalid('getSession needs a request with headers, or { key }')
-  // An inherited cookie does not count, for the reason that an inherited key does not.
+  // An inherited cookie does not count, because with a polluted prototype all requests would have it.
   const cookie = Object.hasOwn(headers, 'cookie') && membersOf(headers).cookie
   return { get: () => (typeof cookie === 'string' ? cookie : null) }
 }

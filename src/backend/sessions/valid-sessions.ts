@@ -55,7 +55,8 @@ function endingOf(
   const { hasEnded } = endings
   return after(hasEnded(record), (ended): MaybePromise<EndingFound | undefined> => {
     if (ended) return { reason: 'ended', isEnded: hasEnded }
-    // Not judged again under the lock, because the session has ended in this process already.
+    // Another process may use an idle session again, but it has ended in this process already. So under the lock only the sign-in
+    // is compared. An ending cannot be undone, so `hasEnded` can be asked again there.
     const isSame = ({ id }: SessionRecord): boolean => id === record.id
     return uses && after(uses.isIdle(name, record), (idle) => (idle ? { reason: 'idle', isEnded: isSame } : undefined))
   })

@@ -4,8 +4,9 @@ import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 
 /**
- * Each reset replaces `reset`. Text that was encrypted with an earlier value is void. `seed` marks what the database was filled with, and
- * `endpoint-billing` is the part of a seed that no table holds.
+ * `hash` is the key of stored hashes, and `signing` signs access tokens (credentials/keys.ts). Each reset replaces `reset`. Text that
+ * was encrypted with an earlier value is void. `seed` marks what the database was filled with, and `endpoint-billing` is the part of a
+ * seed that no table holds.
  */
 export type ServiceKeyName = 'hash' | 'signing' | 'reset' | 'seed' | 'endpoint-billing'
 
@@ -13,7 +14,7 @@ const byName = prepare((db, { name }: Slots<{ name: ServiceKeyName }>) =>
   db.selectFrom('service_keys').select('value').where('name', '=', name),
 )
 
-/** Each sign-in page and form reads a key. */
+/** Returns the key of this name. Its query is prepared, because each sign-in page and form reads a key. */
 export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<string | undefined> {
   return (await byName.first(db, { name }))?.value
 }
