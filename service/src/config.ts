@@ -131,7 +131,7 @@ export function listeningHost({
 function unknownOption(name: string): string {
   const advice = 'Remove it; the README lists the options'
   // Other text may be a value in the wrong place, such as a URL with a password.
-  if (!/^\w{1,24}$/.test(name)) return `agent-service does not know one of the options. ${advice}`
+  if (!/^(?:\w{1,24}|[a-z-]{1,24})$/i.test(name)) return `agent-service does not know one of the options. ${advice}`
   const meant = meantNames(name, Object.keys(serviceOptions))
   return `${name} is not an option of agent-service. ${meant.length === 0 ? advice : `Did you mean ${meant.join(' or ')}?`}`
 }

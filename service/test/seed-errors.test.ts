@@ -166,7 +166,7 @@ test.each([
   [
     'a name of no model',
     `${head}agents:\n  - agent_name: A\n    llm_model_name: Aurorra\n${agent}`,
-    '5:5: agents[0].llm_model_name: the tenant has no model of this name',
+    '5:5: agents[0].llm_model_name: the tenant has no model of this name; did you mean Aurora?',
   ],
   [
     'a name of two models',
@@ -207,9 +207,39 @@ test.each([
   ['JSON with a comma too many', '{"tenants": [{"id": "a"}], ,}', '1:28: not valid YAML'],
   ['deep nesting in JSON', `${'['.repeat(20_000)}${']'.repeat(20_000)}`, 'nested deeper than 32 levels'],
   ['deep nesting in YAML', `${'['.repeat(2_000)} x ${']'.repeat(2_000)}`, 'nested deeper than 32 levels'],
-  ['an empty file', '', '1:1: must be an object'],
+  [
+    'a text without its closing double quote',
+    `${head}    name: "Acme\n`,
+    '4:1: not valid YAML: Missing closing double quote',
+  ],
+  [
+    'a text without its closing single quote',
+    `${head}    name: 'Acme\n`,
+    '4:1: not valid YAML: Missing closing single quote',
+  ],
+  ['two members without a comma', 'tenants: [{"id" "a"}]\n', 'not valid YAML: Missing , or : between flow map items'],
+  [
+    'a template without quotes',
+    `${head}    name: {{ a.b }}\n`,
+    '3:11: not valid YAML: write a text that begins with { in quotes, such as "{{ … }}"',
+  ],
 ])('%s is one error with its place', async (_, text, expected) => {
   expect(await messageOf(text)).toContain(expected)
+})
+
+test.each([
+  ['{"tenants": [{"id": "a"}], ,}', '1:28: not valid JSON: Unexpected , in object'],
+  ['{"tenants": [\n  {"id": "a"}', '2:14: not valid JSON: list must end with a ]'],
+  ['{"tenants": [{"id": "a}]}', 'not valid JSON: Missing closing double quote'],
+])('a mistake in a .json file is one of JSON, with its place: %j', async (text, expected) => {
+  const message = await messageOf(text, 'seed.JSON')
+  expect(message).toContain(expected)
+  expect(message).not.toMatch(/yaml|flow|block/i)
+})
+
+test.each(['', ' \n\t\n', '\ufeff'])('a file without any text is empty: %j', async (text) => {
+  expect(await messageOf(text)).toBe(' the file is empty')
+  expect(await messageOf(text, 'seed.json')).toBe(' the file is empty')
 })
 
 test('aliases may repeat a value many times, but not by powers', async () => {
@@ -243,11 +273,17 @@ test('a file that is too large, no file and no text are named', async () => {
   await writeFile(file, '')
   await truncate(file, 50_000_000)
   await expect(loadSeed(file)).rejects.toThrow(`${file}: larger than the 32 MiB of a seed`)
-  await expect(loadSeed(join(folder, 'none.yaml'))).rejects.toThrow('none.yaml: cannot be read (ENOENT)')
-  await expect(loadSeed(folder)).rejects.toThrow('cannot be read (EISDIR)')
+  const none = join(folder, 'none.yaml')
+  await expect(loadSeed(relative('.', none))).rejects.toThrow(
+    new SeedError(`there is no file ${JSON.stringify(none)}`, { file: relative('.', none) }),
+  )
+  await expect(loadSeed(relative('.', folder))).rejects.toThrow(
+    new SeedError(`${JSON.stringify(folder)} is a folder; give the path of a file`, { file: relative('.', folder) }),
+  )
   expect(await messageOf(Uint8Array.of(0xff, 0xfe, 0x00))).toContain('not UTF-8')
   const large = `${head}    name: ${'x'.repeat(4_200_000)}`
   expect(await messageOf(large)).toContain('neither valid JSON, nor YAML of at most 4 MiB')
+  expect(await messageOf(large, 'large-text.json')).toBe(' not valid JSON')
 })
 
 test('a text of many megabytes in JSON is named like a short one', async () => {

@@ -425,6 +425,7 @@ test.each([
   [{ foo: 1 }, 'foo is not an option of agent-service. Remove it; the README lists the options'],
   [{ trustedProxy: 1 }, 'trustedProxy is not an option of agent-service. Did you mean trustedProxies?'],
   [{ databaseURL: 'postgresql://x' }, 'databaseURL is not an option of agent-service. Did you mean databaseUrl?'],
+  [{ 'auth-port': 1 }, 'auth-port is not an option of agent-service. Did you mean authPort?'],
   [{ port: 1 }, 'port is not an option of agent-service. Did you mean authPort or basePort?'],
   [{ accesTokenLiveMs: 1_000 }, 'Did you mean accessTokenLifeMs?'],
   [{ 'postgresql://u:p@h': 1 }, /^agent-service does not know one of the options\. Remove it; /],

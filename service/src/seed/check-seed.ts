@@ -83,10 +83,14 @@ function checkTenants(seed: Seed, list: 'people' | 'clients' | 'models' | 'agent
     if (tenant === undefined)
       return ids.size === 1 ? undefined : { path: [list, index], text: 'needs a tenant, because there are several' }
     if (ids.has(tenant)) return undefined
-    const meant = nearName(tenant, [...ids])
-    const text = `there is no such tenant${meant === undefined ? '' : `; did you mean ${meant}?`}`
+    const text = `there is no such tenant${suggestion(tenant, [...ids])}`
     return { path: [list, index, 'tenant'], text }
   })
+}
+
+function suggestion(name: string, known: readonly string[]): string {
+  const meant = nearName(name, known)
+  return meant === undefined ? '' : `; did you mean ${meant}?`
 }
 
 function tooMany(list: string, tenants: readonly string[], most: number): Problem | undefined {
@@ -147,10 +151,13 @@ function checkAgent(agent: SeedAgent, models: readonly SeedModel[]): EntryProble
   if (id !== undefined && name !== undefined) return ['llm_model_name', 'give llm_model or llm_model_name, not both']
   if (id !== undefined && !models.some((model) => model.id === id))
     return ['llm_model', 'the tenant has no model with this id']
-  const named = models.filter(({ model_name }) => model_name === name).length
+  const names = models.map(({ model_name }) => model_name)
+  const named = names.filter((one) => one === name).length
   if (name === undefined || named === 1) return undefined
   return [
     'llm_model_name',
-    named === 0 ? 'the tenant has no model of this name' : 'several models have this name; give llm_model',
+    named === 0
+      ? `the tenant has no model of this name${suggestion(name, names)}`
+      : 'several models have this name; give llm_model',
   ]
 }

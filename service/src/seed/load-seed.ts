@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type * as z from 'zod'
 import { inMebibytes } from '../byte-count.ts'
 import type { Seed } from '../seed-types.ts'
@@ -19,7 +20,7 @@ export async function loadSeed(seed: string | Seed): Promise<Seed> {
   if (typeof seed !== 'string') return checked(seed, { placeOf: () => undefined })
   const text = await readSeedFile(seed)
   try {
-    const { value, placeOf } = await parseText(text)
+    const { value, placeOf } = await parseText(text, /\.json$/i.test(seed) ? 'JSON' : 'YAML')
     return checked(value, { file: seed, placeOf })
   } catch (error) {
     if (!(error instanceof SeedError) || error.file !== undefined) throw error
@@ -90,6 +91,9 @@ async function readSeedFile(file: string): Promise<string> {
   } catch (error) {
     const { code } = error as { code?: unknown }
     if (error instanceof SeedError) throw error
-    return fail(code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'not UTF-8' : `cannot be read (${code})`)
+    const tried = JSON.stringify(resolve(file))
+    if (code === 'ENOENT') return fail(`there is no file ${tried}`)
+    if (code === 'EISDIR') return fail(`${tried} is a folder; give the path of a file`)
+    return fail(code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'not UTF-8' : `${tried} cannot be read (${code})`)
   }
 }

@@ -7,3 +7,6 @@ export interface ParsedText {
   /** Returns line and column of a member or an item, or of the nearest one around it. */
   placeOf(path: Path): string
 }
+
+/** What the name of a seed file says that it holds: `.json` is JSON, and all else is YAML. */
+export type SeedFormat = 'JSON' | 'YAML'

@@ -1,13 +1,16 @@
 import type { Document, Node, ParsedNode } from 'yaml'
-import type { ParsedText, Path } from './parsed-text.ts'
+import type { ParsedText, Path, SeedFormat } from './parsed-text.ts'
 import { SeedError } from './seed-error.ts'
 import { seedLimits } from './seed-limits.ts'
 
 // A static import would be carried out at every start of the bundled command, also without a seed (decision 0045).
 const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml')
 
-/** Parses a seed in YAML 1.2. Throws a SeedError for text that is none, for a cycle and for aliases that repeat too much. */
-export function parseYaml(text: string): ParsedText {
+/**
+ * Parses a seed in YAML 1.2, of which JSON is a part. Throws a SeedError for text that is none, for a cycle and for aliases that repeat
+ * too much. It speaks of the format that the file names.
+ */
+export function parseYaml(text: string, format: SeedFormat): ParsedText {
   const lines = new LineCounter()
   const placeAt = (offset: number): string => {
     const { line, col } = lines.linePos(offset)
@@ -15,7 +18,12 @@ export function parseYaml(text: string): ParsedText {
   }
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
   const [problem] = [...document.errors, ...document.warnings]
-  if (problem !== undefined) throw new SeedError(problemText(problem.message), { place: placeAt(problem.pos[0]) })
+  if (problem !== undefined) {
+    const isTemplate = problem.code === 'NON_STRING_KEY' && text.slice(problem.pos[0] - 1, problem.pos[1]) === '{{'
+    throw new SeedError(isTemplate ? bareTemplate : problemText(problem.message, format), {
+      place: placeAt(isTemplate ? problem.pos[0] - 1 : problem.pos[0]),
+    })
+  }
   const anchors = checkAliases(document, placeAt)
   return {
     value: document.toJS({ maxAliasCount: -1 }),
@@ -23,11 +31,25 @@ export function parseYaml(text: string): ParsedText {
   }
 }
 
-function problemText(message: string): string {
+const bareTemplate = 'not valid YAML: write a text that begins with { in quotes, such as "{{ … }}"'
+
+function problemText(message: string, format: SeedFormat): string {
   if (message.startsWith('Maximum call stack')) return tooDeep
-  if (message.startsWith('Source contains multiple documents')) return 'not valid YAML: write one document, without ---'
-  // What follows a colon or a quote may be a piece of the file, such as a secret.
-  return `not valid YAML: ${message.split(/[:"]/)[0]}`
+  if (message.startsWith('Source contains multiple documents'))
+    return `not valid ${format}: write one document, without ---`
+  const named = message
+    .replace(`Missing closing "quote`, 'Missing closing double quote')
+    .replace("'quote", 'single quote')
+  // What follows a quote, or a colon without a space before it, may be a piece of the file, such as a secret.
+  const known = named.split(/(?<! ):|"/)[0] ?? ''
+  return `not valid ${format}: ${format === 'JSON' ? inWordsOfJson(known) : known}`
+}
+
+function inWordsOfJson(problem: string): string {
+  return problem
+    .replace(/ in block collection| be sufficiently indented and/g, '')
+    .replace(/flow map/i, 'object')
+    .replace(/flow sequence/i, 'list')
 }
 
 const tooDeep = `nested deeper than ${seedLimits.depth} levels`
