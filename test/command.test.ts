@@ -408,7 +408,7 @@ describe('a confidential client', () => {
     writeFileSync(secretFile, `${clientSecret}\n`, { mode: 0o600 })
     const urls = { 'auth-url': own.authUrl, 'base-url': own.baseUrl, 'redirect-uri': redirectUris[0] ?? '' }
     const flags = [...settings({ ...urls, 'client-id': clientId }), `--ports=${port}`]
-    return { own, flags, clientId, clientSecret, secretFile }
+    return { own, flags, clientId, clientSecret, secretFile, port }
   }
 
   test('signs in and refreshes with the secret of a file, which it remembers by its path alone [C-137]', async () => {
@@ -424,6 +424,22 @@ describe('a confidential client', () => {
     const checks = JSON.parse((await user.run('doctor', '--json')).out).checks as { check: string; ok: boolean }[]
     expect(checks.filter(({ ok }) => !ok)).toEqual([])
     expect(own.dev.journal().length).toBeGreaterThan(0)
+  })
+
+  test('whose redirect URI has a port is checked by doctor with --ports, and with those of the last login [C-137]', async () => {
+    const { flags, secretFile, port } = await confidential()
+    const user = machine()
+    const portless = flags
+      .filter((flag) => !flag.startsWith('--ports'))
+      .map((flag) => flag.replace(`:${port}/callback`, '/callback'))
+    const options = [...portless, '--client-secret-file', secretFile]
+    const refused = await user.run('doctor', ...options)
+    expect({ code: refused.code, out: refused.out }).toEqual({ code: 1, out: expect.stringContaining('and --ports.') })
+    expect((await user.run('doctor', ...options, '--ports', `${port}`)).code).toBe(0)
+    expect((await user.run('login', ...options, '--ports', `${port}`)).code).toBe(0)
+    expect((await user.run('doctor')).code).toBe(0)
+    expect(JSON.parse((await user.run('status', '--json')).out)).toMatchObject({ ports: [port] })
+    expect((await user.run('login')).code).toBe(0)
   })
 
   test('takes AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID and for no other [C-137]', async () => {
@@ -548,6 +564,7 @@ test.each<[args: string[], code: number, said?: string]>([
   [['fetch', 'GET', '/api/x', '{}'], 2],
   [['fetch', 'TRACE', '/api/x'], 2],
   [[...loginAt('https://a.test'), '--ports', 'x'], 2, '--ports takes numbers'],
+  [['doctor', '--ports', 'x'], 2, '--ports takes numbers'],
   [['login', '--timeout', '700', '--json'], 2, '--timeout takes seconds from 1 to 600\n'],
   [['login', '--timeout', '600'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],
   [['login', '--timeout', '0'], 2, '--timeout takes seconds from 1 to 600\n'],

@@ -17,14 +17,14 @@ const maxClockOffsetMs = 60_000
 
 /** Returns what the responses of the service tell about it and about the settings. */
 export function checkService(config: AuthConfig, probes: Probes, origin: string | undefined): Check[] {
-  const { authorize, token, api } = probes
+  const { authorize, redirectUri, token, api } = probes
   const server = checkAuthorizationServer(config, probes)
   const aheadMs = authorize?.aheadMs ?? api?.aheadMs
   return [
     server,
     checkApi(api),
     ...(server.cause === undefined && authorize && token
-      ? checkClient(config, authorize, token)
+      ? checkClient({ ...config, redirectUri }, authorize, token)
       : ['client', 'redirect URI', 'dialect', 'PKCE'].map((check) => ({ check, skipped: 'no authorization server' }))),
     aheadMs === undefined ? { check: 'clock', skipped: 'no response has a Date header' } : checkClock(aheadMs),
     ...(origin === undefined ? [] : [checkCors(probes, origin)]),
@@ -76,7 +76,7 @@ function checkClient({ authUrl, redirectUri }: AuthConfig, authorize: Reply, tok
         [
           isRefused && isKnown,
           'The authorization server refuses the redirect URI.',
-          `Register ${redirectUri} for the client, or pass --redirect-uri.`,
+          `Register ${redirectUri} for the client, or pass the registered one with --redirect-uri and --ports.`,
         ],
       ],
       isRefused ? noClient : undefined,

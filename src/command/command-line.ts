@@ -18,7 +18,7 @@ export const commands = {
   status: [],
   token: [],
   fetch: [],
-  doctor: ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'redirect-uri', 'scope', 'origin'],
+  doctor: ['auth-url', 'base-url', 'client-id', 'client-secret-file', 'redirect-uri', 'scope', 'ports', 'origin'],
 } as const
 
 export type CommandName = keyof typeof commands

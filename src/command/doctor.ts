@@ -18,7 +18,7 @@ export async function doctor({ profile: name, flags }: CommandLine): Promise<Res
   if (profile && 'check' in profile) checks.push(profile)
   else if (profile) {
     const { origin } = flags
-    const probes = await probe(profile.config, origin)
+    const probes = await probe(profile.config, { origin, ports: profile.settings.ports })
     checks.push({ check: 'settings' }, ...checkService(profile.config, probes, origin))
   }
   const findings = checks.filter(({ cause }) => cause !== undefined)

@@ -24,9 +24,10 @@ Options of login and doctor. login remembers them for the profile:
                        AGENT_CLIENT_SECRET for the client AGENT_CLIENT_ID)
   --redirect-uri URI   sets the registered redirect URI (default: http://127.0.0.1/callback)
   --scope SCOPE        sets the scope (default: api.access)
+  --ports LIST         sets the ports to listen on, separated by commas (default: any free one);
+                       doctor checks the redirect URI with each
 
 Options of login:
-  --ports LIST         sets the ports to listen on, separated by commas (default: any free one)
   --timeout SECONDS    sets how long the login may take (default: 300)
   --no-browser         prints the URL and reads the URL of the last page from stdin
 

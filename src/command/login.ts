@@ -8,7 +8,6 @@ import type { Result } from './session.ts'
 
 /** Signs the user in and keeps the session. Ctrl-C ends the login. */
 export async function login({ profile, flags }: CommandLine): Promise<Result> {
-  const ports = portsIn(flags.ports)
   const timeoutMs = timeoutIn(flags.timeout)
   const storage = openStorage(process.env)
   const settings = await chooseSettings(storage, profile, flags)
@@ -21,7 +20,7 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
   const tokens = await signInWithLoopback(config, {
     openBrowser: flags['no-browser'] ? undefined : openBrowser,
-    ports,
+    ports: settings.ports,
     timeoutMs,
     signal: stop.signal,
   })
@@ -38,14 +37,6 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
 function announce(authUrl: string): void {
   const remedy = 'If the browser shows an error, press Ctrl-C and run agent-auth doctor with the same options.'
   if (process.stderr.isTTY) process.stderr.write(`agent-auth: Sign in at ${new URL(authUrl).origin}. ${remedy}\n`)
-}
-
-function portsIn(text: string | undefined): number[] | undefined {
-  if (text === undefined) return undefined
-  const ports = text.split(',').map(Number)
-  if (!/^\d{1,5}(,\d{1,5})*$/.test(text) || ports.some((port) => port > 65_535))
-    throw new UsageError('--ports takes numbers up to 65535 separated by commas')
-  return ports
 }
 
 function timeoutIn(text: string | undefined): number | undefined {

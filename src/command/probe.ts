@@ -6,11 +6,14 @@ import { randomText } from '../internal/base64url.ts'
 import { maxRefusalBytes } from '../internal/limits.ts'
 import { readTextAtMost } from '../internal/read-at-most.ts'
 import { requestTokens } from '../token-endpoint.ts'
+import { redirectUrisOf } from './ports.ts'
 
 /** What the service responds to requests that need no user. */
 export interface Probes {
-  /** The page that a login begins with. */
+  /** The page that a login begins with: the first that is refused, if there is more than one port. */
   readonly authorize: Reply | undefined
+  /** The redirect URI of that login. */
+  readonly redirectUri: string
   /** The refusal of an authorization code that does not exist. */
   readonly token: AgentAuthError | undefined
   /** A search without a token. */
@@ -31,17 +34,36 @@ export interface Reply {
 
 const searchPath = '/api/llm_models/search'
 
-/** Sends every request side by side. */
-export async function probe(config: AuthConfig, origin: string | undefined): Promise<Probes> {
-  const { url } = await startLogin(config)
+/** What the settings of the library do not hold. */
+export interface ProbeOptions {
+  readonly origin?: string | undefined
+  readonly ports?: readonly number[] | undefined
+}
+
+/** Sends every request side by side, and one to the sign-in page for each port. */
+export async function probe(config: AuthConfig, { origin, ports }: ProbeOptions): Promise<Probes> {
   const api = config.baseUrl + searchPath
-  const [authorize, token, search, preflight] = await Promise.all([
-    ask(config, url.href),
+  const [login, token, search, preflight] = await Promise.all([
+    askForLogin(config, redirectUrisOf(config.redirectUri, ports)),
     refusalOf(config),
     ask(config, api, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }),
     origin === undefined ? undefined : ask(config, api, preflightFrom(origin)),
   ])
-  return { authorize, token, api: search, preflight }
+  return { ...login, token, api: search, preflight }
+}
+
+async function askForLogin(
+  config: AuthConfig,
+  redirectUris: readonly string[],
+): Promise<Pick<Probes, 'authorize' | 'redirectUri'>> {
+  const logins = await Promise.all(
+    redirectUris.map(async (redirectUri) => {
+      const { url } = await startLogin({ ...config, redirectUri })
+      return { redirectUri, authorize: await ask(config, url.href) }
+    }),
+  )
+  const [first = { redirectUri: config.redirectUri, authorize: undefined }] = logins
+  return logins.find(({ authorize }) => authorize && authorize.status >= 400) ?? first
 }
 
 function preflightFrom(origin: string): RequestInit {

@@ -13,6 +13,7 @@ import { createSession, type Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { readClientSecret, warnOfOpenSecret } from './client-secret.ts'
 import type { Flags } from './command-line.ts'
+import { arePorts, portsIn } from './ports.ts'
 
 /** What a profile remembers. */
 export interface Settings {
@@ -21,6 +22,8 @@ export interface Settings {
   readonly clientId: string
   readonly redirectUri: string
   readonly scope: string
+  /** The ports that a login listens on. undefined stands for that of `redirectUri`, or any free one. */
+  readonly ports?: readonly number[] | undefined
   /** The path of the file that holds the secret of a confidential client. The secret itself is not remembered. */
   readonly clientSecretFile?: string | undefined
 }
@@ -64,9 +67,10 @@ function homeFolder(): string {
 /**
  * Returns the settings of a login: flags before the environment (AGENT_AUTH_URL, AGENT_BASE_URL, AGENT_PUBLIC_CLIENT_ID) before those
  * remembered. client-secret.ts reads the variables of a confidential client. Warns if other users can read the
- * secret. Rejects with `config_invalid`.
+ * secret. Rejects with `config_invalid`, or a `UsageError` for the ports.
  */
 export async function chooseSettings(storage: TokenStorage, name: string, flags: Flags): Promise<Settings> {
+  const givenPorts = portsIn(flags.ports)
   const saved = await readSettings(storage, name)
   const { env } = process
   const authUrl = flags['auth-url'] ?? env.AGENT_AUTH_URL ?? saved?.authUrl ?? ''
@@ -79,12 +83,15 @@ export async function chooseSettings(storage: TokenStorage, name: string, flags:
   const given = flags['client-secret-file']
   const clientSecretFile = given === undefined ? (isSame ? saved.clientSecretFile : undefined) : resolve(given)
   if (clientSecretFile !== undefined) warnOfOpenSecret(clientSecretFile)
+  const redirectUri = flags['redirect-uri'] ?? saved?.redirectUri ?? loopback
   return {
     authUrl,
     baseUrl,
     clientId,
-    redirectUri: flags['redirect-uri'] ?? saved?.redirectUri ?? loopback,
+    redirectUri,
     scope: flags.scope ?? saved?.scope ?? 'api.access',
+    // The ports are part of what is registered for a client.
+    ports: givenPorts ?? (isSame && redirectUri === saved.redirectUri ? saved.ports : undefined),
     clientSecretFile,
   }
 }
@@ -137,7 +144,7 @@ export function profileOf(
   settings: Settings,
   secret: SecretPolicy = 'with secret',
 ): Profile {
-  const { clientSecretFile: _, ...options } = settings
+  const { clientSecretFile: _, ports: __, ...options } = settings
   const clientSecret = secret === 'with secret' ? readClientSecret(settings, process.env) : undefined
   const config = createAuthConfig({ ...options, clientSecret })
   return { settings, config, session: createSession(config, { storage, key: name }) }
@@ -153,7 +160,9 @@ async function readSettings(storage: TokenStorage, name: string): Promise<Settin
   const value: Partial<Settings> | undefined = attempt(() => JSON.parse(text))
   const members = [value?.authUrl, value?.baseUrl, value?.clientId, value?.redirectUri, value?.scope]
   const secretFile = value?.clientSecretFile
-  const isKnown = secretFile === undefined || typeof secretFile === 'string'
+  const isKnown =
+    (secretFile === undefined || typeof secretFile === 'string') &&
+    (value?.ports === undefined || arePorts(value.ports))
   return isKnown && members.every((member) => typeof member === 'string') ? (value as Settings) : undefined
 }
 

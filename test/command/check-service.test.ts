@@ -35,7 +35,7 @@ async function checksOf(answers: Partial<Record<keyof typeof right, Answer>>, or
       return init?.method === 'POST' ? of.token() : of.authorize()
     },
   })
-  const checks = checkService(config, await probe(config, origin), origin)
+  const checks = checkService(config, await probe(config, { origin }), origin)
   const by = (member: 'cause' | 'skipped') =>
     Object.fromEntries(checks.filter((one: Check) => one[member]).map((one) => [one.check, one[member]]))
   return { bad: by('cause'), skipped: by('skipped') }
@@ -93,6 +93,37 @@ test('doctor does not check PKCE if the redirect URI is refused [C-137]', async 
 })
 
 test.each([
+  [undefined, ['http://127.0.0.1/callback?a=b']],
+  [[0], ['http://127.0.0.1/callback?a=b']],
+  [
+    [80, 3000],
+    ['http://127.0.0.1:80/callback?a=b', 'http://127.0.0.1:3000/callback?a=b'],
+  ],
+])('with the ports %j, doctor asks for the redirect URIs %j, as a login does [C-137]', async (ports, expected) => {
+  const asked: (string | null)[] = []
+  const config = createAuthConfig({
+    authUrl,
+    baseUrl,
+    clientId: 'app',
+    redirectUri: 'http://127.0.0.1/callback?a=b',
+    async fetch(input, init) {
+      const { origin, searchParams } = new URL(String(input))
+      if (origin === baseUrl) return right.search()
+      if (init?.method === 'POST') return right.token()
+      asked.push(searchParams.get('redirect_uri'))
+      return searchParams.get('redirect_uri')?.includes(':3000/')
+        ? new Response('', { status: 400 })
+        : right.authorize()
+    },
+  })
+  const probes = await probe(config, { ports })
+  expect(asked).toEqual(expected)
+  const { fix } = checkService(config, probes, undefined).find(({ check }) => check === 'redirect URI') ?? {}
+  const advice = `Register ${expected[1]} for the client, or pass the registered one with --redirect-uri and --ports.`
+  expect(fix).toBe(ports?.includes(3000) ? advice : undefined)
+})
+
+test.each([
   [3_600_000, /3[56]\d\d s ahead/],
   [-3_600_000, /3[56]\d\d s behind/],
 ])('doctor finds a clock that differs by %i ms [C-137]', async (aheadMs, cause) => {
@@ -131,7 +162,7 @@ test('doctor gives each of its requests a time limit, and follows no redirect [C
       return Response.json({})
     },
   })
-  await probe(config, 'https://app.example.com')
+  await probe(config, { origin: 'https://app.example.com' })
   expect(
     sent.filter((one) => expect.objectContaining({ signal: expect.any(AbortSignal) }).asymmetricMatch(one)),
   ).toHaveLength(4)

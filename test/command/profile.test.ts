@@ -73,6 +73,20 @@ describe('the settings of a login', () => {
     expect(await secretFor({ 'auth-url': 'https://other.example.com' })).toBe(undefined)
   })
 
+  test('keep the ports of the same redirect URI, client and service alone [C-137]', async () => {
+    const storage = memoryStorage()
+    const portsFor = async (change: object) => (await chooseSettings(storage, 'x', { ...flags, ...change })).ports
+    expect(await portsFor({})).toBe(undefined)
+    expect(await portsFor({ ports: '3000,0' })).toEqual([3000, 0])
+    await saveSettings(storage, 'x', { ...settings, ports: [3000] })
+    expect((await openProfile(storage, 'x')).settings.ports).toEqual([3000])
+    expect(await portsFor({ 'redirect-uri': settings.redirectUri })).toEqual([3000])
+    expect(await portsFor({ ports: '3001' })).toEqual([3001])
+    expect(await portsFor({ 'redirect-uri': 'http://127.0.0.1/other' })).toBe(undefined)
+    expect(await portsFor({ 'client-id': 'other' })).toBe(undefined)
+    expect(await portsFor({ 'auth-url': 'https://other.example.com' })).toBe(undefined)
+  })
+
   test('name a secret file that is not there, or is empty, and read one with any line end [C-137]', async () => {
     const storage = memoryStorage()
     const file = join(freshFolder(), 'secret')
@@ -101,6 +115,11 @@ describe('the settings of a login', () => {
     JSON.stringify({ ...settings, scope: undefined }),
     JSON.stringify({ ...settings, baseUrl: 7 }),
     JSON.stringify({ ...settings, clientSecretFile: 7 }),
+    JSON.stringify({ ...settings, ports: '3000' }),
+    JSON.stringify({ ...settings, ports: [] }),
+    JSON.stringify({ ...settings, ports: [70_000] }),
+    JSON.stringify({ ...settings, ports: [1.5] }),
+    JSON.stringify({ ...settings, ports: [-1] }),
   ])('are not read from %j [C-137]', async (text) => {
     const storage = memoryStorage()
     await storage.setItem('agent-auth:profile:x', text)
