@@ -76,6 +76,7 @@ test('every command but these is one of ours', () => {
     'test:unit',
     'test:e2e',
     'demo',
+    'command',
     'service',
     'coverage',
     'prepack',
