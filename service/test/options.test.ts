@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { serverUrl } from '../../test/support/servers-client.ts'
+import { failureText } from '../src/cli/failures.ts'
 import { readCommand } from '../src/cli/read-command.ts'
 import { helpText } from '../src/cli/texts.ts'
 import { commandOptions } from '../src/command-options.ts'
@@ -104,6 +105,32 @@ test.each([
 ])('%o is refused with the name of the variable, and without its value', (environment, text) => {
   expect(readCommand([], environment)).toBe(text)
 })
+
+test.each([
+  [{ AGENT_SERVICE_REDIRECT_URI: 'javascript:x' }, /^AGENT_SERVICE_REDIRECT_URI: /],
+  [{ AGENT_SERVICE_AUTH_PORT: '4002' }, /^AGENT_SERVICE_AUTH_PORT and --base-port are both 4002/],
+])('%o is refused with the name of the variable that it came from', (environment, text) => {
+  expect(readCommand([], environment)).toMatch(text)
+})
+
+test('a failure to start names each option as it was given', () => {
+  const command = readCommand(['--base-url', 'x'], { AGENT_SERVICE_HOST: 'x', AGENT_SERVICE_BASE_URL: 'y' })
+  if (typeof command === 'string') throw new Error(command)
+  const text = (message: string): string => failureText(new TypeError(message), undefined, command.nameOf)
+  expect(text('host must be an IP address')).toBe('AGENT_SERVICE_HOST must be an IP address')
+  expect(text('baseUrl must be an origin')).toBe('--base-url must be an origin')
+  const inUse = Object.assign(new Error('in use'), { code: 'EADDRNOTAVAIL', address: '192.0.2.1' })
+  expect(failureText(inUse, undefined, command.nameOf)).toMatch(/choose another with AGENT_SERVICE_HOST$/)
+})
+
+const numbers = Object.values<OptionEntry>(serviceOptions).filter(({ kind }) => kind === 'number')
+test.each(numbers.map(({ flag, range }) => [flag, range] as const))(
+  '--%s with a negative value is told its range',
+  (flag, range) => {
+    const text = `--${flag} takes a whole number from ${range?.least} to ${range?.most}`
+    expect([readCommand([`--${flag}`, '-1'], {}), readCommand([`--${flag}=-1`], {})]).toEqual([text, text])
+  },
+)
 
 test('a variable that is no option is named, with the one that was probably meant, and the service starts', () => {
   const environment = {

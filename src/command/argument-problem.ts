@@ -3,6 +3,9 @@ import { isNear } from '../config/check-options.ts'
 /** Returns what is wrong with the arguments that `parseArgs` refused, and the options that were probably meant. */
 export function argumentProblem(error: unknown, args: readonly string[], options: readonly string[]): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
+  // A value that begins with a hyphen, such as -1, looks like the next option.
+  const [, flag] = /'(?:-\w, )?--([\w-]+)' argument is ambiguous/.exec(String(message)) ?? []
+  if (flag !== undefined) return `--${flag} takes a value; write --${flag}=VALUE if it begins with a hyphen`
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return typeof message === 'string' ? message : 'unknown arguments'
   // Of `-profile`, the error names -p alone.
   const whole = options.find((option) => args.some((arg) => arg === `-${option}` || arg.startsWith(`-${option}=`)))

@@ -13,6 +13,7 @@ function refusal(args: readonly string[]): string {
 
 test.each([
   [['status', '--profile'], "Option '--profile <value>' argument missing"],
+  [['login', '--timeout', '-1'], '--timeout takes a value; write --timeout=VALUE if it begins with a hyphen'],
   [['status', '--json=yes'], "Option '--json' does not take an argument"],
   [['login', '--authURL', 'x'], 'there is no option --authURL; did you mean --auth-url?'],
   [['login', '--base_url', 'x'], 'there is no option --base_url; did you mean --base-url?'],

@@ -6,6 +6,8 @@ interface Known {
   /** The options, without their hyphens. */
   readonly flags: readonly string[]
   readonly words: readonly string[]
+  /** Returns what a flag takes. Absent: a value. */
+  readonly expectedBy?: (flag: string) => string | undefined
 }
 
 /** Returns what is wrong with the arguments that `parseArgs` refused, and the flag or word that was probably meant. */
@@ -29,5 +31,8 @@ export function argumentProblem(error: unknown, known: Known): string {
     const meant = nearName(name, known.words)
     return `there is no argument ${name}${meant === undefined ? '; options begin with --' : `; did you mean ${meant}?`}`
   }
-  return text
+  // A value that begins with a hyphen, such as -1, looks like the next option.
+  const flag = /'(?:-\w, )?--([\w-]+)' argument is ambiguous/.exec(text)?.[1]
+  if (flag === undefined) return text
+  return `--${flag} takes ${known.expectedBy?.(flag) ?? `a value; write --${flag}=VALUE if it begins with a hyphen`}`
 }

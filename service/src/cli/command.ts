@@ -7,7 +7,7 @@ import type { ServiceOptions } from '../service-options.ts'
 import { refuseDataFile } from './data-file.ts'
 import { environmentText } from './env-block.ts'
 import { failureText } from './failures.ts'
-import type { Command } from './read-command.ts'
+import type { Command, NameOf } from './read-command.ts'
 import { readCommand } from './read-command.ts'
 import { helpText, jsonLine, placesText, rosterText } from './texts.ts'
 import { packageVersion } from './version.ts'
@@ -45,27 +45,31 @@ async function startMain(args: string[]): Promise<number> {
     return exitCodes.ok
   }
   for (const warning of command.warnings) process.stderr.write(`agent-service: warning: ${warning}\n`)
+  const dev = command.nameOf('dev')
   if (command.options.dev === 'on' && process.env.NODE_ENV === 'production') {
     process.stderr.write(
-      'agent-service: --dev does not start with NODE_ENV=production: leave --dev out, or set another NODE_ENV\n',
+      `agent-service: ${dev} does not start with NODE_ENV=production: leave ${dev} out, or set another NODE_ENV\n`,
     )
     return exitCodes.usage
   }
   const problem = command.options.dev === 'on' ? refuseDev(command.options) : undefined
   if (problem !== undefined) {
-    process.stderr.write(`agent-service: --dev does not start with this --auth-url, --base-url or --host: ${problem}\n`)
+    const [authUrl, baseUrl, host] = (['authUrl', 'baseUrl', 'host'] as const).map(command.nameOf)
+    process.stderr.write(
+      `agent-service: ${dev} does not start with this ${authUrl}, ${baseUrl} or ${host}: ${problem}\n`,
+    )
     return exitCodes.usage
   }
   return run(command)
 }
 
-async function run({ output, framework, opens, options }: Command): Promise<number> {
+async function run({ output, framework, opens, options, nameOf }: Command): Promise<number> {
   try {
     const problem = options.dataFile === undefined ? undefined : refuseDataFile(options.dataFile)
     if (problem !== undefined) throw new Error(problem)
     const stopped = stopSignal()
     const service = await startAlone(options)
-    warnOfKeptClients(service, options)
+    warnOfKeptClients(service, options, nameOf)
     const texts = {
       text: () => rosterText(service) + environmentText(service, framework) + placesText(service, options.dev),
       json: () => jsonLine(service),
@@ -77,7 +81,7 @@ async function run({ output, framework, opens, options }: Command): Promise<numb
     await service.close()
     return exitCodes.ok
   } catch (error) {
-    process.stderr.write(`agent-service: ${failureText(error, options.databaseUrl)}\n`)
+    process.stderr.write(`agent-service: ${failureText(error, options.databaseUrl, nameOf)}\n`)
     return exitCodes.failed
   }
 }
@@ -92,12 +96,12 @@ async function openPages({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev
 }
 
 /** Warns that redirect URIs were not registered, because only the first start on a database registers them. */
-function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions): void {
+function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions, nameOf: NameOf): void {
   const registered = new Set(clients.flatMap((client) => client.redirectUris))
   const missing = redirectUris.filter((uri) => !registered.has(uri))
   if (missing.length === 0) return
   process.stderr.write(
-    `agent-service: warning: --redirect-uri ignored, because this database already has clients: ${missing.join(', ')}. ` +
+    `agent-service: warning: ${nameOf('redirectUris')} ignored, because this database already has clients: ${missing.join(', ')}. ` +
       `To add a client, run: ${commandName()} clients create\n`,
   )
 }

@@ -7,7 +7,7 @@ import { refuseRedirectUri } from '../redirect-uris.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { argumentProblem } from './argument-problem.ts'
 import type { Environment, FlagValues } from './read-options.ts'
-import { optionFlags, readOption, unknownVariables } from './read-options.ts'
+import { expectedByFlag, nameAsGiven, optionFlags, readOption, unknownVariables } from './read-options.ts'
 import { whereData } from './where-data.ts'
 
 export interface Command {
@@ -17,7 +17,11 @@ export interface Command {
   opens: 'pages' | 'nothing'
   options: ServiceOptions
   warnings: string[]
+  nameOf: NameOf
 }
+
+/** Returns the flag or the variable that an option came from, for a message. */
+export type NameOf = (option: keyof ServiceOptions) => string
 
 const flags = { ...optionFlags, help: { type: 'boolean', short: 'h' } } as const
 
@@ -30,7 +34,8 @@ export function readCommand(args: string[], environment: Environment): Command |
       readOption(commandOptions[name], given, environment) === 'on'
     const env = readOption(commandOptions.env, given, environment)
     const options = readServiceOptions(given, environment)
-    const problem = refuseOptions(options)
+    const nameOf: NameOf = (option) => nameAsGiven(serviceOptions[option], given, environment)
+    const problem = refuseOptions(options, nameOf)
     if (problem !== undefined) return problem
     return {
       kind: given.help === true ? 'help' : 'start',
@@ -39,12 +44,14 @@ export function readCommand(args: string[], environment: Environment): Command |
       opens: isOn('open') ? 'pages' : 'nothing',
       options,
       warnings: unknownVariables(environment),
+      nameOf,
     }
   } catch (error) {
     return argumentProblem(error, {
       args,
       flags: [...Object.keys(flags), 'version'],
       words: ['clients', 'export', 'backup', 'reset-password'],
+      expectedBy: expectedByFlag,
     })
   }
 }
@@ -61,10 +68,10 @@ function readServiceOptions(flags: FlagValues, environment: Environment): Servic
 }
 
 /** Returns a mistake that the configuration would report later, or without the name of the flag. */
-function refuseOptions({ authPort, basePort, redirectUris = [] }: ServiceOptions): string | undefined {
+function refuseOptions({ authPort, basePort, redirectUris = [] }: ServiceOptions, nameOf: NameOf): string | undefined {
   const badUri = redirectUris.map(refuseRedirectUri).find((problem) => problem !== undefined)
-  if (badUri !== undefined) return `--redirect-uri: ${badUri}`
+  if (badUri !== undefined) return `${nameOf('redirectUris')}: ${badUri}`
   return authPort === basePort && authPort !== 0
-    ? `--auth-port and --base-port are both ${authPort}; they must differ`
+    ? `${nameOf('authPort')} and ${nameOf('basePort')} are both ${authPort}; they must differ`
     : undefined
 }

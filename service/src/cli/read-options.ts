@@ -27,12 +27,23 @@ export function readOption(entry: OptionEntry, flags: FlagValues, environment: E
   const flag = flags[entry.flag]
   if (typeof flag === 'boolean') return flag ? 'on' : 'off'
   if (Array.isArray(flag)) return flag.map(String)
-  const name = variableOf(entry)
-  const text = flag ?? (environment[name] || undefined)
+  const text = flag ?? (environment[variableOf(entry)] || undefined)
   if (text === undefined) return undefined
   const value = parsed(entry, text)
   if (value !== undefined) return value
-  throw new RangeError(`${flag === undefined ? name : `--${entry.flag}`} takes ${expectedBy(entry)}`)
+  throw new RangeError(`${nameAsGiven(entry, flags, environment)} takes ${expectedBy(entry)}`)
+}
+
+/** Returns the variable if the option came from it, and otherwise the flag. */
+export function nameAsGiven(entry: OptionEntry, flags: FlagValues, environment: Environment): string {
+  const variable = variableOf(entry)
+  return flags[entry.flag] === undefined && environment[variable] ? variable : `--${entry.flag}`
+}
+
+/** Returns what a flag takes, for a message, or undefined for an unknown flag. */
+export function expectedByFlag(flag: string): string | undefined {
+  const entry = entries.find((one) => one.flag === flag)
+  return entry && expectedBy(entry)
 }
 
 /** Returns undefined if the text is no value of the option. */
