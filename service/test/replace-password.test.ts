@@ -70,6 +70,38 @@ test('a sign-in whose password was replaced during the comparison is refused, an
   expect(events).toEqual(['sign_in_failed'])
 })
 
+test('an admin whose password was replaced during the comparison gets no client and no secret [S-060, S-087]', async () => {
+  const { service, context, browser, replace } = await started()
+  const { password } = personOf(service, 'ada')
+  const clientsPath = '/auth/v1/clients'
+  const { clientId } = clientOf(service, 'Demo confidential')
+  const { verify } = context.passwords
+  for (const [path, action, fields] of [
+    [
+      `${clientsPath}/new`,
+      clientsPath,
+      { name: 'Mine', kind: 'confidential', redirect_uris: 'https://new.example/cb' },
+    ],
+    [`${clientsPath}/${clientId}`, `${clientsPath}/${clientId}/secrets`, {}],
+  ] as const) {
+    const signIn = await browser.get(service.authUrl + clientsPath)
+    await browser.submit(signIn, `${clientsPath}/sign-in`, { email, password })
+    const form = await browser.get(service.authUrl + path)
+    const before = service.dev.journal().length
+    context.passwords.verify = async (...presented) => {
+      const result = await verify(...presented)
+      await replace(newPassword)
+      return result
+    }
+    const answer = await browser.submit(form, action, { ...fields, password })
+    context.passwords.verify = verify
+    expect([answer.status, answer.html.includes('The password is wrong.')]).toEqual([403, true])
+    const later = service.dev.journal().slice(before)
+    expect(later.flatMap((entry) => ('event' in entry ? [entry.event] : []))).toEqual(['sign_in_failed'])
+    await replace(password)
+  }
+})
+
 test('a hash of an older form is renewed, but never in the place of a password that was replaced', async () => {
   const { service, context, browser, replace } = await started()
   const { password } = personOf(service, 'ada')

@@ -7,7 +7,10 @@ import type { Account } from '../store/tables/accounts.ts'
 import { findAccountByEmail, savePasswordHash } from '../store/tables/accounts.ts'
 import { admitSignIn } from './admit-sign-in.ts'
 
-/** The result of comparing an email address and a password. The journal has a refusal already, and a success once its session began. */
+/**
+ * The result of comparing an email address and a password. The journal has a refusal already. The caller records `verified`, once
+ * it has checked that the password was not replaced during the comparison.
+ */
 export type Attempt = { kind: 'verified'; account: Account } | Refused | { kind: 'too_long' }
 
 type Refused = { kind: 'refused' } | { kind: 'wait' | 'busy'; retryAfterMs: number }
