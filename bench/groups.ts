@@ -39,7 +39,7 @@ export const groups: readonly Group[] = [
   {
     name: 'token',
     title: 'The command',
-    measures: 'agent-auth token with a valid session, against a bare node -e 0',
+    measures: 'the command agent-auth token with a valid session, against a bare node -e 0',
     load: async () => (await import('./token.ts')).token,
   },
   {

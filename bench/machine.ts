@@ -20,7 +20,7 @@ export function thisMachine(): Machine {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    system: `${type()} ${release()}, ${arch()}`,
+    system: `${type()} ${release().split('-')[0]}, ${arch()}`,
     node: process.versions.node,
   }
 }

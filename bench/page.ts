@@ -18,16 +18,16 @@ function intro({ last, figures, measured }: Results): string {
   const unmeasured = groups.filter(({ name }) => !measured[name]).map(({ name }) => `\`${name}\``)
   return `# Numbers
 
-What the last run of \`npm run bench\` measured: sizes, start times, the cost of a call, and the service beside its peers. The command
-writes this page and its plot from \`bench/results.json\`. [Benchmarks](benchmarks.md) explains what each bench does, and why its target is what it is.
+This page has the figures of the last run of \`npm run bench\`, which writes it and its plot from \`bench/results.json\`.
+[Benchmarks](benchmarks.md) explains how they are measured, and [decision 0014](decisions/0014-size-of-the-core.md) the sizes.
 
 The last run began on ${day(last.at)} at commit \`${last.commit}\`. Targets met: ${met.length} of ${held.length}.${
     unmeasured.length > 0 ? ` Not measured yet: ${unmeasured.join(', ')}.` : ''
   }
 
-![Each figure that has a target as a point: left of the line at 1 it meets the target](numbers.svg)
+![Figures that have a target, as points: left of the line at 1 it meets the target](numbers.svg)
 
-Peers ran in the same run, by turns with ours. Compare ratios: absolute figures are those of one machine.
+Peers were measured in the same run. Compare ratios: absolute figures are those of one machine.
 `
 }
 
@@ -47,7 +47,7 @@ ${rows.join('\n')}
 
 function circumstances(measured: Measured, lastRun: string): string {
   const { run, at, commit, machine, otherWork, versions } = measured
-  const other = `other work took ${Math.round(otherWork * 100)} % of its processors.`
+  const other = `other work took up to ${Math.round(otherWork * 100)} % of its processors just before or after.`
   const beside = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
   return [
     `${run === lastRun ? '' : 'Not part of the last run. '}Measured on ${day(at)} at commit \`${commit}\``,

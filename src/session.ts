@@ -126,7 +126,7 @@ export function createHookedSession(
     latestCall++
     schedule.cancel()
     const { firstRemoval, done } = signOut(parts)
-    // Without its values, because those would hold the values of every sign-out before.
+    // Without the result of `Promise.all`, which would hold every earlier result.
     pendingSignOut = Promise.all([pendingSignOut, firstRemoval]).then(() => {})
     return done
   }

@@ -33,8 +33,8 @@ export interface Backend {
   /** The path of the four routes. */
   readonly basePath: string
   /**
-   * Returns the session of a request, or of a `key` that you saved for a background job. Sends no request and sets no cookie,
-   * so you can call it where headers are read-only. Write `await`: the promise itself has no `status`. Takes the request objects of
+   * Returns the session of a request, or of a `key` that you saved for a background job. Refreshes nothing and sets no
+   * cookie, so you can call it where headers are read-only. Write `await`: the promise itself has no `status`. Takes the request objects of
    * Node, Express and Fastify as well. Rejects with `storage_failed` or `config_invalid`.
    */
   getSession(source: SessionSource): Promise<BackendSession>

@@ -18,7 +18,7 @@ export interface CurrentRecord extends SessionRecord {
   readonly bornMs: number
   /** How long the access token lives, or undefined if that is unknown. */
   readonly lifeMs: number | undefined
-  /** How long before its end the token is refreshed: `min(60 s, 10 % of its life)`, and up to a tenth more. */
+  /** How long before its end the token is refreshed: a tenth of its life, at most 60 s; chance adds up to a tenth of the margin. */
   readonly marginMs: number
 }
 
@@ -48,7 +48,7 @@ export interface CurrentSession {
    * (recent-sign-ins.ts).
    */
   hasEnded(id: string): boolean
-  /** Returns whether this access token came from a sign-in that is not the current one. If it is not remembered, it counts as current. */
+  /** Returns whether this access token came from a sign-in that is not the current one. One that is not remembered counts as a token of the current sign-in. */
   isFromAnotherSignIn(accessToken: string): boolean
   /** Calls the listeners if the state has changed. Must not be called while this session has the lock. */
   notify(): void

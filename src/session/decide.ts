@@ -43,8 +43,8 @@ export function decide(record: CurrentRecord | undefined, now: Now, wanted: Want
 
 /**
  * How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. A young token and one
- * whose lifetime is unknown are `fresh` as well. The margin is a tenth of the life, at most 60 s, and up to a tenth more (`withAge`
- * in current.ts). A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that is shorter.
+ * whose lifetime is unknown are `fresh` as well. The margin is a tenth of the life, at most 60 s, and chance adds up to a tenth
+ * of the margin (`withAge` in current.ts). A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that is shorter.
  */
 export type Freshness = 'fresh' | 'expiring' | 'expired'
 

@@ -22,7 +22,7 @@ export interface RefreshOptions {
   readonly signal: AbortSignal
 }
 
-/** Runs one refresh. Must be called under the lock: reads the record, sends the request, reads again, and saves. */
+/** Reads the record, sends the request, reads again, and saves. Must be called under the lock. */
 export async function refreshOnce(
   parts: SessionParts,
   from: CurrentRecord,

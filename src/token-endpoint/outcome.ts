@@ -25,7 +25,7 @@ const quotableCode = /^[a-z_]{1,64}$/
 
 /**
  * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap.
- * Only `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens.
+ * Only `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot be read.
  * `maxAttempts` (session/schedule.ts) says which ones a call repeats.
  */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {

@@ -49,7 +49,7 @@ interface Opening {
 }
 
 /**
- * Opens the database and brings its tables up to date. Rejects if either fails, with the database's error as `cause`, and if the data
+ * Opens the database and brings its tables up to date. Rejects if either fails, and if the data
  * has a migration that this version does not know (a rollback). A running older service then reports `migrations` in /readyz.
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {

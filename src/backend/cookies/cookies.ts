@@ -22,6 +22,7 @@ export interface CookieOptions {
   readonly security: CookieKind['security']
   readonly port: string
   readonly basePath: string
+  /** The option `sameSite` of the backend. Default `strict`. */
   readonly sameSite: 'strict' | 'lax'
   readonly sessionLifeMs: number
 }

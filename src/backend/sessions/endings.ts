@@ -85,7 +85,7 @@ function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
   return isBefore(record, all, noted) || isBefore(record, own, notedOwn)
 }
 
-/** Returns whether the sign-in came before the ending. One that noted none, such as that of a script, is compared by time. */
+/** Returns whether the sign-in came before the ending. One whose id holds no marks, such as that of a script, is compared by time. */
 function isBefore(record: SessionRecord, ending: EndingMark | undefined, noted: string | undefined): boolean {
   if (!ending) return false
   return noted === undefined ? signInMs(record) <= ending.atMs : noted !== ending.mark

@@ -16,7 +16,7 @@ export type SessionSource =
   /** `key`: that of a session, for work without a request. */
   | { readonly key: string }
 
-/** The session of one user, for server code. It holds no tokens: each call reads the current ones. */
+/** The session of one user, for server code. None of its members is a token: each call reads the current ones. */
 export interface SignedInSession extends AccessTokenSource {
   /**
    * `needs_refresh`: the access token has expired, and the next call refreshes it first. Without a refresh token that call rejects

@@ -63,7 +63,7 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
       const nowMs = clock.wallMs()
       const beforeMs = storedUses.get(name) ?? 0
       if (nowMs - beforeMs < idleMs / idleLimits.steps) return
-      // A storage that hangs must not delay every request.
+      // A storage that has just refused a note is not asked at every request.
       if (nowMs - (unsavedUses.get(name) ?? 0) < revalidateAfterMs) return
       return write(name, beforeMs, nowMs)
     },

@@ -8,7 +8,7 @@ import { revokeAll } from './revocation.ts'
 import type { RevocationTarget } from './revocation-request.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
-/** Removes the record of a session that has ended, and revokes its tokens. Never rejects: the next request tries again. */
+/** Removes the record of a session that has ended, and revokes its tokens. If the storage fails, the next request tries again. */
 export type RemoveEnded = (name: string, ending: EndingFound) => Promise<void>
 
 /** Why a process hides the record of a session. */

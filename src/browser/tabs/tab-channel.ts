@@ -12,7 +12,10 @@ export interface TabChannel {
 export interface TabListeners {
   /** Another tab sent a message. */
   readonly received: (type: TabMessage) => void
-  /** This tab was hidden, frozen, offline or in the back/forward cache, and is back. */
+  /**
+   * This tab was hidden, frozen, offline or in the back/forward cache, and is back. It may have missed a message, so tab-session.ts
+   * compares the mark of the last sign-out (sign-out-mark.ts).
+   */
   readonly returned: () => void
 }
 

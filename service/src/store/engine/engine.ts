@@ -2,7 +2,7 @@ import type { ColumnDefinitionBuilder, Dialect, DialectAdapter, Driver, Kysely, 
 import type { RawDatabase } from '../database.ts'
 import type { Tables } from '../schema.ts'
 
-/** Everything that differs between database engines. No file outside of this folder knows which one is in use. */
+/** What differs between database engines. No file outside of this folder asks which one is in use. */
 export interface StoreEngine {
   /** Connects Kysely, the query builder, to the database. */
   readonly kyselyDialect: Dialect
