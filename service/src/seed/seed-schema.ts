@@ -144,7 +144,7 @@ const seedAgent: z.ZodType<SeedAgent> = object({
   state_function: z.array(texts).optional(),
   created_at: instant.optional(),
   context_variables: z.array(contextGroup).optional(),
-})
+}).meta({ anyOf: [{ required: ['parent_agent_type'] }, { required: ['parent_agent_type_key'] }] })
 
 const billingOfEndpoint = z.enum(['needed', 'not-needed']).optional()
 
