@@ -7,7 +7,8 @@ import { judge } from '../scripts/mutate/judge.ts'
 import { apply, mutantsOf } from '../scripts/mutate/mutants.ts'
 import { isEnough, type Report, scoreOf } from '../scripts/mutate/score.ts'
 import { testsFor } from '../scripts/mutate/tests-for.ts'
-import type { Run, Workshop } from '../scripts/mutate/workshop.ts'
+import { linkedSets, type Run, type Workshop } from '../scripts/mutate/workshop.ts'
+import { packagesFor } from './support/packages-of-a-run.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -88,6 +89,17 @@ test('the tests of a change are those that import or bundle its file, those of i
   expect(reach('src/tokens.ts')).toEqual(['test/tokens.test.ts', 'test/claims.test.ts', 'test/session.test.ts'])
   expect(reach('src/command/login.ts')).toEqual(['test/command.test.ts'])
 })
+
+test.each(['agent-auth', 'agent-auth/browser', 'agent-auth/react', 'agent-service'])(
+  'the copy in which a change of %s is tried has every set of packages that its tests install',
+  (entry) => {
+    const file = entry === 'agent-service' ? 'service/src/index.ts' : `${entry.replace('agent-auth', 'src')}/index.ts`
+    const tests = ['bench.a', 'e2e/a', 'browser/react-a', 'core/a'].map((name) => `test/${name}.test.ts`)
+    const reached = testsFor(file, [file, ...tests], () => `import '${entry}'`)
+    expect(reached).toContain('test/bench.a.test.ts')
+    expect(packagesFor(reached.map((test) => `/copy/${test}`)).filter((set) => !linkedSets.includes(set))).toEqual([])
+  },
+)
 
 describe('the verdict of npm run mutate', () => {
   const [mutant] = mutantsOf('src/a.ts', 'a()')

@@ -6,7 +6,7 @@ import { draw, roomOf } from './draw.ts'
 import { isEquivalent } from './equivalent.ts'
 import { judge, type Verdict } from './judge.ts'
 import { type Mutant, mutantsOf } from './mutants.ts'
-import { openWorkshop, type Workshop } from './workshop.ts'
+import { linkedSets, openWorkshop, type Workshop } from './workshop.ts'
 
 /** The flags of `npm run mutate -- --random` and `--at`. */
 export interface RandomFlags {
@@ -30,7 +30,7 @@ export async function tryRandom(flags: RandomFlags, root: string): Promise<numbe
     process.stderr.write('mutate: --random, --seed and --silence-limit take whole numbers\n')
     return exitCodes.usage
   }
-  await installOwnPackages('tests')
+  for (const set of linkedSets) await installOwnPackages(set)
   const workshop = openWorkshop(root)
   process.once('SIGINT', () => process.exit(130))
   process.once('exit', workshop.remove)

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ownPackages, type PackageSet } from '../own-packages.ts'
 import { apply, type Mutant } from './mutants.ts'
 
 export interface Run {
@@ -20,7 +21,10 @@ export interface Workshop {
   remove(): void
 }
 
-const linked = ['node_modules', 'test/node_modules']
+/** What the tests of a change can need. A set that the copy lacks would be installed in each copy. */
+export const linkedSets: readonly PackageSet[] = ['tests', 'benches']
+
+const linked = ['node_modules', ...linkedSets.map((set) => `${ownPackages[set]}/node_modules`)]
 const maxOutputChars = 1_000_000
 
 export function openWorkshop(root: string): Workshop {

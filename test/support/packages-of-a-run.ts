@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { installOwnPackages } from '../../scripts/own-packages.ts'
+import { installOwnPackages, type PackageSet } from '../../scripts/own-packages.ts'
 
 // Vitest's globalSetup: installs what the files of this run need and npm ci leaves out.
 
@@ -8,9 +8,16 @@ interface Run {
   readonly vitest: { readonly state: Pick<TestProject['vitest']['state'], 'getPaths'> }
 }
 
+/** Returns the sets of packages that test files need. */
+export function packagesFor(testFiles: readonly string[]): PackageSet[] {
+  const has = (part: string): boolean => testFiles.some((path) => path.includes(part))
+  return [
+    'tests',
+    ...(has('/test/bench.') ? ['benches' as const] : []),
+    ...(has('/test/e2e/') ? ['next' as const] : []),
+  ]
+}
+
 export default async function installPackages({ vitest }: Run): Promise<void> {
-  const has = (files: string): boolean => vitest.state.getPaths().some((path) => path.includes(files))
-  await installOwnPackages('tests')
-  if (has('/test/bench.')) await installOwnPackages('benches')
-  if (has('/test/e2e/')) await installOwnPackages('next')
+  for (const set of packagesFor(vitest.state.getPaths())) await installOwnPackages(set)
 }
