@@ -3,15 +3,10 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
+import { freeze, startTimer } from './freeze.ts'
 import { browserRig, call, signIn, started, statusOf } from './rig.ts'
 
 const rig = browserRig()
-
-/** As the browser does it with tabs that are out of sight for long. */
-async function setLifecycle(page: Page, state: 'frozen' | 'active'): Promise<void> {
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('Page.setWebLifecycleState', { state })
-}
 
 interface DiscardedTab {
   /** Loads the tab again, as the browser does when the user returns to it, and resolves with what `ready()` gave. */
@@ -90,17 +85,24 @@ it(
   runs(1, 50).options,
   async () => {
     const context = await rig.context()
+    // The timer of the held request must not be over when its tab goes on.
+    await context.addInitScript(() => {
+      window.adjust = (options) => ({ ...options, timeoutMs: 60_000 })
+    })
     const holder = await rig.signedIn(context, 'indexed')
     const { page: waiting, endWaits } = await openWithWaits(context)
     const held = await startRefresh(holder)
-    await setLifecycle(holder, 'frozen')
+    const goOn = await freeze(holder)
+    const hasRun = startTimer(holder)
+    // From here on only the freeze keeps the lock.
+    held.answer()
     const outcome = call(waiting)
     await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
     await endWaits()
     expect(await outcome).toBe('lock_timeout')
     expect(await statusOf(waiting)).toBe('signed-in')
-    held.answer()
-    await setLifecycle(holder, 'active')
+    expect(hasRun()).toBe(false)
+    await goOn()
     expect(await held.outcome).toBe(200)
     expect(await call(waiting)).toBe(200)
     expect(rig.tokenRequests('refresh_token')).toBe(1)
@@ -112,7 +114,8 @@ it('a tab that was frozen during two refreshes of another tab sends none of its 
   const context = await rig.context()
   const frozen = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')
-  await setLifecycle(frozen, 'frozen')
+  const goOn = await freeze(frozen)
+  const hasRun = startTimer(frozen)
   for (const refreshes of [1, 2]) {
     await rig.service.dev.expireAccessTokens()
     // A 401 just after a refresh is final.
@@ -122,7 +125,8 @@ it('a tab that was frozen during two refreshes of another tab sends none of its 
     expect(await call(other)).toBe(200)
     expect(rig.tokenRequests('refresh_token')).toBe(refreshes)
   }
-  await setLifecycle(frozen, 'active')
+  expect(hasRun()).toBe(false)
+  await goOn()
   expect(await call(frozen)).toBe(200)
   expect(rig.tokenRequests('refresh_token')).toBe(2)
   expect(await tokenOf(frozen)).toBe(await tokenOf(other))
