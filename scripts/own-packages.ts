@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -32,18 +32,56 @@ export async function installOwnPackages(name: PackageSet): Promise<void> {
 
 /** Returns whether npm has installed the versions of the folder's lock file. */
 export function hasItsPackages(folder: string): boolean {
-  const installed = `${folder}/node_modules/.package-lock.json`
-  return existsSync(installed) && versionsIn(installed) === versionsIn(`${folder}/package-lock.json`)
+  const installed = installedIn(folder)
+  if (!installed) return false
+  const locked = packagesIn(`${folder}/package-lock.json`)
+  const isInstalled = ([path, { version }]: [string, Locked]): boolean => installed[path]?.version === version
+  const isLocked = ([path, { version }]: [string, Locked]): boolean => locked[path]?.version === version
+  const isNeeded = ([path, entry]: [string, Locked]): boolean =>
+    path !== '' && (!entry.optional || isForThisPlatform(entry))
+  return Object.entries(locked).filter(isNeeded).every(isInstalled) && Object.entries(installed).every(isLocked)
 }
 
-/** Returns the versions of a lock file as text. Packages of other platforms are not installed and do not count. */
-function versionsIn(lockFile: string): string {
-  const { packages } = JSON.parse(readFileSync(lockFile, 'utf8')) as {
-    packages: Record<string, { version?: string; optional?: boolean }>
+interface Locked {
+  readonly version?: string
+  readonly optional?: boolean
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
+  readonly engines?: { readonly node?: string }
+}
+
+function packagesIn(lockFile: string): Record<string, Locked> {
+  return (JSON.parse(readFileSync(lockFile, 'utf8')) as { packages: Record<string, Locked> }).packages
+}
+
+/** Returns what npm says that it installed: nothing if that was interrupted. */
+function installedIn(folder: string): Record<string, Locked> | undefined {
+  try {
+    return packagesIn(`${folder}/node_modules/.package-lock.json`)
+  } catch {
+    return undefined
   }
-  const entries = Object.entries(packages).filter(([path, { optional }]) => path !== '' && !optional)
-  return entries
-    .map(([path, { version }]) => `${path} ${version}`)
-    .sort()
-    .join('\n')
+}
+
+/**
+ * Returns whether npm installs an optional package here. One that names no platform may belong to one that npm leaves out, and one
+ * whose range of Node versions is more than a lower bound may be for another Node: both do not count.
+ */
+function isForThisPlatform({ os, cpu, libc, engines }: Locked): boolean {
+  const least = /^>= ?([\d.]+)$/.exec(engines?.node ?? '>=0')?.[1]
+  if (!(os ?? cpu) || least === undefined) return false
+  const isNewEnough = process.versions.node.localeCompare(least, 'en', { numeric: true }) >= 0
+  return isNewEnough && allows(os, process.platform) && allows(cpu, process.arch) && (!libc || allows(libc, libcHere()))
+}
+
+/** npm's lists name what is allowed or, after `!`, what is not. */
+function allows(list: readonly string[] | undefined, name: string): boolean {
+  if (!list || list.includes('any')) return true
+  return list.includes(name) || (!list.includes(`!${name}`) && list.every((listed) => listed.startsWith('!')))
+}
+
+function libcHere(): 'glibc' | 'musl' {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }
