@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { ownPackages } from '../scripts/own-packages.ts'
 
 const folder = new URL('../.github/workflows/', import.meta.url)
 const files = readdirSync(folder)
@@ -26,6 +27,23 @@ describe.each(files)('the workflow %s', (file) => {
     const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
     const called = [...text.matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name)
     expect(called.filter((name) => name && !(name in scripts))).toEqual([])
+  })
+})
+
+describe.each(Object.values(ownPackages))('the packages of %s', (own) => {
+  const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+
+  it('are updated by Dependabot', () => {
+    const { updates } = parse(read('.github/dependabot.yml')) as {
+      updates: { 'package-ecosystem': string; directory: string }[]
+    }
+    expect(updates).toContainEqual(expect.objectContaining({ 'package-ecosystem': 'npm', directory: `/${own}` }))
+  })
+
+  it('are installed without a report of npm, and without scripts but for PostgreSQL, which unpacks itself', () => {
+    const settings = read(`${own}/.npmrc`).split('\n')
+    const scripts = own === ownPackages.tests ? [] : ['ignore-scripts=true']
+    expect(settings).toEqual(expect.arrayContaining(['audit=false', 'fund=false', ...scripts]))
   })
 })
 
