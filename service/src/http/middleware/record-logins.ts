@@ -54,17 +54,22 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
     // A fault may have kept the handler from reading the body.
     const fields = trace.fields ?? (fault === undefined ? () => undefined : await fieldsOf(c.req.raw))
     if (trace.fields === undefined) links.push(...present(fields('request')))
+    // The login is kept, and the other fields of a form may be a password.
+    const sent: SentFields = {
+      shown: new Map<string, string>(valuesOf(shownNames, fields)),
+      password: fields('password') === undefined ? 'none' : 'sent',
+    }
     const clientId = c.get('clientId')
     const personId = c.get('caller')?.personId
     const location = locationOf(c, trace)
     const grantType = c.get('grantType')
     const received = { location, page: trace.page, tokenResponse: trace.tokenResponse ?? {} }
     logins.record({
-      name: stepName(c.req.path, () => grantType ?? sentValues(url, fields)('grant_type')),
+      name: stepName(c.req.path, () => grantType ?? sentValues(url, sent)('grant_type')),
       method,
       path: c.req.path,
       status: c.res.status,
-      values: () => ({ sent: sentBy(url, fields), ...receivedBy(received) }),
+      values: () => ({ sent: sentBy(url, sent), ...receivedBy(received) }),
       links: [...links, ...linksOf(fields), ...linksOf(answered(received))],
       plain: [...plain, ...present(clientId), hiddenPassword[1]],
       ...(clientId === undefined ? {} : { clientId }),
@@ -75,6 +80,12 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
 }
 
 type Values = (name: string) => string | undefined
+
+/** What is kept of a form or of a JSON object. */
+interface SentFields {
+  shown: ReadonlyMap<string, string>
+  password: 'sent' | 'none'
+}
 
 interface Received {
   /** The target of a redirect. */
@@ -89,14 +100,13 @@ function locationOf(c: Context<HttpEnvironment>, { page, tokenResponse }: LoginT
   return page === undefined && tokenResponse === undefined ? c.res.headers.get('location') : null
 }
 
-function sentValues(url: string, fields: Values): Values {
+function sentValues(url: string, { shown }: SentFields): Values {
   const query = parseQuery(url)
-  return (name) => query.get(name)?.text ?? fields(name)
+  return (name) => query.get(name)?.text ?? shown.get(name)
 }
 
-function sentBy(url: string, fields: Values): NamedValue[] {
-  const sent = sentValues(url, fields)
-  return [...valuesOf(shownNames, sent), ...present(sent('password')).map(() => hiddenPassword)]
+function sentBy(url: string, sent: SentFields): NamedValue[] {
+  return [...valuesOf(shownNames, sentValues(url, sent)), ...(sent.password === 'sent' ? [hiddenPassword] : [])]
 }
 
 /** Returns the parameters of a redirect, or the members of a token response. */
