@@ -34,6 +34,12 @@ async function heldPage(context: BrowserContext): Promise<Page> {
   return page
 }
 
+/** Sets the limit of each request in the pages that the context loads from now on. */
+const setTimeoutMs = (context: BrowserContext, timeoutMs: number): Promise<unknown> =>
+  context.addInitScript((limitMs) => {
+    window.adjust = (options) => ({ ...options, timeoutMs: limitMs })
+  }, timeoutMs)
+
 async function register(page: Page): Promise<void> {
   await page.evaluate(async () => {
     // The app's policy wants a trusted URL for it.
@@ -117,6 +123,7 @@ it('the worker leaves alone what docs/browser.md says', () => {
 
 it('a service worker that holds the token request for a while delays every tab, and they share the tokens of this one request [C-070 C-072]', async () => {
   const context = await rig.context()
+  await setTimeoutMs(context, 60_000)
   const page = await heldPage(context)
   const other = await rig.open(context, '/indexed/home')
   await rig.service.dev.expireAccessTokens()
@@ -132,10 +139,11 @@ it('a service worker that holds the token request for a while delays every tab, 
 
 it('a service worker that holds the token request for ever ends no session: the call rejects after `timeoutMs`, the lock is free, and a later call succeeds [C-077 C-072]', async () => {
   const context = await rig.context()
-  await context.addInitScript(() => {
-    window.adjust = (options) => ({ ...options, timeoutMs: 1_000 })
-  })
   const page = await heldPage(context)
+  // Only now, because the sign-in may take longer.
+  await setTimeoutMs(context, 1_000)
+  await page.reload()
+  expect(await started(page)).toBe('signed-in')
   await rig.service.dev.expireAccessTokens()
   await tell(page, { hold: tokenPath })
   expect(await call(page)).toBe('timeout')
