@@ -92,7 +92,8 @@ test('an asynchronous standby that lacks a refresh: the older token is sent with
   await addStandby()
   await standby.crash()
   await rig.refreshed()
-  expect(rig.service.sent.length).toBeGreaterThanOrEqual(1)
+  const before = rig.service.sent.length
+  expect(before).toBeGreaterThanOrEqual(1)
   await primary.crash()
   await standby.restart()
   await failOver()
@@ -100,7 +101,7 @@ test('an asynchronous standby that lacks a refresh: the older token is sent with
   const later = await rig.realm()
   expect(await codeOf(later.session.getAccessToken())).toEqual({ resolved: expect.any(String) })
   // A call whose response was lost sends the same token again.
-  expect(rig.service.sent.length).toBeGreaterThanOrEqual(2)
+  expect(rig.service.sent.length).toBeGreaterThan(before)
   expect(new Set(rig.service.sent).size).toBe(1)
 })
 
