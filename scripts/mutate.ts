@@ -10,7 +10,7 @@ const help = `Usage: npm run mutate [-- --room NAME …] [--incremental]
 Changes one place of the sources at a time and runs the tests that reach it.
 
 Without --random and --at: every change that Stryker makes of the rooms ${scoredRooms.join(', ')}, against the unit tests of
-the room and of test/core/. Prints the changes that all tests pass, and the score of each room: the share that a test noticed. Sentences
+the room and of test/core/. Prints each change that no test noticed, and the score of each room: the share that a test noticed. Sentences
 stay as they are. The first run installs Stryker in scripts/mutate/stryker/. A room takes from ten minutes to an hour.
 
   --room NAME        one of these rooms; more than once
@@ -31,7 +31,7 @@ with the reason.
 
   -h, --help         this text
 
-Exit codes: 0 enough was noticed (each score at least 85 %; of random changes 97 %), 1 it was not, 2 the arguments are wrong.
+Exit codes: 0 enough was noticed (each score at least 85 %; of random changes 97 %), 1 less was noticed, 2 the arguments are wrong.
 `
 
 const options = {
@@ -46,7 +46,15 @@ const options = {
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 await runCommand({ name: 'mutate', help, options }, (flags) => {
-  if (flags.random !== undefined || flags.at !== undefined) return tryRandom(flags, root)
+  const isRandom = flags.random !== undefined || flags.at !== undefined
+  const unused = (isRandom ? (['incremental'] as const) : (['seed', 'silence-limit'] as const)).find(
+    (name) => flags[name] !== undefined,
+  )
+  if (unused !== undefined) {
+    process.stderr.write(`mutate: --${unused} goes only ${isRandom ? 'without' : 'with'} --random or --at\n`)
+    return exitCodes.usage
+  }
+  if (isRandom) return tryRandom(flags, root)
   const rooms = flags.room ?? scoredRooms
   const unknown = rooms.filter((room) => !scoredRooms.some((name) => name === room))
   if (unknown.length === 0) return measureRooms(rooms, root, flags.incremental ? 'changed' : 'all')

@@ -168,6 +168,16 @@ test.each([
   expect([code, stderr.split('\n')[0]]).toEqual([2, `bench: ${fault}`])
 })
 
+test.each([
+  [['--seed', '1'], '--seed goes only with --random or --at'],
+  [['--silence-limit', '9'], '--silence-limit goes only with --random or --at'],
+  [['--random', '1', '--incremental'], '--incremental goes only without --random or --at'],
+  [['--at', 'src/index.ts:1', '--incremental'], '--incremental goes only without --random or --at'],
+])('npm run mutate -- %j names the option that has no effect', async (args, fault) => {
+  const wrong = [...args, '--room', 'none']
+  expect(await run(scripts.mutate ?? '', ...wrong)).toEqual({ code: 2, stdout: '', stderr: `mutate: ${fault}\n` })
+})
+
 test('COOKIE_SECRET of the backend example may be several, the newest first', () => {
   const names = ['AGENT_AUTH_URL', 'AGENT_BASE_URL', 'AGENT_CLIENT_ID', 'AGENT_CLIENT_SECRET']
   const env = Object.fromEntries(names.map((name) => [name, 'x']))

@@ -105,7 +105,7 @@ async function tryAll(
   return killed >= leastShare * verdicts.length ? exitCodes.ok : exitCodes.failed
 }
 
-/** What killed a mutant has to pass without one. */
+/** The test files that failed must pass without a change. */
 async function expectPassing(verdicts: readonly Verdict[], workshop: Workshop, silenceLimitS: number): Promise<void> {
   const files = [...new Set(verdicts.flatMap(({ testFile }) => testFile ?? []))]
   if (files.length === 0) return

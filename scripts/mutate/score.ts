@@ -7,7 +7,7 @@ import { installOwnPackages, ownPackages } from '../own-packages.ts'
 /** The rooms of `src/` whose score is measured, the smallest first. */
 export const scoredRooms = ['storage', 'token-endpoint', 'bearer', 'session'] as const
 
-/** What Stryker's report says of each mutant. */
+/** The part of Stryker's report that names the outcome of each mutant. */
 export interface Report {
   readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>
 }
