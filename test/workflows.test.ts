@@ -63,7 +63,7 @@ describe('the workflow release.yml', () => {
     ['that is only like a section', { section: '## [1x2.3] - 2027-01-31' }, 1],
     ['of one package', { section: '## [1.2.3] - 2027-01-31', service: '1.2.2' }, 1],
   ])(
-    'publishes a tag %s with exit code %j',
+    'the check of a tag %s ends with exit code %j',
     (_, { section, service = '1.2.3' }: { section: string; service?: string }, code) => {
       const cwd = mkdtempSync(join(tmpdir(), 'agent-auth-release-'))
       mkdirSync(join(cwd, 'service'))
