@@ -14,8 +14,8 @@ export async function bundleForNode(options: {
   /** Packages that are not bundled. */
   readonly external: string[]
 }): Promise<Bundle> {
-  // Below node_modules, where the packages that are left out are found.
-  const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
+  // Below test/node_modules, where those that only tests install are found, and from there those of the repository.
+  const cache = fileURLToPath(new URL('../node_modules/.cache/', import.meta.url))
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'agent-auth-'))
   const [entry] = options.entryPoints
