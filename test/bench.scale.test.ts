@@ -37,7 +37,6 @@ test('with Retry-After: 300 the requests after the outage are spread over 300 s 
 test('after the outage no retries within two minutes keep the peak under 4 times the steady rate, and those of the library are close to the least that 30 s allow [C-081]', () => {
   const { peak, lowestPeak, lowestForWait } = unreachable
   expect(lowestPeak).toBeGreaterThan(4)
-  expect(lowestForWait).toBeGreaterThan(3.5 * lowestPeak)
   expect(peak).toBeLessThan(1.3 * lowestForWait)
 })
 
