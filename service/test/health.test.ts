@@ -115,6 +115,24 @@ test('probes of a database that hangs end after two seconds each and wait for on
   expect(vi.getTimerCount()).toBe(0)
 })
 
+test('a probe of a database that hangs keeps no process alive [A-86]', async () => {
+  const { service, context } = await assemble()
+  onTestFinished(service.close)
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  onTestFinished(() => timers.mockRestore())
+  const begun: ((parts: MissingPart[]) => void)[] = []
+  context.store.missing = () => new Promise((resolve) => begun.push(resolve))
+  const answer = probe(service, `${service.authUrl}/readyz`)
+  await expect.poll(() => begun.length).toBe(1)
+  const limits: unknown[] = [storeLimits.statementMs, telemetryLimits.readyMs]
+  const held = timers.mock.calls.flatMap(([, timeMs], at) =>
+    limits.includes(timeMs) ? [[timeMs, timers.mock.results[at]?.value.hasRef()]] : [],
+  )
+  begun[0]?.([])
+  expect((await answer)[0]).toBe(200)
+  expect(held).toEqual(limits.map((timeMs) => [timeMs, false]))
+})
+
 test.each(['auth', 'base'] as const)(
   'a host that is starting is alive, and says that the start is missing (%s)',
   async (origin) => {

@@ -57,6 +57,8 @@ async function within(timeMs: number, checked: Promise<MissingPart[]>): Promise<
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<MissingPart[]>((resolve) => {
     timer = setTimeout(() => resolve(['database']), timeMs)
+    // A process that closed the service can end before a query that hangs.
+    timer.unref()
   })
   try {
     return await Promise.race([checked, late])
