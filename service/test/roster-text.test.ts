@@ -14,6 +14,11 @@ test('a later start says that passwords and secrets are stored as hashes, and wh
   expect(text).toContain('  ada@demo.example  (stored as a hash; agent-service reset-password makes another)\n')
   expect(text).toContain('    secret (stored as a hash; agent-service clients rotate-secret makes another)\n')
   expect(rosterText(service)).not.toContain('stored as')
+})
+
+test('a user without permissions is listed with "no permissions"', async () => {
+  const service = await createService()
+  onTestFinished(service.close)
   const gil = service.people
     .filter(({ email }) => email === 'gil@demo.example')
     .map((one) => ({ ...one, permissions: [] }))

@@ -82,16 +82,19 @@ test('200 sign-ins without an account hold up no API call, and most are told to 
   await expect.poll(() => answers.length - busy().length).toBeGreaterThan(0)
   expect(new Set(busy().map(({ retryAfter }) => retryAfter))).toEqual(new Set(['5']))
   // On a busy machine a client of the test may send its request later than the service waits for it, which is 408.
-  expect(new Set(answers.map(({ status }) => status).filter((status) => status !== 408))).toEqual(new Set([403, 503]))
+  const statuses = answers.map(({ status }) => status)
+  expect(new Set(statuses.filter((status) => status !== 408))).toEqual(new Set([403, 503]))
+  expect(statuses.filter((status) => status === 408).length).toBeLessThan(50)
 })
 
-test('SIGTERM ends a process with a line of sign-ins in less than ten seconds [S-089]', async () => {
+test('SIGTERM ends a process with a line of sign-ins without hashing those that wait, at its deadline at the latest [S-089]', async () => {
   const posts = await flood(120)
   await Promise.any(posts)
   const ended = Promise.allSettled(posts)
   const { code, tookMs } = await service.stop()
   // On a busy machine the hashes that run may take longer than the 9.5 s after which the process ends itself with 1.
-  if (tookMs < 9_500) expect(code).toBe(0)
+  expect([0, 1]).toContain(code)
+  if (code === 1) expect(tookMs).toBeGreaterThanOrEqual(9_000)
   expect(tookMs).toBeLessThan(20_000)
   const statuses = (await ended).map((post) => (post.status === 'fulfilled' ? post.value.status : 0))
   // What waited was not hashed first.
