@@ -3,7 +3,7 @@ import type { Bearer } from '../store/tables/bearer-tokens.ts'
 import { forbidden, unbilled } from './api-error.ts'
 
 export interface EndpointNeeds {
-  /** Besides `api.access`, which each call needs (`checkAccess`). */
+  /** The permission that the endpoint needs in addition to `api.access` (`checkAccess`). */
   permission: Permission
   /** Endpoints that change something need a tenant whose billing is active (A-15). */
   billing: 'needed' | 'not-needed'

@@ -43,7 +43,7 @@ export function parseQuery(url: string): Query {
 }
 
 function queryValue(encoded: string): QueryValue {
-  // Most text stands for itself, and encoding it again returns it.
+  // Unreserved characters need no decoding and encode to themselves.
   if (/^[A-Za-z0-9\-._~]*$/.test(encoded)) return { text: encoded, encoded, bytes: encoded.length }
   const bytes = decodeBytes(encoded)
   return { text: bytes.toString('utf8'), encoded: encodeBytes(bytes), bytes: bytes.length }

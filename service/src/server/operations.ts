@@ -14,7 +14,8 @@ import { telemetryLimits } from '../telemetry/limits.ts'
  */
 export function serveHealth(app: Hono<HttpEnvironment>, { store }: ServiceContext): void {
   let checking: Promise<MissingPart[]> | undefined
-  // Probes share one check, so that many of them cost one query. A query that outlived its time is lost with its connection.
+  // Probes share one check, so that many of them cost one query. If the query takes longer than
+  // `statementMs`, 10 s, the next probe starts another one.
   function missing(): Promise<MissingPart[]> {
     checking ??= within(storeLimits.statementMs, store.missing()).finally(() => {
       checking = undefined
@@ -52,7 +53,7 @@ export function refuseHost(c: Context<HttpEnvironment>, problem: string): Respon
   return jsonResponse(c, { error: 'invalid_request', error_description: problem }, 421)
 }
 
-/** Takes a database that does not answer in time for one that is away: `readyMs`, 2 s for a probe, `statementMs`, 10 s for its query. */
+/** Resolves with `database` if the check takes longer than `timeMs`, which is `readyMs`, 2 s for a probe. */
 async function within(timeMs: number, checked: Promise<MissingPart[]>): Promise<MissingPart[]> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<MissingPart[]>((resolve) => {

@@ -29,7 +29,7 @@ export interface Login<Step = LoginStep> {
 export interface StepValues {
   sent: readonly NamedValue[]
   received: readonly NamedValue[]
-  /** Values of the response that are no secrets. */
+  /** Values of the response that are not secret. */
   plain: readonly string[]
 }
 
@@ -71,8 +71,8 @@ interface KeptLogin extends Login<KeptStep> {
 
 /**
  * Keeps the requests of the last logins for the dev page. It reads their values and makes fingerprints when a login is shown, because at
- * each request that would slow down the service under load. The key of the fingerprints is of this process, so that no one can
- * try out codes on them.
+ * each request that would slow down the service under load. The key of the fingerprints is of this process, so codes cannot be
+ * tried out on them.
  */
 export function createLogins(clock: ServiceClock): Logins {
   const key = randomBytes(32)

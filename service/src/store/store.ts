@@ -79,7 +79,9 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
   }
 }
 
-/** In the order in which most transactions lock rows. Two orders can make two of them wait for each other, and one is repeated. */
+/**
+ * Most transactions lock rows in this order. If two wait for each other, the database ends one, and `transact` repeats it.
+ */
 const lockedTables = [
   'authorization_requests',
   'authorization_codes',

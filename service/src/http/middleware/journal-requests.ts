@@ -34,7 +34,10 @@ export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandl
   }
 }
 
-/** Returns the path of a normalized URL as it was sent. The URL parser would take longer than all else here. */
+/**
+ * Returns the path of a URL that the server has normalized. It does not use `URL`, which takes longer than the rest of this
+ * function.
+ */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   const end = url.slice(start).search(/[?#]/)

@@ -39,8 +39,8 @@ const stepNames: Record<string, string> = {
 }
 
 /**
- * Records the requests of logins for the dev page: what was sent where, and what came back. A page that is shown reads the values,
- * because most requests are shown to no one.
+ * Records the requests of logins for the dev page: what was sent where, and what came back. The dev page reads the values when it
+ * shows a login, because it shows few of them.
  */
 export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment> {
   return async (c, next) => {
@@ -95,7 +95,7 @@ interface Received {
   tokenResponse: Readonly<Record<string, unknown>>
 }
 
-/** Reads the target of a redirect. The headers of other responses are left alone, because Node's server sends them faster unread. */
+/** Reads the target of a redirect. Other headers are not read, because Node's server then sends them without a copy. */
 function locationOf(c: Context<HttpEnvironment>, { page, tokenResponse }: LoginTrace): string | null {
   return page === undefined && tokenResponse === undefined ? c.res.headers.get('location') : null
 }
