@@ -59,11 +59,15 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
     // removal succeeded, such a record stays, because it may be that of a later sign-in.
     const stored = await (hasFirstSucceeded ? store.read() : tryRead(store))
     if (isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)) await store.remove()
+    // If the first read or removal failed, this record may be the one to remove, or that of a later sign-in. It stays, and
+    // `signOut` rejects.
+    else if (isRecord(stored) && !hasFirstSucceeded) throw store.failure
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
   // The lock waits for a refresh elsewhere that is between its last read and its write. If the lock or the removal under it failed,
-  // remove without the lock, because such a refresh may have saved the record. If the first removal failed too, the storage is down.
+  // remove without the lock, because such a refresh may have saved the record. If the first read or removal failed, `signOut` rejects
+  // instead, because storage that does not respond would delay it by the time-outs of two more operations.
   let isRemoved = await succeedsOrThrowsBug(() => store.locked(remove))
   if (hasFirstSucceeded && !isRemoved) isRemoved = await succeedsOrThrowsBug(remove)
   current.notify()

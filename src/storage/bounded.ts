@@ -13,7 +13,7 @@ export function bounded<T>(operation: () => Promise<T>): Promise<T> {
 
 /** Keeps the error of a storage of this library, which says more. Replaces any other, because it may quote the record. */
 export function asStorageFailed(error: unknown): AgentAuthError {
-  return isAgentAuthError(error) && /storage_failed|config_invalid/.test(error.code) ? error : storageFailed()
+  return isAgentAuthError(error) && ['storage_failed', 'config_invalid'].includes(error.code) ? error : storageFailed()
 }
 
 export function storageFailed(): AgentAuthError {

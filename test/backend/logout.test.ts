@@ -145,6 +145,38 @@ describe('revocation at logout', () => {
     expect(rig.events.at(-1)).toEqual({ type: 'logged_out', revocation: 'done' })
   })
 
+  test.each(['with', 'without'])(
+    'in a process that has not read the record, %s revocation, responds with 503 if the reads and the first removal fail, and the next one removes it [C-067 C-128]',
+    async (revocation) => {
+      const { revocationEndpoint, ...options } = numbered().options
+      const names = new Set<string>()
+      const inner = memoryStorage()
+      const noting = steppedStorage((operation, name) => {
+        if (operation === 'setItem') names.add(name)
+      }, inner)
+      const stored = (): number => [...names].filter((name) => inner.getItem(name) !== undefined).length
+      let isBroken = true
+      const sessions = steppedStorage((operation) => {
+        const isRemoval = operation === 'removeItem'
+        if (!isBroken || !(isRemoval || operation === 'getItem')) return
+        isBroken = !isRemoval
+        throw new Error('ECONNREFUSED')
+      }, inner)
+      const endpoint = revocation === 'with' && revocationEndpoint ? { revocationEndpoint } : {}
+      const rig = await rigOf({ backend: { ...options, ...endpoint, sessions: noting } })
+      const browser = rig.browser()
+      await browser.send('/auth/login').then(finish(browser))
+      expect(stored()).toBe(1)
+      const elsewhere = rig.browser(rig.another({ sessions }))
+      elsewhere.setCookie(...browser.session())
+      expect(await statusAndCode(await elsewhere.logOut())).toEqual({ status: 503, code: 'storage_failed' })
+      expect(stored()).toBe(1)
+      elsewhere.setCookie(...browser.session())
+      expect((await elsewhere.logOut()).status).toBe(200)
+      expect(stored()).toBe(0)
+    },
+  )
+
   test('is reported as failed, not as off, if no token can be read [C-128 F098]', async () => {
     const { options, live } = numbered()
     const inner = memoryStorage()

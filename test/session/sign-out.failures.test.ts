@@ -67,3 +67,21 @@ test('a sign-out that cannot read the storage a second time rejects, because the
   isBroken = false
   await session.signOut()
 })
+
+test('a session that has not read its record rejects if the first read and the first removal fail, and the next sign-out removes the record [C-067 C-074]', async () => {
+  const { clock, service, realm } = sessionRig()
+  const records = sharedRecords()
+  await realm({ storage: records.handle() }).session.signIn(service.issue())
+  const failing = new Set(['getItem', 'removeItem'])
+  const fault = (operation: string): void => {
+    if (failing.delete(operation)) throw new Error('EIO')
+  }
+  const { session, eventsOf } = realm({ storage: records.handle({ fault }) })
+  expect(await codeOf(session.signOut())).toBe('storage_failed')
+  expect(eventsOf('storage_degraded').map(({ reason }) => reason)).toContain('remove_failed')
+  expect(records.items.size).toBe(1)
+  await session.signOut()
+  expect(records.items.size).toBe(0)
+  clock.advance(1_100)
+  expect(await codeOf(session.getAccessToken())).toBe('login_required')
+})
