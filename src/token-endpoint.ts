@@ -50,8 +50,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
 
 /** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
 async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
-  // `onLine` is read before the request, because a request may have been sent before the page goes offline. As `onLine` can be false
-  // on a working network, only a refresh counts as not sent: it may be repeated, but a code may not.
+  // `onLine` is read before the request, because a request may have been sent before the page goes offline. As `onLine` can be
+  // false on a working network, only a refresh counts as not sent: it may be repeated, but a code may not.
   const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
   const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
     const [url, init] = wireRequest(config, request)
@@ -106,7 +106,7 @@ function wireRequest(
 
 /**
  * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that is refused. Only the
- * `fetch` of Node names the cause. It has many codes for certificates, and each has `CERT` or `VERIFY` in it.
+ * `fetch` of Node names the cause. Most of its codes for certificates have `CERT` or `VERIFY` in them; others count as unknown.
  */
 function wasNotSent(error: unknown): boolean {
   const { code, syscall = 'connect' } = (error as { cause?: { code?: unknown; syscall?: unknown } } | null)?.cause ?? {}

@@ -5,7 +5,7 @@ import { recordLogins } from '../src/http/middleware/record-logins.ts'
 import { createClock } from '../src/state/clock.ts'
 import { createLogins } from '../src/state/logins.ts'
 
-test('what is kept of a form are the fields that the dev page shows, and not its password [S-086, A-65]', async () => {
+test('what is kept of a form are the fields that the dev page shows, and not its password [S-086 A-65]', async () => {
   const logins = createLogins(createClock())
   const form = new Map(Object.entries({ decision: 'approve', password: 'a-typed-password', email: 'ada@demo.example' }))
   const fields = vi.fn((name: string) => form.get(name))

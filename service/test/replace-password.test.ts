@@ -70,7 +70,7 @@ test('a sign-in whose password was replaced during the comparison is refused, an
   expect(events).toEqual(['sign_in_failed'])
 })
 
-test('an admin whose password was replaced during the comparison gets no client and no secret [S-060, S-087]', async () => {
+test('an admin whose password was replaced during the comparison gets no client and no secret [S-060 S-087]', async () => {
   const { service, context, browser, replace } = await started()
   const { password } = personOf(service, 'ada')
   const clientsPath = '/auth/v1/clients'

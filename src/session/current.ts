@@ -48,7 +48,10 @@ export interface CurrentSession {
    * (recent-sign-ins.ts).
    */
   hasEnded(id: string): boolean
-  /** Returns whether this access token came from a sign-in that is not the current one. One that is not remembered counts as a token of the current sign-in. */
+  /**
+   * Returns whether this access token came from a sign-in that is not the current one. One that is not remembered counts as a token
+   * of the current sign-in.
+   */
   isFromAnotherSignIn(accessToken: string): boolean
   /** Calls the listeners if the state has changed. Must not be called while this session has the lock. */
   notify(): void
@@ -89,7 +92,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       current.expected = expected
       current.version++
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
-      // A later revision of the record that this session writes over is not taken either, unless recent-sign-ins.ts allows it.
+      // This session writes over that record, so that a later revision of it is not taken (recent-sign-ins.ts has the exceptions).
       if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },
@@ -118,7 +121,8 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
 
 /**
  * Starts the age of a token at that of its timestamp, but not below zero, because the wall clock may have been put back. Its margin
- * is a tenth of its life, but not over `maxMarginMs`, 60 s. Chance adds up to a tenth of that, so that pages do not refresh together.
+ * is a tenth of its life, but not over `maxMarginMs`, 60 s. Chance adds up to a tenth of that, so that pages do not refresh
+ * together.
  */
 function withAge(
   clock: AuthConfig['clock'],

@@ -44,7 +44,8 @@ export function decide(record: CurrentRecord | undefined, now: Now, wanted: Want
 /**
  * How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. A young token and one
  * whose lifetime is unknown are `fresh` as well. The margin is a tenth of the life, at most 60 s, and chance adds up to a tenth
- * of the margin (`withAge` in current.ts). A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that is shorter.
+ * of the margin (`withAge` in current.ts). A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that is
+ * shorter.
  */
 export type Freshness = 'fresh' | 'expiring' | 'expired'
 
@@ -64,7 +65,7 @@ export function freshness(
 /**
  * Returns whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may not advance while
  * the machine sleeps (`finalRefusalMs`, 30 s). Then a 401 is final, and the caller gets the same token. A timestamp far in the
- * future means that the wall clock was put back, so the age is unknown.
+ * future means that the wall clock was put back, so the age is unknown. A record has `rev` 1 until its first refresh.
  */
 function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, { monotonicMs, wallMs }: Now): boolean {
   const ageMs = Math.max(monotonicMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))

@@ -44,8 +44,8 @@ export function encodeRecord(owner: string, { id, rev, signedInAtMs, late, token
 
 /**
  * Reads what a storage returned, which some storages have parsed already. Never throws. `applyStored` (apply-stored.ts) reports
- * every result that is no record, and removes an `unreadable` one under the lock. A sign-in writes over `unreadable` (save.ts).
- * `newer` and `foreign` are never written over or removed.
+ * every result but a record and `absent`, and removes an `unreadable` one under the lock. A sign-in writes over `unreadable`
+ * (save.ts). `newer` and `foreign` are never written over or removed.
  */
 export function decodeRecord(owner: string, raw: unknown): Stored {
   if (raw == null) return 'absent'

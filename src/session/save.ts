@@ -11,7 +11,7 @@ import { type SessionStore, tryRead } from './store.ts'
 interface FailedSave {
   /** The record that the storage shows if the write did not take effect. */
   readonly expected: ExpectedRecord
-  /** Whether a write took effect. `unknown`: it may have. */
+  /** Whether the write that failed took effect. `unknown`: it may have. */
   readonly effect: 'unknown' | 'none'
 }
 
@@ -19,7 +19,7 @@ const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'expe
 
 /**
  * Saves a new sign-in over the record that it finds, even one that no key decrypts, unless it is of a newer version or another
- * owner. Until this has ended, no record that is read changes the session.
+ * owner. Until this has ended, no record of another sign-in that is read changes the session.
  */
 export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts

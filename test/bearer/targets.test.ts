@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { originOf } from '../../src/bearer/targets.ts'
+import { allowedTargets, originOf } from '../../src/bearer/targets.ts'
 
 test.each<[string, RequestInfo | URL, string]>([
   ['text', 'https://api.example.com/v1?q=http', 'https://api.example.com'],
@@ -16,4 +16,33 @@ test.each<[string, unknown]>([
   ['what no URL can be read of', Object.create(null)],
 ])('there is none of %s', (_, input) => {
   expect(originOf(input as string)).toBeUndefined()
+})
+
+test.each<[string, Parameters<typeof allowedTargets>[0], string]>([
+  [
+    'one origin of several that has a path',
+    { origins: ['https://a.example', 'https://b.example/v1'] },
+    'origins must have no path',
+  ],
+  ['an origin that is no https URL', { origins: ['http://a.example'] }, 'origins'],
+  ['a base URL that is no https URL', { baseUrl: 'http://a.example' }, 'baseUrl'],
+  ['an empty list of origins', { origins: [] }, 'baseUrl or origins is missing'],
+  ['neither of them', {}, 'baseUrl or origins is missing'],
+])('%s is refused by a message that names the option [C-090]', (_, options, named) => {
+  expect(() => allowedTargets(options)).toThrow(
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(named) }),
+  )
+})
+
+test('the slashes at the end of a base URL allow the same paths as none [C-090]', () => {
+  const target = allowedTargets({ baseUrl: 'https://api.example.com/v1//' })
+  expect(target('https://api.example.com/v1/agents')).toBe('https://api.example.com/v1/agents')
+  expect(target('agents')).toBe('https://api.example.com/v1/agents')
+  expect(target('https://api.example.com/v10')).toBeUndefined()
+})
+
+test('a relative URL that would hold /api twice is refused only at its beginning', () => {
+  const target = allowedTargets({ baseUrl: 'https://example.com/api' })
+  expect(() => target('api/agents')).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  expect(target('agents/api/')).toBe('https://example.com/api/agents/api/')
 })

@@ -22,6 +22,7 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
 }
 
+/** Returns the HMAC by which a client secret is stored and compared (`compareSecret` in token/client-authentication.ts). */
 export function keyedHash(key: Uint8Array, value: string): string {
   return createHmac('sha256', key).update(value).digest('base64url')
 }

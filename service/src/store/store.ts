@@ -21,8 +21,8 @@ export interface Store {
   readonly db: Db
   forTenant(tenantId: string): TenantStore
   /**
-   * For a reset (seed/fill-database.ts): locks every row that others refer to. Until the transaction ends, no other one adds a row that
-   * belongs to them.
+   * For a reset (seed/fill-database.ts): locks every row that others refer to. Until the transaction ends, no other one adds a row
+   * that belongs to them.
    */
   lockParentRows(tx: Db): Promise<void>
   /**
@@ -44,13 +44,16 @@ export interface Store {
 export type MissingPart = 'database' | 'migrations'
 
 interface Opening {
-  /** `refuse` rejects data of an older version, because a running older service would not be ready after a migration. */
+  /**
+   * `refuse` rejects data of an older version, because a running older service would not be ready after a migration. Empty data
+   * migrates.
+   */
   migrations: 'run' | 'refuse'
 }
 
 /**
- * Opens the database and brings its tables up to date. Rejects if either fails, and if the data
- * has a migration that this version does not know (a rollback). A running older service then reports `migrations` in /readyz.
+ * Opens the database and brings its tables up to date. After that, a running older service reports `migrations` in /readyz. Rejects
+ * if either fails, and if the data has a migration that this version does not know (a rollback).
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
   const engine = await openEngine(location)
@@ -141,8 +144,8 @@ async function missingParts(db: RawDatabase, names: readonly string[]): Promise<
 type DataVersion = keyof typeof refusals | 'empty' | 'current'
 
 /**
- * Compares the migrations of the data with those of this version, by one query instead of the migrator's several. If the query fails,
- * the data counts as without migrations. At a start the migrator then reports the reason.
+ * Compares the migrations of the data with those of this version, by one query instead of the migrator's several. If the query
+ * fails, the data counts as without migrations. At a start the migrator then reports the reason.
  */
 async function findVersion(db: RawDatabase, names: readonly string[]): Promise<DataVersion> {
   const done = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db).then(

@@ -26,9 +26,9 @@ export class UnusableBodyError extends Error {
 }
 
 /**
- * Returns the body to send to the API: as bytes if it is short (`maxBufferedBodyBytes`, 64 KiB), so that it can be sent again after a
- * 401, else as a stream. The limit is `maxBodyBytes` of the route (routes.ts). Rejects with `UnusableBodyError` if the
- * problem is known before sending. A stream calls `onProblem` and fails with that error later.
+ * Returns the body to send to the API: as bytes if its `Content-Length` is short (`maxBufferedBodyBytes`, 64 KiB), so that it can
+ * be sent again after a 401, else as a stream. The limit is `maxBodyBytes` of the route (routes.ts). Rejects with
+ * `UnusableBodyError` if the problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
 export async function requestBody(
   request: Request,

@@ -34,7 +34,10 @@ export async function endSession(
   })
 }
 
-/** Returns whether no session has this key. It only reads, so that invented cookies cost the storage no lock and no write. */
+/**
+ * Returns whether no session has this key: it is signed out without a reason, because none ended here. It only reads, so that
+ * invented cookies cost the storage no lock and no write.
+ */
 async function isUnknown({ session }: LiveSession): Promise<boolean> {
   try {
     const { status, reason } = await session.ready()

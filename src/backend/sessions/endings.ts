@@ -8,8 +8,8 @@ import { after } from './after.ts'
 import { type EndingMark, endingMarks } from './ending-marks.ts'
 
 /**
- * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it. A
- * process sees an ending within two seconds, because it reads endings again (`endingLimits.readMs`, 500 ms) with each record
+ * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it.
+ * A process sees an ending within two seconds, because it reads endings again (`endingLimits.readMs`, 500 ms) with each record
  * (`revalidateAfterMs`, 1 s).
  */
 export interface Endings {
@@ -85,7 +85,10 @@ function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
   return isBefore(record, all, noted) || isBefore(record, own, notedOwn)
 }
 
-/** Returns whether the sign-in came before the ending. One whose id holds no marks, such as that of a script, is compared by time. */
+/**
+ * Returns whether the sign-in came before the ending. One whose id holds no marks, such as that of a script, is compared by time.
+ * A mark that was not there is the empty text (`signInId`), so any ending differs from it.
+ */
 function isBefore(record: SessionRecord, ending: EndingMark | undefined, noted: string | undefined): boolean {
   if (!ending) return false
   return noted === undefined ? signInMs(record) <= ending.atMs : noted !== ending.mark

@@ -1,8 +1,8 @@
 import type { TokenStorage } from '../../storage/token-storage.ts'
 
 /**
- * Returns a lock that all tabs of this origin share, by the name of the record. Returns no lock if the browser has no Web Locks
- * (storage/lock.ts).
+ * Returns a lock that all tabs of this origin share, by the name of the record (`sessionName` in session/record.ts). Returns no
+ * lock if the browser has no Web Locks (storage/lock.ts).
  */
 export function webLock(): Pick<TokenStorage, 'withLock'> {
   if (!globalThis.navigator?.locks) return {}

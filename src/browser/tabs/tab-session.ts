@@ -30,7 +30,7 @@ export function createTabSession(
   const mark = signOutMark(name)
   const revalidate = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
   // With a storage that tabs share, the session reads the record again, finds none and ends (`store_lost`). A session of this tab
-  // alone ends at once (`signed_out`).
+  // alone, and one whose record is not saved (`endUnsaved`), end at once (`signed_out`).
   const followSignOut = (): void => {
     // Otherwise this tab would take the same sign-out for a later one when it returns.
     mark.wasSet()
