@@ -27,7 +27,6 @@ test.each<[string, Parameters<typeof allowedTargets>[0], string]>([
   ['an origin that is no https URL', { origins: ['http://a.example'] }, 'origins'],
   ['a base URL that is no https URL', { baseUrl: 'http://a.example' }, 'baseUrl'],
   ['an empty list of origins', { origins: [] }, 'baseUrl or origins is missing'],
-  ['neither of them', {}, 'baseUrl or origins is missing'],
 ])('%s is refused by a message that names the option [C-090]', (_, options, named) => {
   expect(() => allowedTargets(options)).toThrow(
     expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(named) }),
