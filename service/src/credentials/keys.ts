@@ -20,8 +20,13 @@ export interface ServiceKeys {
 export async function loadKeys(db: Db): Promise<ServiceKeys> {
   const hashKey = await keyNamed(db, 'hash', async () => randomSecret())
   const text = await keyNamed(db, 'signing', async () => {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    return JSON.stringify(privateKey.export({ format: 'jwk' }))
+    // As PEM, because Node 20 waits for ever if it collects the garbage of a generation while it exports that key as a JWK.
+    const { privateKey } = generateKeyPairSync('ec', {
+      namedCurve: 'P-256',
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    })
+    return JSON.stringify(createPrivateKey(privateKey).export({ format: 'jwk' }))
   })
   const jwk = JSON.parse(text)
   const signingKey = createPrivateKey({ key: jwk, format: 'jwk' })
