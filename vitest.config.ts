@@ -62,7 +62,9 @@ const config: ViteUserConfig = {
       project('postgres', { include: databaseTests }),
     ],
     // Much of the time goes by waiting for leases, deadlines and other processes.
-    maxWorkers: 4,
+    maxWorkers: 6,
+    // What is compiled for one project serves the others and the next run.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: SlowFirst },
     // What `npm run coverage` prints, also if a test fails. Pages in a browser and processes of their own are not counted.
     coverage: {
