@@ -57,10 +57,7 @@ function tokensOfReplacedLines(history: SessionHistory): Violation[] {
       isBefore(own, later) &&
       (own?.isSaved === true || !(mayBeGone(later, call) || isByClocks(own, later)))
     // A sign-in that is not saved yet goes on if its holder finds no record, as when it signed in.
-    const mayBeGone = (later: Call, { toMs }: Call): boolean =>
-      [...history.signOuts, ...history.signIns].some(
-        (other) => !other.isSaved && other !== own && other.toMs >= later.fromMs && other.fromMs <= toMs,
-      )
+    const mayBeGone = ({ fromMs }: Call, { toMs }: Call): boolean => mayBeRemoved(history, [own], { fromMs, toMs })
     return own ? tooLate('one line', call, { history, own, endings: history.signIns.filter(isReplacement) }) : []
   })
 }
@@ -123,14 +120,14 @@ function isOlder(history: SessionHistory, one: Call, other: Call): boolean {
   if (!one.issued || !other.issued) return false
   if (one.issued.line === other.issued.line) return one.issued.generation < other.issued.generation
   const [own, others] = [signInOf(history, one), signInOf(history, other)]
-  // A sign-out finds no record of a sign-in that is not saved yet, which can be saved after it. One that failed may take effect later.
-  const sinceMs = (others ?? other).fromMs
-  const isLate = !own?.isSaved && history.signOuts.some(({ fromMs, toMs }) => toMs >= sinceMs && fromMs <= one.toMs)
+  // A sign-in that is not saved yet can be saved after the record of a later one was removed.
+  const since = { fromMs: (others ?? other).fromMs, toMs: one.toMs }
+  const isLate = !own?.isSaved && mayBeRemoved(history, [own, others], since)
   return own !== undefined && others !== undefined && !isLate && !isByClocks(own, others) && isBefore(own, others)
 }
 
 function lostSessions(history: SessionHistory): Violation[] {
-  const { calls, signIns, signOuts, refused } = history
+  const { calls, signIns, refused } = history
   return calls.flatMap((call) => {
     if (call.outcome !== 'login_required' && call.outcome !== 'session_ended') return []
     const isCertain = (signIn: Call): boolean =>
@@ -140,19 +137,30 @@ function lostSessions(history: SessionHistory): Violation[] {
       (signIn.isSaved || signIn.holder === call.holder)
     const basis = signIns.filter(isCertain).sort((one, other) => other.fromMs - one.fromMs)[0]
     if (!basis) return []
-    const mayFollow = (other: Call): boolean => other.toMs >= basis.fromMs && other.fromMs <= call.toMs
     // The refusal of an earlier line must not end a later one.
     const concerns = (line: string, { fromMs }: Call): boolean =>
       signIns.some((signIn) => signIn.issued?.line === line && signIn.toMs >= fromMs)
-    // A later sign-in that cannot be saved removes the record that it found.
     const hasReason =
-      signOuts.some(mayFollow) ||
-      signIns.some((other) => other !== basis && !other.isSaved && mayFollow(other)) ||
+      mayBeRemoved(history, [basis], { fromMs: basis.fromMs, toMs: call.toMs }) ||
       refused.some(({ line, monotonicMs }) => concerns(line, basis) && monotonicMs <= call.toMs)
     if (hasReason) return []
     const says = `${named(call)} found no session, and nothing had ended ${named(basis)}.`
     return [{ ...violation('stays signed in', call, [basis], says), contradicts: [basis] }]
   })
+}
+
+/**
+ * Returns whether the record may have been removed in this time: by a sign-out, or by a sign-in that could not be saved. Either may
+ * take effect later if it failed. Sign-ins that are excepted do not count.
+ */
+function mayBeRemoved(
+  { signIns, signOuts }: SessionHistory,
+  except: readonly (Call | undefined)[],
+  { fromMs, toMs }: Pick<Call, 'fromMs' | 'toMs'>,
+): boolean {
+  return [...signOuts, ...signIns].some(
+    (other) => !other.isSaved && !except.includes(other) && other.toMs >= fromMs && other.fromMs <= toMs,
+  )
 }
 
 function foreignTokens({ calls, signIns }: SessionHistory): Violation[] {
