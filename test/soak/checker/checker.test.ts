@@ -143,6 +143,14 @@ test('an older token after a newer one breaks "no older token", for the same hol
     expect(found(judged([...lines(true), ...between]))).toMatchObject({
       promises: expect.arrayContaining(['no older token']),
     })
+  // The holder of the later one was told that it is gone, which is judged by itself.
+  const older = getToken('b', 'p1', 60, { readMs: 60 })
+  const gone = (told: WrittenCall, saved = false): unknown =>
+    found(judged([signIn('p1', 0, { saved }), signIn('p2', 20, { holder: 'b', saved: false }), told, older]))
+  expect(gone(signedOut('b', 40))).toMatchObject({ promises: ['stays signed in'] })
+  for (const told of [signedOut('c', 40), signedOut('b', 5), signedOut('b', 80)])
+    expect(gone(told)).toMatchObject({ promises: expect.arrayContaining(['no older token']) })
+  expect(gone(signedOut('b', 40), true)).toMatchObject({ promises: ['no older token', 'stays signed in'] })
   // Both ran at once, so that none is certain to be the later one.
   expect(found(judged([...refreshed, getToken('b', 'p1.0', 25)]))).toEqual(nothing)
 })

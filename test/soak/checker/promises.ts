@@ -1,6 +1,14 @@
 import type { Refused } from './history.ts'
 import { mustKnow } from './knowledge.ts'
-import { type Call, isBefore, isByClocks, type SessionHistory } from './sessions.ts'
+import {
+  type Call,
+  foundNoSession,
+  isBefore,
+  isByClocks,
+  isKnownToBeGone,
+  mayBeRemoved,
+  type SessionHistory,
+} from './sessions.ts'
 
 /** What holds for each session. Only orders that are certain count: one call ended before another began. */
 export type PromiseName = 'one line' | 'sign-out' | 'no older token' | 'stays signed in' | 'own tokens'
@@ -120,16 +128,16 @@ function isOlder(history: SessionHistory, one: Call, other: Call): boolean {
   if (!one.issued || !other.issued) return false
   if (one.issued.line === other.issued.line) return one.issued.generation < other.issued.generation
   const [own, others] = [signInOf(history, one), signInOf(history, other)]
-  // A sign-in that is not saved yet can be saved after the record of a later one was removed.
+  // A sign-in that is not saved yet can be saved after a later one has ended.
   const since = { fromMs: (others ?? other).fromMs, toMs: one.toMs }
-  const isLate = !own?.isSaved && mayBeRemoved(history, [own, others], since)
+  const isLate = !own?.isSaved && (mayBeRemoved(history, [own, others], since) || isKnownToBeGone(history, others, one))
   return own !== undefined && others !== undefined && !isLate && !isByClocks(own, others) && isBefore(own, others)
 }
 
 function lostSessions(history: SessionHistory): Violation[] {
   const { calls, signIns, refused } = history
   return calls.flatMap((call) => {
-    if (call.outcome !== 'login_required' && call.outcome !== 'session_ended') return []
+    if (!foundNoSession(call)) return []
     const isCertain = (signIn: Call): boolean =>
       signIn.outcome === 'ok' &&
       isBefore(signIn, call) &&
@@ -147,20 +155,6 @@ function lostSessions(history: SessionHistory): Violation[] {
     const says = `${named(call)} found no session, and nothing had ended ${named(basis)}.`
     return [{ ...violation('stays signed in', call, [basis], says), contradicts: [basis] }]
   })
-}
-
-/**
- * Returns whether the record may have been removed in this time: by a sign-out, or by a sign-in that could not be saved. Either may
- * take effect later if it failed. Sign-ins that are excepted do not count.
- */
-function mayBeRemoved(
-  { signIns, signOuts }: SessionHistory,
-  except: readonly (Call | undefined)[],
-  { fromMs, toMs }: Pick<Call, 'fromMs' | 'toMs'>,
-): boolean {
-  return [...signOuts, ...signIns].some(
-    (other) => !other.isSaved && !except.includes(other) && other.toMs >= fromMs && other.fromMs <= toMs,
-  )
 }
 
 function foreignTokens({ calls, signIns }: SessionHistory): Violation[] {

@@ -125,3 +125,29 @@ export function isByClocks(earlier: Call | undefined, later: Call): boolean {
   const isUnread = ({ isSaved, readMs, fromMs }: Call): boolean => !isSaved && readMs < fromMs
   return !(earlier.isSaved || later.isSaved) || isUnread(earlier) || isUnread(later)
 }
+
+/**
+ * Returns whether the record may have been removed in this time: by a sign-out, or by a sign-in that could not be saved, which
+ * removes the record that it finds. Either may take effect later if it failed. Sign-ins that are excepted do not count.
+ */
+export function mayBeRemoved(
+  { signIns, signOuts }: SessionHistory,
+  except: readonly (Call | undefined)[],
+  { fromMs, toMs }: Pick<Call, 'fromMs' | 'toMs'>,
+): boolean {
+  return [...signOuts, ...signIns].some(
+    (other) => !other.isSaved && !except.includes(other) && other.toMs >= fromMs && other.fromMs <= toMs,
+  )
+}
+
+/** Returns whether the holder of a sign-in was told that the session is gone. Whether it should have been is another question. */
+export function isKnownToBeGone({ calls }: SessionHistory, signIn: Call | undefined, before: Call): boolean {
+  return calls.some(
+    (call) =>
+      foundNoSession(call) && call.holder === signIn?.holder && isBefore(signIn, call) && isBefore(call, before),
+  )
+}
+
+export function foundNoSession({ outcome }: Call): boolean {
+  return outcome === 'login_required' || outcome === 'session_ended'
+}
