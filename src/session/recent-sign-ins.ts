@@ -5,7 +5,7 @@ import { maxEndedSignIns, maxRememberedTokens } from '../internal/limits.ts'
  *
  * | Mark | Set by | If its record comes back |
  * |---|---|---|
- * | `ended` | `markEnded`, or `markWrittenOver` without the mark `replaced` | It is written over or removed, each time. An expired session leaves it. |
+ * | `ended` | `markEnded`, or `markWrittenOver` without a mark | It is written over or removed, each time. An expired session leaves it. |
  * | `replaced` | `markReplaced` | It is written over once, because it may be a late write. The mark becomes `came_back`. |
  * | `came_back` | `markWrittenOver` with the mark `replaced` | It is taken, because another page uses it and both would write over each other forever. |
  */
@@ -44,7 +44,11 @@ export function recentSignIns(): RecentSignIns {
     markReplaced(id) {
       if (markOf(id) !== 'came_back') set(id, 'replaced')
     },
-    markWrittenOver: (id) => set(id, markOf(id) === 'replaced' ? 'came_back' : 'ended'),
+    markWrittenOver(id) {
+      const mark = markOf(id)
+      // Called again for each try of one write, which must not count as another return.
+      if (mark !== 'came_back') set(id, mark === 'replaced' ? 'came_back' : 'ended')
+    },
     hasEnded(id) {
       const mark = markOf(id)
       return mark !== undefined && mark !== 'came_back'

@@ -438,3 +438,36 @@ test('two pages end with one user if a delayed write brings back a sign-in that 
     users: 1,
   })
 })
+
+test.each([
+  ['no write fails', 'save', []],
+  ['a save of the later one fails', 'save', ['fails']],
+  ['a save of the later one fails three times', 'save', ['fails', 'fails', 'fails']],
+  ['a refresh of the later one cannot be saved', 'refresh', ['fails']],
+] as const)(
+  'a replaced sign-in that comes back twice is used the second time: %s [C-065 D-21]',
+  async (_, work, fates) => {
+    const { clock, service, records, here, there } = lossy('good', ...fates)
+    await here.session.signIn(service.issue())
+    const { sessionRef } = here.session.state
+    const [replaced = ''] = records.items.values()
+    await there.session.signIn(service.issue())
+    const comeBack = async (): Promise<void> => {
+      records.put(replaced)
+      await here.session.resume()
+    }
+    await here.session.resume()
+    await comeBack()
+    expect(here.session.state.sessionRef).not.toBe(sessionRef)
+    await here.session.getAccessToken({ forceRefresh: work === 'refresh' })
+    for (let call = 0; call < 4; call++) {
+      await flush()
+      clock.advance(6_000)
+      await here.session.getAccessToken()
+    }
+    await flush()
+    expect(records.record()?.id).toBe(here.session.state.sessionRef)
+    await comeBack()
+    expect(here.session.state.sessionRef).toBe(sessionRef)
+  },
+)

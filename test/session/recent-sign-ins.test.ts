@@ -21,6 +21,9 @@ test('a sign-in that was replaced elsewhere counts as ended until its record is 
   expect(recent.hasEnded('replaced')).toBe(true)
   recent.markWrittenOver('replaced')
   expect(recent.hasEnded('replaced')).toBe(false)
+  // A write that failed is tried again.
+  recent.markWrittenOver('replaced')
+  expect(recent.hasEnded('replaced')).toBe(false)
   recent.markReplaced('replaced')
   expect(recent.hasEnded('replaced')).toBe(false)
 })
