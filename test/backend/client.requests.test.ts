@@ -182,6 +182,36 @@ describe('sign-out', () => {
     expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
   })
 
+  it('that failed is not the reason of an end later', async () => {
+    const time = virtualTime(startMs)
+    const rig = backendClientRig()
+    await rig.client.ready()
+    rig.logout = () => Promise.reject(new TypeError('offline'))
+    expect(await codeOf(rig.client.signOut())).toBe('temporarily_unavailable')
+    await time.pass(dayMs)
+    rig.session = signedOut
+    await time.pass(501)
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'expired' })
+  })
+
+  it('is the reason if it took effect but its response was lost, also if a read said otherwise in between', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    let lose: ((error: Error) => void) | undefined
+    rig.logout = () =>
+      new Promise((_, reject) => {
+        lose = reject
+      })
+    const done = codeOf(rig.client.signOut())
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 2)
+    await flush()
+    rig.session = signedOut
+    lose?.(new TypeError('offline'))
+    expect(await done).toBe('temporarily_unavailable')
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+  })
+
   it('is not undone by a read that began before it', async () => {
     const rig = backendClientRig()
     await rig.client.ready()
@@ -208,6 +238,43 @@ describe('clients of one origin', () => {
     for (const client of others) await until(() => client.state, { status: 'signed-out', reason: 'signed_out' })
     await flush()
     expect(rig.page.reads()).toBeLessThanOrEqual(9)
+  })
+
+  it('say that a later session expired if a sign-out that they heard of ended an earlier one', async () => {
+    const time = virtualTime(startMs)
+    const rig = backendClientRig()
+    const other = rig.another()
+    await Promise.all([rig.client.ready(), other.ready()])
+    await rig.client.signOut()
+    await until(() => other.state.reason, 'signed_out')
+    rig.client.close()
+    rig.session = { ...signedIn, sessionRef: 'second' }
+    rig.page.dispatch('focus')
+    await until(() => other.state.sessionRef, 'second')
+    await time.pass(dayMs)
+    rig.session = signedOut
+    await time.pass(501)
+    expect(other.state).toEqual({ status: 'signed-out', reason: 'expired' })
+  })
+
+  it('follow a sign-out of which they hear during a read that began before it', async () => {
+    const rig = backendClientRig()
+    const other = rig.another()
+    await Promise.all([rig.client.ready(), other.ready()])
+    const responses: ((response: Response) => void)[] = []
+    rig.session = () => new Promise<Response>((resolve) => void responses.push(resolve))
+    rig.page.dispatch('focus')
+    await until(() => responses.length, 2)
+    const third = new BroadcastChannel(`${pageOrigin}/auth`)
+    const heard = new Promise((resolve) => {
+      third.onmessage = resolve
+    })
+    await rig.client.signOut()
+    await heard
+    third.close()
+    await flush()
+    for (const respond of responses) respond(Response.json(signedIn))
+    await until(() => other.state, { status: 'signed-out', reason: 'signed_out' })
   })
 
   it('follow a sign-in in another tab', async () => {

@@ -20,11 +20,12 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
 }
 
 /**
- * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed is
- * repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to `maxBackoffMs`, 30 s. Otherwise it reads when the page comes
- * back, another client reports a change, a request gets 401 (client.ts), or the session should end (`nextReadMs` in state.ts): it
- * does not poll. Returns the state, what a page does with its session, and a function that asks the backend again and never
- * rejects.
+ * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed leaves
+ * the state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
+ * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts),
+ * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out here or in another client is the reason of an
+ * end, until a read that begins after it shows that a user is signed in. Returns the state, what a page does with its session, and a
+ * function that asks the backend again and never rejects.
  */
 export function pageSession(
   base: string,
@@ -35,19 +36,19 @@ export function pageSession(
   let heardReason: SessionEndReason | undefined
   let first: Promise<void> | undefined
   let send: ((name: string) => void) | undefined
-
   const [current, apply] = currentState((name) => send?.(name))
   const revalidate = revalidation(async () => {
     const before = current.state
+    const heardBefore = heardReason
     try {
       const next = await callBackend(`${base}/session`, 'GET')
       // After a sign-out the response of a read that began before it no longer counts.
       if (current.state === before) apply(withReason(next, before, heardReason))
+      if (next.status === 'signed-in' && heardBefore) heardReason = undefined
       problem = undefined
       failures = 0
       return nextReadMs(current.state)
     } catch (error) {
-      // The user may still be signed in, so the state stays.
       problem = error
       return Math.min(firstBackoffMs * 2 ** failures++, maxBackoffMs)
     }
@@ -76,7 +77,8 @@ export function pageSession(
       try {
         await callBackend(`${base}/logout`, 'POST')
       } catch (error) {
-        // The backend may have removed the cookie, although the record is still stored.
+        // The backend may have removed the cookie, and a read during the request may have cleared the reason.
+        heardReason = 'signed_out'
         await revalidate()
         throw error
       }

@@ -20,7 +20,8 @@ export function nameOf({ sessionRef, reason, status }: BackendClientState): stri
 
 /**
  * Returns what the backend reports, with a reason if the session of this page has ended, because the backend reports none. The
- * reason is `heard`, or else `expired` after the end of the session and `store_lost` before it. It stays until a user signs in.
+ * reason is `heard` (`heardReason` in session.ts), or else `expired` after the end of the session and `store_lost` before it. It
+ * stays until a user signs in.
  */
 export function withReason(
   next: BackendClientState,
