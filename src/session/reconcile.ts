@@ -66,6 +66,14 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
   return one.id === other.id && one.rev === other.rev && one.tokens.accessToken === other.tokens.accessToken
 }
 
+/**
+ * Returns whether the storage had a record of this sign-in when it was last read or written, so that another process may have used
+ * the refresh token, or one before it whose grace period gives it the same one.
+ */
+export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
+  return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)
+}
+
 function expect(expected: ExpectedRecord): StoredChange {
   return { change: 'expect', expected }
 }

@@ -7,8 +7,9 @@ import type { CurrentRecord } from './current.ts'
 import { freshness } from './decide.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
 import type { SessionParts } from './parts.ts'
-import { type ExpectedRecord, expectSaved } from './reconcile.ts'
+import { type ExpectedRecord, expectSaved, wasSignInStored } from './reconcile.ts'
 import type { SessionRecord } from './record.ts'
+import { writeCurrent } from './save.ts'
 
 /** Whether every page and process that shares the record also shares the lock. */
 export type LockReach = 'everywhere' | 'here'
@@ -22,7 +23,10 @@ export interface RefreshOptions {
   readonly signal: AbortSignal
 }
 
-/** Reads the record, sends the request, reads again, and saves. Must be called under the lock. */
+/**
+ * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Rejects without a request if the read
+ * fails and another process may have used the refresh token. Must be called under the lock.
+ */
 export async function refreshOnce(
   parts: SessionParts,
   from: CurrentRecord,
@@ -30,14 +34,17 @@ export async function refreshOnce(
 ): Promise<Refreshed> {
   const { config, current } = parts
   const problem = await readAndApply(parts)
-  // A record that cannot be read here, for example because no key decrypts it, may be one that another process saved after it
-  // used the refresh token in memory.
-  const isUnreadableHere = problem?.retryable === false
-  if (isUnreadableHere) throw problem
-  const { record } = current
+  const { record, expected } = current
   if (record?.id !== from.id || signal.aborted) throw loginRequiredOrChanged(record)
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'settled'
+  const wasStored = wasSignInStored(record, expected)
+  // Another process may have used the refresh token. Without a common lock it can do so at any time, also after a read. A record that
+  // cannot be read here, for example because no key decrypts it, may be one that another process saved after that.
+  if (problem && (!problem.retryable || (wasStored && lockReach === 'everywhere'))) throw problem
+  // Others have the refresh token before this one, which the service accepts only until this one is used. If the storage still refuses
+  // the tokens, the refresh is sent all the same, because that grace period ends anyway.
+  if (!problem && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
     return await commit(parts, record, { next: { ...record, rev: record.rev + 1, tokens }, wasRead: !problem, signal })

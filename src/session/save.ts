@@ -52,6 +52,13 @@ export function pendingSave(parts: SessionParts): () => void {
   }
 }
 
+/** Writes the current record, and expects it from then on. Must be called under the lock. */
+export async function writeCurrent({ store, current }: SessionParts, record: CurrentRecord): Promise<void> {
+  await store.write(record)
+  // Another sign-in may have replaced it during the write.
+  if (current.record === record) current.expect(expectSaved)
+}
+
 /** Saves the current record, unless the storage shows a change. If that fails, the write stays pending. */
 async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<void> {
   const { store, current, problems, sync } = parts
@@ -61,8 +68,7 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
       sync.applyStored(await store.read())
       if (current.record !== record || !isWriteLeft(current.expected)) return
       isSent = true
-      await store.write(record)
-      if (current.record === record) current.expect(expectSaved)
+      await writeCurrent(parts, record)
     }),
   )
   // A later save may have succeeded before this one learned of its failure.
@@ -118,10 +124,8 @@ function expectedFromFirstRead(stored: Stored): ExpectedRecord {
  * Writes over the record that it finds, unless it is of a newer version or another owner. Returns what is left to confirm, or
  * undefined if nothing is.
  */
-async function writeOver(
-  { store, current, problems, sync }: SessionParts,
-  record: CurrentRecord,
-): Promise<FailedSave | undefined> {
+async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<FailedSave | undefined> {
+  const { store, current, problems, sync } = parts
   const found = await tryRead(store)
   if (!found) problems.report('read_failed')
   if (current.record !== record) return undefined
@@ -131,10 +135,7 @@ async function writeOver(
     return undefined
   }
   if (found && isRecord(found)) current.markEnded(found.id)
-  if (await succeedsOrThrowsBug(() => store.write(record))) {
-    if (current.record === record) current.expect(expectSaved)
-    return undefined
-  }
+  if (await succeedsOrThrowsBug(() => writeCurrent(parts, record))) return undefined
   problems.report('write_failed')
   if (!found) return { expected: unread, effect: 'unknown' }
   return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, effect: 'unknown' }

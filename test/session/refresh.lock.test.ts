@@ -119,7 +119,7 @@ describe('a holder that never lets go', () => {
 describe('the critical section', () => {
   const slow: readonly (readonly ['getItem' | 'setItem' | 'token request', number])[] = [
     ['token request', 10_000],
-    ['getItem', 15_000],
+    ['getItem', 5_000],
     ['setItem', 5_000],
   ]
 

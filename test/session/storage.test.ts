@@ -160,24 +160,38 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(await fresh.session.getAccessToken()).toBe(tokens.accessToken)
   })
 
-  test('in a running session: it goes on from memory, through a refresh, and is stored afterwards [D-21 F070]', async () => {
+  test('in a running session: it uses its token while that is valid, and refreshes when a read succeeds [D-21 F070]', async () => {
     const { clock, service, session, records, failing, eventsOf } = faulty(mode)
-    await session.signIn(service.issue())
+    const tokens = service.issue()
+    await session.signIn(tokens)
     failing.add('getItem')
+    for (let call = 0; call < 20; call++) {
+      clock.advance(60_000)
+      expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    }
     clock.advance(hour)
+    expect(await codeOf(session.getAccessToken())).toBe('storage_failed')
+    expect(service.sent).toHaveLength(0)
+    expect(eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'read_failed' }])
+    expect(session.state.status).toBe('signed-in')
+    failing.clear()
+    clock.advance(500)
     const token = await session.getAccessToken()
     expect(service.familyOf(token)).toBe(1)
-    for (let call = 0; call < 20; call++) expect(await session.getAccessToken()).toBe(token)
-    expect(eventsOf('storage_degraded')).toMatchObject([
-      { type: 'storage_degraded', reason: 'read_failed' },
-      { type: 'storage_degraded', reason: 'write_failed' },
-    ])
-    expect(eventsOf('session_ended')).toEqual([])
-    failing.clear()
-    clock.advance(6_000)
-    expect(await session.getAccessToken()).toBe(token)
-    await flush()
     expect(records.record()).toMatchObject({ accessToken: token, rev: 2 })
+    expect(service.sent).toHaveLength(1)
+    expect(eventsOf('session_ended')).toEqual([])
+  })
+
+  test('in a running session: a sign-in replaces it, and is refreshed from memory [D-21 F070]', async () => {
+    const { clock, service, session, failing } = faulty(mode)
+    await session.signIn(service.issue())
+    for (const operation of ['getItem', 'setItem', 'removeItem']) failing.add(operation)
+    clock.advance(hour)
+    expect(await codeOf(session.getAccessToken())).toBe('storage_failed')
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    expect(service.familyOf(await session.getAccessToken())).toBe(2)
     expect(service.sent).toHaveLength(1)
   })
 

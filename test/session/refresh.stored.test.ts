@@ -1,0 +1,234 @@
+import { encryptedStorage, type TokenStorage } from 'agent-auth'
+import { describe, expect, test } from 'vitest'
+import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
+import { sharedRecords } from '../support/shared-records.ts'
+import type { TokenServiceOptions } from '../support/token-service.ts'
+import { flush } from '../support/virtual-time.ts'
+
+// Another process may have used a refresh token that the storage had. It may use none that the storage never had.
+
+const hour = 3_600_000
+
+/** Two realms over one store. Operations of the first one fail while they are in `failing`. */
+function two(options: { lock?: boolean } & TokenServiceOptions = {}) {
+  const { lock = true, ...service } = options
+  const rig = sessionRig(undefined, service)
+  const records = sharedRecords()
+  const failing = new Set<string>()
+  const operations: string[] = []
+  const fault = (operation: string): void => {
+    operations.push(operation)
+    if (failing.has(operation)) throw new Error('Command timed out')
+  }
+  const storage: TokenStorage = records.handle({ lock, fault })
+  const there = rig.realm({ storage: records.handle({ lock }) })
+  return { ...rig, records, failing, operations, storage, here: rig.realm({ storage }), there }
+}
+
+/** A call at a time at which a failed refresh may be repeated and a pending write as well. */
+async function later({ clock, here }: { clock: { advance(ms: number): void }; here: Realm }): Promise<unknown> {
+  clock.advance(31_000)
+  const code = await codeOf(here.session.getAccessToken())
+  await flush()
+  return code
+}
+
+describe('a refresh that cannot read the storage', () => {
+  test('is not sent, because another process may have used the refresh token [D-21 F048]', async () => {
+    const rig = two()
+    const { clock, service, failing, here, there } = rig
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(hour)
+    const newer = await there.session.getAccessToken()
+    failing.add('getItem')
+    await expect(here.session.getAccessToken()).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+    expect(await later(rig)).toBe('storage_failed')
+    expect(service.sent).toHaveLength(1)
+    expect(here.session.state.status).toBe('signed-in')
+    expect(here.eventsOf('session_ended')).toEqual([])
+    expect(here.eventsOf('refresh_failed')).toMatchObject([{ code: 'storage_failed' }, { code: 'storage_failed' }])
+    failing.clear()
+    expect(await later(rig)).toEqual({ resolved: newer })
+    expect(service.sent).toHaveLength(1)
+    expect(service.isAlive(1)).toBe(true)
+  })
+
+  test('leaves a token that is still valid in use [D-21 C-083]', async () => {
+    const { clock, service, failing, here } = two()
+    const tokens = service.issue()
+    await here.session.signIn(tokens)
+    failing.add('getItem')
+    clock.advance(hour - 30_000)
+    expect(await here.session.getAccessToken()).toBe(tokens.accessToken)
+    expect(await codeOf(here.session.getAccessToken({ forceRefresh: true }))).toBe('storage_failed')
+    expect(service.sent).toHaveLength(0)
+  })
+
+  test('is not sent with a token that could not be saved, because its predecessor gives it to others [D-21 C-080]', async () => {
+    const rig = two({ reuse: 'grace' })
+    const { clock, service, failing, here, there } = rig
+    await here.session.signIn(service.issue())
+    failing.add('setItem')
+    const token = await here.session.getAccessToken({ forceRefresh: true })
+    expect(await there.session.getAccessToken({ forceRefresh: true })).toBe(token)
+    failing.add('getItem')
+    clock.advance(hour)
+    const newer = await there.session.getAccessToken()
+    expect(await codeOf(here.session.getAccessToken())).toBe('storage_failed')
+    expect(service.sent).toHaveLength(3)
+    failing.clear()
+    expect(await later(rig)).toEqual({ resolved: newer })
+  })
+
+  test('is sent for a sign-in that the storage never had [F070]', async () => {
+    const { clock, service, failing, here, there } = two()
+    await there.session.signIn(service.issue())
+    failing.add('setItem').add('removeItem')
+    await here.session.signIn(service.issue())
+    failing.add('getItem')
+    for (let round = 1; round <= 3; round++) {
+      clock.advance(hour)
+      expect(service.familyOf(await here.session.getAccessToken())).toBe(2)
+      expect(service.sent).toHaveLength(round)
+    }
+  })
+
+  test('is sent over a storage without a lock, where only one page or process may use the record [F070]', async () => {
+    const { clock, service, failing, here } = two({ lock: false })
+    await here.session.signIn(service.issue())
+    failing.add('getItem')
+    clock.advance(hour)
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('is not sent over a storage without a lock if no key decrypts the record, because another process has saved it [C-061]', async () => {
+    const { clock, service, realm } = sessionRig()
+    const inner = sharedRecords().handle({ lock: false })
+    const earlier = { id: 'a', key: new Uint8Array(32).fill(1) }
+    const later = { id: 'b', key: new Uint8Array(32).fill(2) }
+    const here = realm({ storage: encryptedStorage(inner, { keys: [earlier] }) })
+    const there = realm({ storage: encryptedStorage(inner, { keys: [later, earlier] }) })
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(hour)
+    await there.session.getAccessToken()
+    expect(await codeOf(here.session.getAccessToken())).toBe('storage_failed')
+    expect(service.sent).toHaveLength(1)
+  })
+
+  test('uses the tokens of another process that a read before it has shown [C-070]', async () => {
+    const { clock, service, failing, here, there, storage, records } = two()
+    await here.session.signIn(service.issue())
+    await there.session.ready()
+    clock.advance(hour)
+    const newer = service.issue()
+    const [name = ''] = records.items.keys()
+    const held = storage.withLock?.(name, async () => {
+      await flush()
+      records.put(JSON.stringify({ ...records.record(), rev: 2, ...newer }))
+      await here.session.resume()
+      failing.add('getItem')
+    })
+    const call = here.session.getAccessToken()
+    await held
+    expect(await call).toBe(newer.accessToken)
+    expect(service.sent).toHaveLength(0)
+  })
+})
+
+describe('tokens that could not be saved', () => {
+  test('are saved before the next refresh is sent, so that a crash in it leaves others within the grace [C-065 C-080]', async () => {
+    const { clock, service, failing, here, there, records } = two({ reuse: 'grace' })
+    await here.session.signIn(service.issue())
+    failing.add('setItem')
+    const unsaved = await here.session.getAccessToken({ forceRefresh: true })
+    failing.clear()
+    clock.advance(hour)
+    service.answer('lose')
+    void codeOf(here.session.getAccessToken())
+    while (service.sent.length < 2) await flush()
+    expect(records.record()).toMatchObject({ accessToken: unsaved, rev: 2 })
+    await flush()
+    expect(service.familyOf(await there.session.getAccessToken())).toBe(1)
+    expect(service.sent.at(-1)).toBe(service.sent.at(-2))
+    expect(service.history.filter(({ event }) => event === 'refused')).toEqual([])
+  })
+
+  test('are sent all the same while the storage refuses them [C-065 F070]', async () => {
+    const { clock, service, failing, here, records, operations } = two()
+    await here.session.signIn(service.issue())
+    failing.add('setItem')
+    await here.session.getAccessToken({ forceRefresh: true })
+    clock.advance(hour)
+    operations.length = 0
+    expect(service.familyOf(await here.session.getAccessToken())).toBe(1)
+    expect(operations.filter((operation) => operation === 'setItem')).toHaveLength(2)
+    expect(service.sent).toHaveLength(2)
+    expect(records.record()).toMatchObject({ rev: 1 })
+    expect(here.eventsOf('storage_degraded')).toMatchObject([{ reason: 'write_failed' }])
+  })
+
+  test('are not written before a refresh that could not read the storage [C-074 D-32]', async () => {
+    const { clock, service, failing, here, there, records } = two({ lock: false })
+    await here.session.signIn(service.issue())
+    failing.add('setItem')
+    await here.session.getAccessToken({ forceRefresh: true })
+    const next = service.issue()
+    await there.session.signIn(next)
+    failing.clear()
+    failing.add('getItem')
+    clock.advance(hour)
+    await here.session.getAccessToken()
+    expect(records.record()).toMatchObject({ accessToken: next.accessToken })
+  })
+
+  test('are sent without a save before if they are of a sign-in that the storage never had [C-065]', async () => {
+    const { clock, service, failing, here, operations } = two()
+    failing.add('setItem')
+    await here.session.signIn(service.issue())
+    failing.clear()
+    clock.advance(hour)
+    operations.length = 0
+    await here.session.getAccessToken()
+    expect(operations.filter((operation) => operation === 'setItem')).toHaveLength(1)
+  })
+
+  test('are sent no more if the user signs out during that save [C-074]', async () => {
+    const rig = sessionRig()
+    const records = sharedRecords()
+    const writes: (() => void)[] = []
+    let fate: 'good' | 'fails' | 'waits' = 'good'
+    const step = async (operation: string): Promise<void> => {
+      if (operation !== 'setItem' || fate === 'good') return
+      if (fate === 'fails') throw new Error('Command timed out')
+      await new Promise<void>((resolve) => void writes.push(resolve))
+    }
+    const { session } = rig.realm({ storage: records.handle({ step }) })
+    await session.signIn(rig.service.issue())
+    fate = 'fails'
+    await session.getAccessToken({ forceRefresh: true })
+    await flush()
+    fate = 'waits'
+    rig.clock.advance(hour)
+    const call = codeOf(session.getAccessToken())
+    while (writes.length === 0) await flush()
+    const signedOut = session.signOut()
+    expect(await call).toBe('login_required')
+    for (const write of writes) write()
+    await signedOut
+    await flush()
+    expect(rig.service.sent).toHaveLength(1)
+    expect(records.items.size).toBe(0)
+  })
+})
+
+test('a refresh of saved tokens writes once [C-065]', async () => {
+  const { clock, service, here, operations } = two()
+  await here.session.signIn(service.issue())
+  clock.advance(hour)
+  operations.length = 0
+  await here.session.getAccessToken()
+  expect(operations).toEqual(['getItem', 'getItem', 'getItem', 'setItem'])
+})
