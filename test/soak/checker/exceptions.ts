@@ -1,5 +1,5 @@
 import type { Fault, Issued } from './history.ts'
-import { signInOf, unreadable, type Violation } from './promises.ts'
+import { signInOf, type Violation } from './promises.ts'
 import type { Call, SessionHistory } from './sessions.ts'
 
 /** The time in which the storage may have lost writes that it had confirmed. */
@@ -25,7 +25,6 @@ interface Span {
 export function withException(violation: Violation, history: SessionHistory): Violation {
   if (violation.exception !== undefined) return violation
   if (isOfUnsaved(violation, history)) return { ...violation, exception: unsaved }
-  if (isOfUnread(violation, history)) return { ...violation, exception: unreadable }
   const windows = lossWindows(history.faults).filter(({ toMs }) => !isOver(violation, history, toMs))
   const found = writesOf(violation, history).map((write) =>
     windows.find(({ fromMs, toMs }) => write.toMs >= fromMs && write.fromMs <= toMs),
@@ -44,13 +43,6 @@ function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: Session
     )
   const next = nextIssued(refusal, history)
   return next !== undefined && history.savedMs.length > 0 && untilSaved(next.monotonicMs, history).toMs > atMs
-}
-
-/** Returns whether a refresh token was used again by a holder that could not read that it was used. */
-function isOfUnread({ refusal, atMs }: Violation, { calls }: SessionHistory): boolean {
-  const isSender = ({ kind, reads, fromMs, toMs }: Call): boolean =>
-    kind !== 'signIn' && reads === 'failing' && fromMs <= atMs && toMs >= atMs
-  return refusal !== undefined && calls.some(isSender)
 }
 
 function wereReadsFailing({ calls }: SessionHistory, holder: string, { fromMs, toMs }: Span): boolean {
