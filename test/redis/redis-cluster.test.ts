@@ -7,12 +7,12 @@ import { sessionName } from '../../src/session/record.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import type { RedisNode } from '../support/redis-node.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
-import { onIoRedisCluster, onNodeRedisCluster } from '../support/shared-stores.ts'
+import { onIoRedisCluster, onNodeRedisCluster, onNodeRedisClusterWithWait } from '../support/shared-stores.ts'
 
 const hour = 3_600_000
-const connect = { ioredis: onIoRedisCluster, 'node-redis': onNodeRedisCluster }
+const connect = { ioredis: onIoRedisCluster, 'node-redis': onNodeRedisCluster, WAIT: onNodeRedisClusterWithWait }
 type Kind = keyof typeof connect
-const kinds = Object.keys(connect) as Kind[]
+const kinds = ['ioredis', 'node-redis'] as const
 
 /** So long that a busy machine does not take a slow node for a lost one. */
 const nodeTimeoutMs = 15_000
@@ -162,5 +162,25 @@ test('a master that is killed: calls fail within 8 s and can be repeated, no use
     expectNoneEnded(each)
   }
   await lost.restart()
+  await cluster.settled()
+})
+
+test('a write that no replica has is lost with its master if the client did not ask for WAIT, and rejects if it did [D-33]', async () => {
+  const prefix = randomUUID()
+  const key = `${prefix}{name}`
+  const [storage, waiting] = await Promise.all([storageOf('node-redis', prefix), storageOf('WAIT', prefix)])
+  await waiting.setItem('name', 'first')
+  const master = await cluster.masterOf(key)
+  const follow = await cluster.holdBackReplica(master)
+  await expect(waiting.setItem('name', 'rejected')).rejects.toMatchObject({ code: 'storage_failed', retryable: true })
+  await storage.setItem('name', 'confirmed')
+  await cluster.configure('cluster-node-timeout', '1000')
+  await master.crash()
+  await follow()
+  await cluster.settled()
+  await cluster.configure('cluster-node-timeout', String(nodeTimeoutMs))
+  // A client notices a new master only when a call fails.
+  await expect.poll(() => storage.getItem('name').catch(() => 'failed')).toBe('first')
+  await master.restart()
   await cluster.settled()
 })

@@ -22,6 +22,8 @@ export interface RedisCluster {
   failOver(master: RedisNode): Promise<RedisNode>
   /** Resolves when the replica of the master of a key has every write that was confirmed before. */
   replicated(key: string): Promise<void>
+  /** Keeps the replica of a master from following it, until the function that it resolves to is called. */
+  holdBackReplica(master: RedisNode): Promise<() => Promise<void>>
   /** Begins to move the slot of a key to another master. */
   startMove(key: string, target: RedisNode): Promise<SlotMove>
   /** Changes a setting of every running node, such as `min-replicas-to-write`. */
@@ -88,6 +90,14 @@ function clusterOf(nodes: readonly RedisNode[]): RedisCluster {
       // `WAIT` waits for what was written before the last command of its own connection.
       await master.call('PING')
       await until('replicate', async () => Number(await master.call('WAIT', '1', '1000')) > 0)
+    },
+    async holdBackReplica(master) {
+      const replica = await replicaOf(master)
+      // The masters have no password, and refuse a replica that sends one.
+      const sendPassword = (password: string) => replica.call('CONFIG', 'SET', 'masterauth', password)
+      await sendPassword('none')
+      await replica.call('CLIENT', 'KILL', 'TYPE', 'master')
+      return async () => void (await sendPassword(''))
     },
     startMove: async (key, target) => startMove(key, await masterOf(key), target, running),
     async configure(setting, value) {

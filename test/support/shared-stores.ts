@@ -92,6 +92,31 @@ export async function onNodeRedisCluster(
   }
 }
 
+/**
+ * The same with `WAIT 1 1000` after each script: it rejects if no replica has the writes of its connection within a second. This is
+ * the client of docs/redis.md.
+ */
+export async function onNodeRedisClusterWithWait(
+  addresses: readonly ClusterAddress[],
+  prefix: string = randomUUID(),
+): Promise<Connected<NodeRedisClient>> {
+  const { createCluster } = await import('redis')
+  const cluster = createCluster({ rootNodes: addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` })) })
+  cluster.on('error', ignore)
+  await cluster.connect()
+  const client: NodeRedisClient = {
+    isOpen: true,
+    get: (key) => cluster.get(key),
+    async eval(script, options) {
+      const result = await cluster.eval(script, options)
+      const replicas = await cluster.sendCommand(options.keys[0], false, ['WAIT', '1', '1000'])
+      if (Number(replicas) === 0) throw new Error('NOREPLICAS No replica has the write.')
+      return result
+    },
+  }
+  return { client, storage: redisStorage(client, { prefix }), close: async () => cluster.destroy() }
+}
+
 export async function onPostgres(url: string, options: pg.PoolConfig = {}): Promise<Connected<pg.Pool>> {
   const { default: pg } = await import('pg')
   return onPool(new pg.Pool({ connectionString: url, max: 4, ...options }))

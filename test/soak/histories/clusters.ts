@@ -7,7 +7,13 @@ import type { RedisNode } from '../../support/redis-node.ts'
 import type { Rig, Strike } from './nemeses.ts'
 import { postgresUnderFaults, type StoreUnderFaults } from './stores.ts'
 
-export type ClusterNemesisName = 'failover' | 'master-killed' | 'master-paused' | 'slot-moved' | 'min-replicas'
+export type ClusterNemesisName =
+  | 'failover'
+  | 'master-killed'
+  | 'master-paused'
+  | 'replica-behind'
+  | 'slot-moved'
+  | 'min-replicas'
 
 /** How long before a fault a confirmed write may still not have reached the replica, in milliseconds. */
 const lagMs = 1_000
@@ -64,6 +70,21 @@ export async function clusterUnderFaults(
           (master) => master.halt(),
           (master) => master.continue(),
         ),
+    },
+    'replica-behind': {
+      name: 'replica-behind',
+      losesSinceMs: lagMs,
+      // Each session that changed at the lost master can be affected.
+      mayCost: 10_000,
+      async strike(rig) {
+        const lose = async (master: RedisNode): Promise<void> => {
+          const follow = await cluster.holdBackReplica(master)
+          await sleep(rig.faultMs / 2)
+          await master.crash()
+          await follow()
+        }
+        await whileLost(rig, lose, (master) => master.restart())
+      },
     },
     'slot-moved': {
       name: 'slot-moved',

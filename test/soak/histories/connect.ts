@@ -1,6 +1,12 @@
 import { redisStorage } from 'agent-auth/redis'
 import { Cluster } from 'ioredis'
-import { type Connected, connectTo, onIoRedisCluster, onNodeRedisCluster } from '../../support/shared-stores.ts'
+import {
+  type Connected,
+  connectTo,
+  onIoRedisCluster,
+  onNodeRedisCluster,
+  onNodeRedisClusterWithWait,
+} from '../../support/shared-stores.ts'
 import type { WorkerTask } from './task.ts'
 
 /** Connects a worker to its storage. */
@@ -13,6 +19,8 @@ export async function connectWorker({ kind, urls, prefix }: WorkerTask): Promise
       return onNodeRedisCluster(addresses, prefix)
     case 'ioredis cluster, replicas':
       return onReplicas(addresses, prefix)
+    case 'node-redis cluster, WAIT':
+      return onNodeRedisClusterWithWait(addresses, prefix)
     default:
       return connectTo(kind, urls[0] ?? '', prefix)
   }

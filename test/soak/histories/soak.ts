@@ -35,9 +35,17 @@ export function soakHistories(size: SoakSize): Promise<string> {
 
 /** The same on a Redis Cluster and on a PostgreSQL with a standby. */
 export function soakCluster(size: SoakSize): Promise<string> {
-  const names: ClusterNemesisName[] = ['failover', 'master-killed', 'master-paused', 'slot-moved', 'min-replicas']
+  const names: ClusterNemesisName[] = [
+    'failover',
+    'master-killed',
+    'master-paused',
+    'replica-behind',
+    'slot-moved',
+    'min-replicas',
+  ]
   const onCluster = names.map((name) => onRedisCluster(name, name, ['ioredis cluster', 'node-redis cluster']))
   const replicaReads = onRedisCluster('replica-reads', 'failover', ['ioredis cluster, replicas'])
+  const wait = onRedisCluster('wait', 'replica-behind', ['node-redis cluster, WAIT'])
   const promotion: LongHistory = {
     name: 'postgres, promotion',
     nemesis: 'promotion',
@@ -46,7 +54,7 @@ export function soakCluster(size: SoakSize): Promise<string> {
       return { storeOf: () => ({ kind: 'postgres', urls: [url] }), connection: 'proxied', strikes: [strike] }
     },
   }
-  return soakEach([...onCluster, replicaReads, promotion], size)
+  return soakEach([...onCluster, replicaReads, wait, promotion], size)
 }
 
 function onOneStore(kind: 'redis' | 'postgres', name: NemesisName): LongHistory {

@@ -1,5 +1,14 @@
-/** A storage, and for a Cluster also the client. `replicas`: its reads outside of a lock go to replicas. */
-export type WorkerStore = 'redis' | 'postgres' | 'ioredis cluster' | 'node-redis cluster' | 'ioredis cluster, replicas'
+/**
+ * A storage, and for a Cluster also the client. `replicas`: its reads outside of a lock go to replicas. `WAIT`: it asks for `WAIT` after
+ * each script.
+ */
+export type WorkerStore =
+  | 'redis'
+  | 'postgres'
+  | 'ioredis cluster'
+  | 'node-redis cluster'
+  | 'ioredis cluster, replicas'
+  | 'node-redis cluster, WAIT'
 
 /** What a worker is started with. */
 export interface WorkerTask {
