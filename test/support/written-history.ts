@@ -64,9 +64,14 @@ function tokenIssued(token: string, ms: number): HistoryEvent {
   return { type: 'issued', line, generation: Number(generation), how, person: line[0] ?? '', access: token, ...at(ms) }
 }
 
-export function tokenRefused(token: string, why: Refused['why'], ms: number): HistoryEvent {
+export function tokenRefused(
+  token: string,
+  why: Refused['why'],
+  ms: number,
+  more: Pick<Refused, 'sentMs'> = {},
+): HistoryEvent {
   const [line = '', generation] = token.split('.')
-  return { type: 'refused', line, generation: Number(generation), why, ...at(ms) }
+  return { type: 'refused', line, generation: Number(generation), why, ...more, ...at(ms) }
 }
 
 /** A fault that lasts from one time to another. */

@@ -1,4 +1,4 @@
-import { allowedLosses, unsaved, withException } from './exceptions.ts'
+import { allowedLosses, handledLate, unsaved, withException } from './exceptions.ts'
 import type { HistoryEvent } from './history.ts'
 import { judges, type PromiseName, unreadable, type Violation } from './promises.ts'
 import { type SessionHistory, sessionsOf } from './sessions.ts'
@@ -24,6 +24,9 @@ export interface Report {
 /** How many violations are cut down to find the shortest history, because each takes a while in a long one. */
 const maxCutDown = 20
 
+/** The exceptions that lose no confirmed write. */
+const lossless = new Set([unreadable, unsaved, handledLate])
+
 /** Judges a whole history. */
 export function check(events: readonly HistoryEvent[]): Report {
   const sessions = sessionsOf(events)
@@ -33,7 +36,7 @@ export function check(events: readonly HistoryEvent[]): Report {
   const lost = new Set<string>()
   for (const [exception, own] of sessionsByException(all)) {
     exceptions[exception] = own.size
-    if (exception !== unreadable && exception !== unsaved) for (const session of own) lost.add(session)
+    if (!lossless.has(exception)) for (const session of own) lost.add(session)
   }
   const allowed = allowedLosses(sessions[0]?.faults ?? [], sessions.length)
   const losses = { allowed, seen: lost.size }

@@ -97,6 +97,20 @@ test('a refresh token that a holder used again breaks "one line" also if it coul
   expect(judged([...used, sender], [tokenRefused('p1.0', 'reused', 60_000)])).toMatchObject(broken('one line'))
 })
 
+test('a refresh that the service handled after its process had given up is a named exception', () => {
+  const used = [signIn('p1.0', 3_000), getToken('p1.1', 15_000, { savedMs: 15_005 })]
+  const refused = (atMs: number, sentMs: number): Report =>
+    judged(used, [tokenRefused('p1.0', 'reused', atMs, { sentMs })])
+  expect(refused(20_000, 4_000)).toMatchObject({
+    holds: true,
+    exceptions: { 'the service handled a refresh too late': 1 },
+    losses: { seen: 0 },
+  })
+  // Its process was still waiting, and one that sent it after it had been used.
+  for (const report of [refused(20_000, 14_000), refused(60_000, 16_000)])
+    expect(report).toMatchObject(broken('one line'))
+})
+
 test('a sign-in that the storage perhaps took is a named exception if a later read finds nothing', () => {
   const pending = call('signIn', 'b', 3_000, { token: 'p1', saved: false })
   const between = (reads: 'working' | 'failing'): WrittenCall => getToken('p1', 4_000, { reads })

@@ -13,6 +13,12 @@ interface LossWindow extends Span {
  */
 export const unsaved = 'a sign-in or refresh could not be saved'
 
+/** The exception of a refresh that the service handled when its process had given up and another one had refreshed. */
+export const handledLate = 'the service handled a refresh too late'
+
+/** How long a process waits for a token request, in milliseconds. */
+const givesUpMs = 10_000
+
 interface Span {
   readonly fromMs: number
   readonly toMs: number
@@ -25,6 +31,7 @@ interface Span {
 export function withException(violation: Violation, history: SessionHistory): Violation {
   if (violation.exception !== undefined) return violation
   if (isOfUnsaved(violation, history)) return { ...violation, exception: unsaved }
+  if (isOfLateHandling(violation, history)) return { ...violation, exception: handledLate }
   const windows = lossWindows(history.faults).filter(({ toMs }) => !isOver(violation, history, toMs))
   const found = writesOf(violation, history).map((write) =>
     windows.find(({ fromMs, toMs }) => write.toMs >= fromMs && write.fromMs <= toMs),
@@ -43,6 +50,13 @@ function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: Session
     )
   const next = nextIssued(refusal, history)
   return next !== undefined && history.savedMs.length > 0 && untilSaved(next.monotonicMs, history).toMs > atMs
+}
+
+/** Returns whether a refresh token was sent before another process had used it, and was handled when its process had given up. */
+function isOfLateHandling({ refusal, atMs }: Violation, history: SessionHistory): boolean {
+  const usedMs = nextIssued(refusal, history)?.monotonicMs
+  const sentMs = refusal?.sentMs ?? atMs
+  return usedMs !== undefined && sentMs < usedMs && atMs - sentMs > givesUpMs
 }
 
 function wereReadsFailing({ calls }: SessionHistory, holder: string, { fromMs, toMs }: Span): boolean {

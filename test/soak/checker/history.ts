@@ -63,6 +63,8 @@ export interface Refused extends Stamp {
   readonly line: string
   readonly generation: number
   readonly why: 'reused' | 'revoked'
+  /** When the process sent the token, on the monotonic clock. */
+  readonly sentMs?: number
 }
 
 /** A disturbance began or ended. */
@@ -91,7 +93,7 @@ const shapes: Readonly<Record<HistoryEvent['type'], string>> = {
   invoked: 'call:string kind:string process:string holder:string session:string | token:string',
   completed: 'call:string outcome:string | token:string saved:boolean readMs:number savedMs:number reads:string',
   issued: 'line:string generation:number how:string person:string access:string |',
-  refused: 'line:string generation:number why:string |',
+  refused: 'line:string generation:number why:string | sentMs:number',
   fault: 'name:string phase:string | losesSinceMs:number mayCost:number',
   stalled: 'process:string forMs:number |',
 }

@@ -10,7 +10,15 @@ import {
   type Tokens,
 } from 'agent-auth'
 import type { CallKind } from '../checker/history.ts'
-import { fingerprint, type Outcome, recorded, type WatchedStorage, type Write, watchedStorage } from './recorder.ts'
+import {
+  fingerprint,
+  monotonicMs,
+  type Outcome,
+  recorded,
+  type WatchedStorage,
+  type Write,
+  watchedStorage,
+} from './recorder.ts'
 import type { WorkerTask } from './task.ts'
 
 interface Holder {
@@ -44,6 +52,7 @@ export function holders(
     fetch: (input, init) => {
       const headers = new Headers(init?.headers)
       headers.set('x-process', task.name)
+      headers.set('x-sent-ms', String(monotonicMs()))
       return fetch(input, { ...init, headers })
     },
   })

@@ -12,7 +12,7 @@ interface Place {
  */
 export function lineRecorder(
   write: Write,
-): (body: string, response: Response) => Promise<'code' | 'refresh' | 'other'> {
+): (body: string, response: Response, sentMs: number) => Promise<'code' | 'refresh' | 'other'> {
   const places = new Map<string, Place>()
   const used = new Set<string>()
   const ended = new Set<string>()
@@ -32,7 +32,7 @@ export function lineRecorder(
     write({ type: 'issued', ...place, how, person, access: fingerprint(token) })
   }
 
-  return async (body, response) => {
+  return async (body, response, sentMs) => {
     const sent = fields(body)
     const presented = sent.refresh_token === undefined ? undefined : fingerprint(sent.refresh_token)
     if (sent.code === undefined && presented === undefined) return 'other'
@@ -42,7 +42,7 @@ export function lineRecorder(
     if (place && answer.error === 'invalid_grant') {
       const why = used.has(presented ?? '') && !ended.has(place.line) ? 'reused' : 'revoked'
       ended.add(place.line)
-      write({ type: 'refused', ...place, why })
+      write({ type: 'refused', ...place, why, sentMs })
     }
     return presented === undefined ? 'code' : 'refresh'
   }
