@@ -2,7 +2,6 @@ import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { lateWriterMs, maxTimeoutMs } from '../internal/limits.ts'
 import { sleep, succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { refreshTokens } from '../refresh.ts'
-import { storageFailed } from '../storage/bounded.ts'
 import type { CurrentRecord } from './current.ts'
 import { freshness } from './decide.ts'
 import { loginRequiredOrChanged, sessionEnded } from './errors.ts'
@@ -132,7 +131,7 @@ async function wasReplaced(
     await sleep(lateWriterMs, signal)
     problem = await readAndApply(parts)
   }
-  if (problem) throw storageFailed()
+  if (problem) throw problem
   return current.record !== undefined && current.record !== record
 }
 

@@ -96,7 +96,7 @@ async function confirm(
   // `saveSignIn` calls this function while `first_save` is still expected.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
-  if (stored === undefined) {
+  if (!stored) {
     problems.report('read_failed')
     current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
   } else {
