@@ -1,6 +1,6 @@
 import { type Service, type ServiceOptions, startService } from 'agent-service'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
 import { type AppServer, serveApp } from './app-server.ts'
 import { type Kind, kinds } from './kinds.ts'
@@ -80,6 +80,15 @@ export async function started(page: Page): Promise<string> {
   await page.waitForFunction(() => window.app?.started)
   return page.evaluate(() => window.app.started)
 }
+
+/** Resolves when the condition gives true in the page. Playwright's `waitForFunction` takes a promise for true. */
+export async function untilTrue(page: Page, condition: () => Promise<boolean>): Promise<void> {
+  await expect.poll(() => page.evaluate(condition)).toBe(true)
+}
+
+/** Resolves when one tab waits for a lock. */
+export const untilLockWanted = (page: Page): Promise<void> =>
+  untilTrue(page, () => navigator.locks.query().then(({ pending }) => pending?.length === 1))
 
 /** Signs in by redirect, the service approving by itself, and waits until the app has started again. */
 export async function signIn(page: Page, returnTo?: string): Promise<void> {

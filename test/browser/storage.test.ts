@@ -4,7 +4,8 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
 import { dumpDatabase } from './database.ts'
-import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
+import { callOnResume, whileFrozen } from './freeze.ts'
+import { browserRig, call, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
 declare global {
   interface Window {
@@ -76,7 +77,7 @@ describe('kinds', () => {
 
 /** Resolves when no tab has or wants the lock, so that a removal which was set off before has ended. */
 async function removalEnded(page: Page): Promise<void> {
-  await page.waitForFunction(async () => {
+  await untilTrue(page, async () => {
     const { held = [], pending = [] } = await navigator.locks.query()
     return [...held, ...pending].every(({ name = '' }) => !name.startsWith('agent-auth:http'))
   })
@@ -335,11 +336,8 @@ describe('bad storage', () => {
     const here = await rig.open(context, '/indexed/home')
     const frozen = await rig.open(context, '/indexed/home')
     await signInUnsaved(frozen)
-    const devtools = await context.newCDPSession(frozen)
-    await devtools.send('Page.setWebLifecycleState', { state: 'frozen' })
-    await here.evaluate(() => window.app.auth.signOut())
-    await devtools.send('Page.setWebLifecycleState', { state: 'active' })
-    expect(await call(frozen)).toBe('login_required')
+    const signOut = (): Promise<void> => here.evaluate(() => window.app.auth.signOut())
+    expect(await whileFrozen(frozen, signOut, callOnResume)).toBe('login_required')
     await makeUpForWrites(frozen)
     expect(await call(here)).toBe('login_required')
   })
@@ -421,7 +419,7 @@ describe('bad storage', () => {
     })
     expect(await reload(page)).toBe('signed-out')
     expect(await eventsOf(page)).toEqual(['storage_degraded unreadable'])
-    await page.waitForFunction(dumpIsEmpty)
+    await untilTrue(page, dumpIsEmpty)
     await signIn(page)
     expect(await reload(page)).toBe('signed-in')
   })

@@ -3,8 +3,8 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
-import { freeze, startTimer } from './freeze.ts'
-import { browserRig, call, signIn, started, statusOf } from './rig.ts'
+import { callOnResume, whileFrozen } from './freeze.ts'
+import { browserRig, call, signIn, started, statusOf, untilLockWanted } from './rig.ts'
 
 const rig = browserRig()
 
@@ -75,7 +75,9 @@ async function openWithWaits(context: BrowserContext): Promise<{ page: Page; end
   await started(page)
   const endWaits = (): Promise<void> =>
     page.evaluate(() => {
-      for (const end of (window as unknown as { waits: (() => void)[] }).waits.splice(0)) end()
+      const waits = (window as unknown as { waits: (() => void)[] }).waits.splice(0)
+      if (waits.length === 0) throw new Error('no wait of 20 s has begun')
+      for (const end of waits) end()
     })
   return { page, endWaits }
 }
@@ -92,17 +94,15 @@ it(
     const holder = await rig.signedIn(context, 'indexed')
     const { page: waiting, endWaits } = await openWithWaits(context)
     const held = await startRefresh(holder)
-    const goOn = await freeze(holder)
-    const hasRun = startTimer(holder)
-    // From here on only the freeze keeps the lock.
-    held.answer()
-    const outcome = call(waiting)
-    await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
-    await endWaits()
-    expect(await outcome).toBe('lock_timeout')
-    expect(await statusOf(waiting)).toBe('signed-in')
-    expect(hasRun()).toBe(false)
-    await goOn()
+    await whileFrozen(holder, async () => {
+      // From here on only the freeze keeps the lock.
+      held.answer()
+      const outcome = call(waiting)
+      await untilLockWanted(waiting)
+      await endWaits()
+      expect(await outcome).toBe('lock_timeout')
+      expect(await statusOf(waiting)).toBe('signed-in')
+    })
     expect(await held.outcome).toBe(200)
     expect(await call(waiting)).toBe(200)
     expect(rig.tokenRequests('refresh_token')).toBe(1)
@@ -114,20 +114,18 @@ it('a tab that was frozen during two refreshes of another tab sends none of its 
   const context = await rig.context()
   const frozen = await rig.signedIn(context, 'indexed')
   const other = await rig.open(context, '/indexed/home')
-  const goOn = await freeze(frozen)
-  const hasRun = startTimer(frozen)
-  for (const refreshes of [1, 2]) {
-    await rig.service.dev.expireAccessTokens()
-    // A 401 just after a refresh is final.
-    await other.evaluate(() => {
-      window.app.ahead.monotonicMs += 60_000
-    })
-    expect(await call(other)).toBe(200)
-    expect(rig.tokenRequests('refresh_token')).toBe(refreshes)
+  const refreshTwice = async (): Promise<void> => {
+    for (const refreshes of [1, 2]) {
+      await rig.service.dev.expireAccessTokens()
+      // A 401 just after a refresh is final.
+      await other.evaluate(() => {
+        window.app.ahead.monotonicMs += 60_000
+      })
+      expect(await call(other)).toBe(200)
+      expect(rig.tokenRequests('refresh_token')).toBe(refreshes)
+    }
   }
-  expect(hasRun()).toBe(false)
-  await goOn()
-  expect(await call(frozen)).toBe(200)
+  expect(await whileFrozen(frozen, refreshTwice, callOnResume)).toBe(200)
   expect(rig.tokenRequests('refresh_token')).toBe(2)
   expect(await tokenOf(frozen)).toBe(await tokenOf(other))
 })

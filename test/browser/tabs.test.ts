@@ -7,7 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { sessionName } from '../../src/session/record.ts'
 import { listen } from '../support/listen.ts'
 import { runs, soakShare } from '../support/runs.ts'
-import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
+import { callOnResume, whileFrozen } from './freeze.ts'
+import { browserRig, call, signIn, started, statusOf, untilLockWanted, untilStatus, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 const tokenPath = { path: '/auth/v1/token' }
@@ -26,11 +27,6 @@ const sessionRef = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => window.app.auth.session.state.sessionRef)
 
 const signOut = (page: Page): Promise<string> => page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))
-
-async function setLifecycle(page: Page, state: 'frozen' | 'active'): Promise<void> {
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('Page.setWebLifecycleState', { state })
-}
 
 /** What a page hears when it is shown again. */
 const wake = (page: Page): Promise<boolean> =>
@@ -113,7 +109,7 @@ describe('refresh', () => {
     expect(await Promise.all(pages.map(call))).toEqual([200, 200])
     expect(await Promise.all(pages.map(statusOf))).toEqual(['signed-in', 'signed-in'])
     await signOut(pages[0] as Page)
-    await pages[1]?.waitForFunction(() => window.app.call().then((code) => code === 'login_required'))
+    await untilTrue(pages[1] as Page, () => window.app.call().then((code) => code === 'login_required'))
   })
 })
 
@@ -141,7 +137,7 @@ describe('lock', () => {
       return release
     }, channelName())
     const outcome = call(waiting)
-    await waiting.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending?.length === 1))
+    await untilLockWanted(waiting)
     await waiting.clock.fastForward(20_001)
     expect(await outcome).toBe('lock_timeout')
     expect(await statusOf(waiting)).toBe('signed-in')
@@ -303,10 +299,7 @@ describe('tabs that were away', () => {
       const frozen = await rig.signedIn(context, kind)
       const other = await rig.open(context, `/${kind}/home`)
       if (kind === 'memory') await signIn(other)
-      await setLifecycle(frozen, 'frozen')
-      await signOut(other)
-      await setLifecycle(frozen, 'active')
-      expect(await call(frozen)).toBe('login_required')
+      expect(await whileFrozen(frozen, () => signOut(other), callOnResume)).toBe('login_required')
       expect(await statusOf(frozen)).toBe('signed-out')
     },
   )
