@@ -299,7 +299,13 @@ describe('tabs that were away', () => {
       const frozen = await rig.signedIn(context, kind)
       const other = await rig.open(context, `/${kind}/home`)
       if (kind === 'memory') await signIn(other)
-      expect(await whileFrozen(frozen, () => signOut(other), callOnResume)).toBe('login_required')
+      let before = Number.NaN
+      const signOutThere = async (): Promise<void> => {
+        expect(await signOut(other)).toBe('resolved')
+        before = rig.service.dev.journal().length
+      }
+      expect(await whileFrozen(frozen, signOutThere, callOnResume)).toBe('login_required')
+      expect(rig.service.dev.journal().slice(before)).toEqual([])
       expect(await statusOf(frozen)).toBe('signed-out')
     },
   )

@@ -1,6 +1,6 @@
 // Plain JavaScript, because its start is measured and a loader would be measured along with it.
 
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,13 @@ const api = 'https://api.example.com'
  */
 export function createProvider(issuer, { clientId, redirectUri }) {
   const { info, warn } = console
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  // As PEM, because Node 20 may wait for ever if it exports a key as a JWK that it has just generated.
+  const { privateKey: pem } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  const privateKey = createPrivateKey(pem)
   Object.assign(console, { info: () => {}, warn: () => {} })
   try {
     return new Provider(issuer, {

@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto'
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Db } from '../store/store.ts'
 import type { ServiceKeyName } from '../store/tables/service-keys.ts'
 import { addServiceKey, findServiceKey } from '../store/tables/service-keys.ts'
 import { hashToken, randomSecret } from './secrets.ts'
+import { newSigningKey } from './signing-key.ts'
 
 export interface ServiceKeys {
   /** Keys the stored hashes of client secrets and generated passwords. */
@@ -19,15 +20,7 @@ export interface ServiceKeys {
  */
 export async function loadKeys(db: Db): Promise<ServiceKeys> {
   const hashKey = await keyNamed(db, 'hash', async () => randomSecret())
-  const text = await keyNamed(db, 'signing', async () => {
-    // As PEM, because Node 20 waits for ever if it collects the garbage of a generation while it exports that key as a JWK.
-    const { privateKey } = generateKeyPairSync('ec', {
-      namedCurve: 'P-256',
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    })
-    return JSON.stringify(createPrivateKey(privateKey).export({ format: 'jwk' }))
-  })
+  const text = await keyNamed(db, 'signing', async () => JSON.stringify(newSigningKey()))
   const jwk = JSON.parse(text)
   const signingKey = createPrivateKey({ key: jwk, format: 'jwk' })
   return {
