@@ -89,6 +89,11 @@ test('a refresh token that is used again because none that followed it was saved
     losses: { seen: 0 },
   })
   expect(judged(refreshed({ savedMs: 4_005 }), [reused])).toMatchObject(broken('one line'))
+  // No save of the session was ever confirmed.
+  const pending = call('signIn', 'a', 3_000, { token: 'p1.0', saved: false })
+  expect(judged([pending, getToken('p1.1', 4_000)], [reused])).toMatchObject({
+    exceptions: { 'a sign-in or refresh could not be saved': 1 },
+  })
 })
 
 test('a refresh token that a holder used again breaks "one line" also if it could not read that it was used', () => {

@@ -40,7 +40,7 @@ export function withException(violation: Violation, history: SessionHistory): Vi
   return first && !found.includes(undefined) ? { ...violation, exception: `writes lost by ${first.name}` } : violation
 }
 
-/** Returns whether a refresh token was used again because none that followed it was saved. Without any save nothing is known. */
+/** Returns whether a refresh token was used again because none that followed it was saved. Nothing is known if a sign-in was saved, and not when. */
 function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: SessionHistory): boolean {
   const [call] = contradicts
   if (call?.kind === 'signIn' && !call.isSaved)
@@ -49,7 +49,8 @@ function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: Session
       untilSaved(call.fromMs, history).toMs > atMs
     )
   const next = nextIssued(refusal, history)
-  return next !== undefined && history.savedMs.length > 0 && untilSaved(next.monotonicMs, history).toMs > atMs
+  const areSavesKnown = history.savedMs.length > 0 || !history.signIns.some(({ isSaved }) => isSaved)
+  return next !== undefined && areSavesKnown && untilSaved(next.monotonicMs, history).toMs > atMs
 }
 
 /** Returns whether a refresh token was sent before another process had used it, and was handled when its process had given up. */
