@@ -118,6 +118,25 @@ describe('a refresh that cannot read the storage', () => {
     expect(service.sent).toHaveLength(1)
   })
 
+  test('keeps the session if the service refuses it and no key decrypts the record after that [C-061 C-078]', async () => {
+    const { clock, service, realm } = sessionRig()
+    const records = sharedRecords()
+    const encrypted = (id: string): TokenStorage =>
+      encryptedStorage(records.handle(), { keys: [{ id, key: new Uint8Array(32).fill(1) }] })
+    const { session } = realm({ storage: encrypted('a') })
+    await session.signIn(service.issue())
+    clock.advance(hour)
+    service.answer(() => Response.json({ error: 'invalid_grant' }, { status: 400 }))
+    const release = service.hold()
+    const call = session.getAccessToken()
+    while (service.sent.length === 0) await flush()
+    const [name = ''] = records.items.keys()
+    await encrypted('b').setItem(name, 'the record of another process')
+    release()
+    await expect(call).rejects.toMatchObject({ code: 'storage_failed', retryable: false })
+    expect(session.state.status).toBe('signed-in')
+  })
+
   test('uses the tokens of another process that a read before it has shown [C-070]', async () => {
     const { clock, service, failing, here, there, storage, records } = two()
     await here.session.signIn(service.issue())
