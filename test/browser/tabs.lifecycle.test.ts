@@ -4,6 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
 import { callOnResume, whileFrozen } from './freeze.ts'
+import { startRefresh } from './held-refresh.ts'
 import { browserRig, call, signIn, started, statusOf, untilLockWanted } from './rig.ts'
 
 const rig = browserRig()
@@ -41,27 +42,6 @@ async function discard(page: Page): Promise<DiscardedTab> {
 
 const tokenOf = (page: Page): Promise<string> => page.evaluate(() => window.app.auth.session.getAccessToken())
 
-/** Lets a page begin a call, and resolves when its token request is on its way, which is held until `answer`. */
-async function startRefresh(page: Page): Promise<{ outcome: Promise<number | string>; answer: () => void }> {
-  await rig.service.dev.expireAccessTokens()
-  let answer = (): void => {}
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve
-  })
-  const reached = new Promise<void>((resolve) => {
-    void page.route(/\/auth\/v1\/token/, async (route) => {
-      resolve()
-      const response = await route.fetch()
-      await answered
-      await route.fulfill({ response })
-    })
-  })
-  const outcome = call(page)
-  outcome.catch(() => {})
-  await reached
-  return { outcome, answer }
-}
-
 /** Opens a page whose timers of 20 s fire when the test says so. Playwright's clock would be that of all pages of the context. */
 async function openWithWaits(context: BrowserContext): Promise<{ page: Page; endWaits: () => Promise<void> }> {
   const page = await context.newPage()
@@ -93,7 +73,7 @@ it(
     })
     const holder = await rig.signedIn(context, 'indexed')
     const { page: waiting, endWaits } = await openWithWaits(context)
-    const held = await startRefresh(holder)
+    const held = await startRefresh(rig, holder)
     await whileFrozen(holder, async () => {
       // From here on only the freeze keeps the lock.
       held.answer()

@@ -8,6 +8,7 @@ import { sessionName } from '../../src/session/record.ts'
 import { listen } from '../support/listen.ts'
 import { runs, soakShare } from '../support/runs.ts'
 import { callOnResume, whileFrozen } from './freeze.ts'
+import { startRefresh } from './held-refresh.ts'
 import { browserRig, call, signIn, started, statusOf, untilLockWanted, untilStatus, untilTrue } from './rig.ts'
 
 const rig = browserRig()
@@ -70,12 +71,11 @@ describe('refresh', () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'indexed')
     const there = await rig.open(context, '/indexed/home')
-    await rig.service.dev.expireAccessTokens()
-    rig.service.dev.addFault({ match: tokenPath, effect: { delayMs: 600 } })
-    const requested = here.waitForRequest(/\/auth\/v1\/token/)
-    const outcome = call(here)
-    await requested
-    expect(await signOut(there)).toBe('resolved')
+    const { outcome, answer } = await startRefresh(rig, here)
+    const signedOut = signOut(there)
+    await untilStatus(there, 'signed-out')
+    answer()
+    expect(await signedOut).toBe('resolved')
     // Nobody can renew any more: the caller gets the API's own refusal.
     expect(await outcome).toBe(401)
     await untilStatus(here, 'signed-out')
@@ -88,7 +88,7 @@ describe('refresh', () => {
     const closing = await rig.signedIn(context, 'indexed')
     const other = await rig.open(context, '/indexed/home')
     await rig.service.dev.expireAccessTokens()
-    rig.service.dev.addFault({ match: tokenPath, effect: { delayMs: 1_000 }, times: 1 })
+    rig.service.dev.addFault({ match: tokenPath, effect: { delayMs: 3_000 }, times: 1 })
     const requested = closing.waitForRequest(/\/auth\/v1\/token/)
     void call(closing).catch(() => {})
     await requested
