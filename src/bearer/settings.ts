@@ -1,3 +1,5 @@
+import { bareObject } from '../internal/bare-object.ts'
+
 /** The members of a Request that `fetch(request, settings)` discards. All others stay, except for the mode `navigate`. */
 const discarded = ['referrer', 'referrerPolicy', 'targetAddressSpace']
 
@@ -6,8 +8,8 @@ const discarded = ['referrer', 'referrerPolicy', 'targetAddressSpace']
  * undefined ones do not. Web IDL, dictionary types; Fetch, the Request constructor.
  */
 export function settingsOf(init: RequestInit | null | undefined, request: Request | undefined): RequestInit {
-  // Without a prototype, so that a member named __proto__ has no effect.
-  const settings: Record<string, unknown> = Object.create(null)
+  // Without the prototype of all objects, so that a member named __proto__ has no effect.
+  const settings = bareObject<Record<string, unknown>>()
   const add = (from: object, names: readonly string[]): void => {
     for (const name of names) {
       const value: unknown = Reflect.get(from, name)

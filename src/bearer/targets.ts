@@ -48,12 +48,17 @@ function targetsAt(allowed: readonly string[], prefix: string, relativeTo?: stri
   const absolute = judgeFrom()
   let base: string | undefined
   let relative = absolute
+  const getterOf = urlGetter()
   return (input) => {
-    const text = textOf(input)
+    const text = textOf(input, getterOf)
     if (text === undefined) return undefined
     if (typeof input !== 'string') {
       const url = absolute(text)
-      return url && input instanceof Request ? requestTo(input, text) : url
+      if (!url || !(input instanceof Request)) return url
+      if (getterOf()) return input
+      // A copy, so that its URL cannot be changed while the call waits for the token.
+      const copy = cloneOf(input)
+      return copy.url === text ? copy : undefined
     }
     if (relativeTo && text.startsWith('api/')) checkApiUrl(relativeTo)
     const current = relativeTo ?? pageUrl()
@@ -107,21 +112,14 @@ function parse(text: string, base: string | undefined): URL | undefined {
 }
 
 /** Returns the URL as text, read once. An object that only looks like a Request, or shows another URL than its own, has none. */
-function textOf(input: FetchInput): string | undefined {
+function textOf(input: FetchInput, getterOf = urlGetter()): string | undefined {
   if (typeof input === 'string') return input
   return attempt(() => {
     if (!(input instanceof Request)) return 'url' in input ? undefined : String(input)
     const { url } = input
-    const getter = urlGetter()
+    const getter = getterOf()
     return typeof url === 'string' && (!getter || getter.call(input) === url) ? url : undefined
   })
-}
-
-/** Returns a Request whose URL cannot be changed while the call waits for the token. */
-function requestTo(request: Request, url: string | undefined): Request | undefined {
-  if (urlGetter()) return request
-  const copy = cloneOf(request)
-  return copy.url === url ? copy : undefined
 }
 
 function judge(url: URL | undefined, allowed: readonly string[], prefix: string): string | undefined {

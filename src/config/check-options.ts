@@ -1,3 +1,4 @@
+import { bareObject } from '../internal/bare-object.ts'
 import { invalid } from './invalid.ts'
 
 /** The kind of an option: a `typeof`, an array, an object with certain methods, or one of some texts. */
@@ -57,7 +58,7 @@ export function checkNames<T extends object>(
   if ('getItem' in options)
     invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
-  const own = { __proto__: null, ...options }
+  const own = Object.assign(bareObject<T>(), options)
   for (const name of Object.keys(own))
     if (!names.includes(name) && own[name as keyof T] !== undefined) rejectUnknown(caller, name, names, remedy)
   return own

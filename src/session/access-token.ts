@@ -1,6 +1,7 @@
 import { checkNames } from '../config/check-options.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
+import type { MaybePromise } from '../storage/token-storage.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
 import { decide, freshness, type Wanted } from './decide.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
@@ -45,7 +46,9 @@ export function tokenGetter(
     if (signInAtCall && current.record && current.record.id !== signInAtCall) throw sessionChanged()
     const { record } = current
     try {
-      return await accessToken(parts, schedule, wanted)
+      const token = accessToken(parts, schedule, wanted)
+      // Without a wait for a token at hand, because each wait adds to the cost of every request.
+      return typeof token === 'string' ? token : await token
     } finally {
       // Not after a refresh, because it wrote the record itself, or its write has just failed.
       if (current.record === record) savePending()
@@ -53,12 +56,12 @@ export function tokenGetter(
   }
 }
 
-/** Carries out what `decide` says: returns the current token, refreshes it first, or rejects. */
-async function accessToken(
+/** Carries out what `decide` says: returns the current token, refreshes it first, or throws. */
+function accessToken(
   parts: SessionParts,
   schedule: RefreshSchedule,
   { rejected, minValidMs = 0, forceRefresh = false, signal }: GetAccessTokenOptions,
-): Promise<string> {
+): MaybePromise<string> {
   const { config, current } = parts
   const { clock } = config
   if (signal?.aborted) throw abortedError()

@@ -83,6 +83,17 @@ describe('settings that are not plain objects', () => {
     expect(Object.getOwnPropertyNames(api.calls[0]?.init)).toEqual(['method', 'headers'])
   })
 
+  it('an injected fetch cannot add a member to the settings of later calls [C-102]', async () => {
+    const api = apiStub(({ init }) => {
+      Reflect.set(Object.getPrototypeOf(init), 'method', 'DELETE')
+      return new Response()
+    })
+    const call = createBearerFetch('token', { baseUrl, fetch: api.fetch })
+    await call(url)
+    await call(url)
+    expect(api.calls.map(({ init }) => init?.method)).toEqual([undefined, undefined])
+  })
+
   it('null is no settings at all [C-102]', async () => {
     const init = null as unknown as RequestInit
     expect((await createBearerFetch('token', { baseUrl: wire.url })(wire.url, init)).status).toBe(200)

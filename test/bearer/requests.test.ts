@@ -169,6 +169,32 @@ describe('a global Request class that extends the platform’s', () => {
   })
 })
 
+describe('a bearer fetch that has sent a Request before', () => {
+  it('a url getter that is put on the class later does not stand for the URL that fetch goes by [C-090 I-6]', async () => {
+    const stub = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl, fetch: stub.fetch, elsewhere: 'reject' })
+    await call(new Request(api))
+    const own = Object.getOwnPropertyDescriptor(Request.prototype, 'url') as PropertyDescriptor
+    Object.defineProperty(Request.prototype, 'url', { ...own, get: () => api })
+    try {
+      await expect(call(new Request(elsewhere))).rejects.toMatchObject({ code: 'origin_forbidden' })
+    } finally {
+      Object.defineProperty(Request.prototype, 'url', own)
+    }
+    expect(stub.calls).toHaveLength(1)
+  })
+
+  it('a Request of a class that became the global one later gets the token [C-090]', async () => {
+    const stub = apiStub(() => new Response())
+    const call = createBearerFetch('token', { baseUrl, fetch: stub.fetch, elsewhere: 'reject' })
+    await call(new Request(api))
+    const Later = classes['whatwg-fetch'] as RequestClass
+    vi.stubGlobal('Request', Later)
+    await call(new Later(api))
+    expect(stub.authorizations).toEqual(['Bearer token', 'Bearer token'])
+  })
+})
+
 describe('what is neither text, URL nor Request', () => {
   const changing = (): { toString(): string } => ({ toString: alternating() })
   class ChangingUrl extends URL {
