@@ -11,6 +11,7 @@ import { cycles, importsOf, reachable, sourceFiles, unionMembers } from './suppo
 const stages: Record<string, string[]> = {
   ground: [
     'internal/limits.ts',
+    'internal/bare-object.ts',
     'internal/present.ts',
     'internal/attempt.ts',
     'internal/json-object.ts',
