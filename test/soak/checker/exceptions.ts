@@ -16,8 +16,8 @@ export const unsaved = 'a sign-in or refresh could not be saved'
 /** The exception of a refresh that the service handled when its process had given up and another one had refreshed. */
 export const handledLate = 'the service handled a refresh too late'
 
-/** How long a process waits for a token request, in milliseconds. */
-const givesUpMs = 10_000
+/** How long a process waits for a token request, and how long the service accepts a refresh token again, in milliseconds. */
+const [givesUpMs, graceMs] = [10_000, 30_000]
 
 interface Span {
   readonly fromMs: number
@@ -53,11 +53,13 @@ function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: Session
   return next !== undefined && areSavesKnown && untilSaved(next.monotonicMs, history).toMs > atMs
 }
 
-/** Returns whether a refresh token was sent before another process had used it, and was handled when its process had given up. */
+/** Returns whether the service would have accepted a refresh token when it was sent, and handled it when its process had given up. */
 function isOfLateHandling({ refusal, atMs }: Violation, history: SessionHistory): boolean {
-  const usedMs = nextIssued(refusal, history)?.monotonicMs
+  const next = nextIssued(refusal, history)
   const sentMs = refusal?.sentMs ?? atMs
-  return usedMs !== undefined && sentMs < usedMs && atMs - sentMs > givesUpMs
+  if (!next || atMs - sentMs <= givesUpMs) return false
+  const usedMs = nextIssued(next, history)?.monotonicMs ?? Number.POSITIVE_INFINITY
+  return sentMs < Math.min(next.monotonicMs + graceMs, usedMs)
 }
 
 function wereReadsFailing({ calls }: SessionHistory, holder: string, { fromMs, toMs }: Span): boolean {
@@ -66,8 +68,11 @@ function wereReadsFailing({ calls }: SessionHistory, holder: string, { fromMs, t
   )
 }
 
-function nextIssued(refusal: Violation['refusal'], { issued }: SessionHistory): Issued | undefined {
-  return issued.find(({ line, generation }) => line === refusal?.line && generation === refusal.generation + 1)
+function nextIssued(
+  token: Pick<Issued, 'line' | 'generation'> | undefined,
+  { issued }: SessionHistory,
+): Issued | undefined {
+  return issued.find(({ line, generation }) => line === token?.line && generation === token.generation + 1)
 }
 
 function isOver({ refusal, atMs }: Violation, { savedMs }: SessionHistory, endedMs: number): boolean {
