@@ -20,6 +20,7 @@ createServer((request, response) => handle(request, response, () => page(request
 
 async function page(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status } = await backend.getSession(request)
-  const text = status === 'signed-out' ? '<a href="/auth/login?return_to=/">Sign in</a>' : 'Welcome'
+  const isSignedIn = status === 'signed-in' || status === 'needs_refresh'
+  const text = isSignedIn ? 'Welcome' : '<a href="/auth/login?return_to=/">Sign in</a>'
   response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' }).end(text)
 }

@@ -94,17 +94,24 @@ test.each([
 })
 
 test.each([
-  ['http://127.0.0.1:5173/other', 'Demo public', 'public', []],
-  ['https://app.example/cb', 'Demo public', 'public', []],
-  ['http://127.0.0.1:3001/auth/callback', 'Demo confidential', 'confidential', [otherPort]],
+  ['http://127.0.0.1:5173/other', 'Demo public', 'public'],
+  ['https://app.example/cb', 'Demo public', 'public'],
+  ['http://127.0.0.1:3000/other', 'Demo confidential', 'confidential'],
 ] as const)(
   '%s of the %s client is told --redirect-uri and what kind of client it has [S-003]',
-  async (uri, name, kind, before) => {
+  async (uri, name, kind) => {
     await restart({ dev: 'on' })
     const said = await problem({ redirect_uri: uri }, '', name)
-    expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...before, ...register(uri, kind)])
+    expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(uri, kind)])
   },
 )
+
+test('another port of a backend is named, and not the kind of its client, which is right [S-003]', async () => {
+  await restart({ dev: 'on' })
+  const uri = 'http://127.0.0.1:3001/auth/callback'
+  const said = await problem({ redirect_uri: uri }, '', 'Demo confidential')
+  expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, otherPort, ...register(uri)])
+})
 
 test.each([
   [
@@ -130,7 +137,7 @@ test('a backend on another port is told so, also if the public client has the sa
   expect(await problem({ redirect_uri: uri }, '', 'Demo confidential')).toEqual([
     `The redirect_uri ${uri} ${isNotRegistered}`,
     otherPort,
-    ...register(uri, 'confidential'),
+    ...register(uri),
   ])
 })
 

@@ -54,7 +54,12 @@ export interface BackendContext {
 /** Names that the other functions, the printed variables and other libraries have for an option. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['storage', 'sessions'],
+  ['store', 'sessions'],
   ['cookieSecret', 'secrets'],
+  ['cookieSecrets', 'secrets'],
+  ['callbackUrl', 'redirectUri'],
+  ['callbackURL', 'redirectUri'],
+  ['apiUrl', 'baseUrl'],
   ['callbackPath', 'redirectUri and basePath'],
 ])
 

@@ -45,10 +45,12 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       const at = hostOf(request)
       // A development server in front may change the host. The page from which the login starts then has the right one.
       if (!at || at.host === app.host || !isLoopback(at.hostname) || refererOf(request)?.host === app.host) return
-      report(
-        'host',
-        `The login began at ${at.host}, but redirectUri is at ${app.host}. Serve the app there, or register and set a callback at ${at.host}.`,
-      )
+      // A service may refuse a redirect URI at localhost (RFC 8252 section 8.3).
+      const remedy =
+        at.hostname === 'localhost'
+          ? 'Open the app there.'
+          : `Serve the app there, or register and set a callback at ${at.host}.`
+      report('host', `The login began at ${at.host}, but redirectUri is at ${app.host}. ${remedy}`)
     },
     checkPath(request, paths) {
       if (!isLocal || reported.has('path')) return

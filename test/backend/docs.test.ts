@@ -36,3 +36,11 @@ test('the page and the docstrings of each mount say why a framework answers 404 
   for (const source of ['backend.ts', 'node/handler.ts', 'node/fastify.ts'])
     expect(read(`../src/backend/${source}`)).toMatch(/^ +\* .*404/m)
 })
+
+test.each(['start/backend.md', 'snippets/backend.ts', '../examples/node-backend/src/app.ts'])(
+  '%s shows a signed-in page only for a status that says so, because without await it is undefined',
+  (page) => {
+    expect(read(page)).toContain("status === 'signed-in' || status === 'needs_refresh'")
+    expect(read(page)).not.toContain("status === 'signed-out' ?")
+  },
+)

@@ -77,7 +77,12 @@ describe('the options of a backend', () => {
     ['sessions', { sessions: new Map() }, ', such as memoryStorage(), redisStorage(…) or postgresStorage(…).'],
     ['sessions', { sessions: { ...memoryStorage(), [Symbol.toStringTag]: 'Storage' } }, 'must not be localStorage'],
     ['storage', { storage: memoryStorage() }, 'storage is not an option of createBackend. Use sessions'],
+    ['store', { store: memoryStorage() }, 'store is not an option of createBackend. Use sessions'],
     ['cookieSecret', { cookieSecret: 'x' }, 'cookieSecret is not an option of createBackend. Use secrets'],
+    ['cookieSecrets', { cookieSecrets: ['x'] }, 'cookieSecrets is not an option of createBackend. Use secrets'],
+    ['callbackUrl', { callbackUrl: '/cb' }, 'callbackUrl is not an option of createBackend. Use redirectUri'],
+    ['callbackURL', { callbackURL: '/cb' }, 'callbackURL is not an option of createBackend. Use redirectUri'],
+    ['apiUrl', { apiUrl: 'x' }, 'apiUrl is not an option of createBackend. Use baseUrl'],
     [
       'callbackPath',
       { callbackPath: '/cb' },

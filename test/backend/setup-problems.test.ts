@@ -69,7 +69,9 @@ test.each<[what: string, at: string, headers?: Record<string, string>, redirectU
 test('localhost in place of 127.0.0.1 is another host [C-127]', async () => {
   const rig = await rigOf({ backend: { redirectUri } })
   await rig.backend.handle(new Request('http://localhost:3000/auth/login'))
-  expect(problemsOf(rig)).toMatchObject([{ problem: 'host' }])
+  expect(problemsOf(rig)).toEqual([
+    problem('host', 'The login began at localhost:3000, but redirectUri is at 127.0.0.1:3000. Open the app there.'),
+  ])
 })
 
 test('a bridge under a mount path of Express, which cuts the path: one event says which path was expected [C-123]', async () => {

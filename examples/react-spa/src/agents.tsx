@@ -16,7 +16,7 @@ export function Agents(): ReactElement {
   })
   return (
     <section>
-      <h2>Agents of your organisation</h2>
+      <h2>Agents of your organization</h2>
       {error && <Problem error={error} again={() => void refetch()} />}
       <label>
         Search

@@ -40,7 +40,7 @@ export function unregisteredFix({ sent, authUrl, known }: Unregistered): string[
     ...(isOtherPort ? ['Only the port differs from a registered one. Use that port, or register this one.'] : []),
     `To register it, start ${commandName()} with --redirect-uri ${sent}`,
     `If the service keeps its data, register a client at ${authUrl}/auth/v1/clients instead.`,
-    ...(kind === undefined ? [] : [kindTexts[kind]]),
+    ...(kind === undefined || isOtherPort ? [] : [kindTexts[kind]]),
   ]
 }
 
