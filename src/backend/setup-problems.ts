@@ -45,12 +45,7 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       const at = hostOf(request)
       // A development server in front may change the host. The page from which the login starts then has the right one.
       if (!at || at.host === app.host || !isLoopback(at.hostname) || refererOf(request)?.host === app.host) return
-      // A service may refuse a redirect URI at localhost (RFC 8252 section 8.3).
-      const remedy =
-        at.hostname === 'localhost'
-          ? 'Open the app there.'
-          : `Serve the app there, or register and set a callback at ${at.host}.`
-      report('host', `The login began at ${at.host}, but redirectUri is at ${app.host}. ${remedy}`)
+      report('host', `The login began at ${at.host}, but redirectUri is at ${app.host}. ${hostRemedy(at)}`)
     },
     checkPath(request, paths) {
       if (!isLocal || reported.has('path')) return
@@ -90,6 +85,13 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       if (isLocal && !reported.has('call')) report('call', message)
     },
   }
+}
+
+/** Returns what to do about a login that began at this host. */
+function hostRemedy({ hostname, host }: URL): string {
+  // A service may refuse a redirect URI at localhost (RFC 8252 section 8.3).
+  if (hostname === 'localhost') return 'Open the app there.'
+  return `Serve the app there, or register and set a callback at ${host}.`
 }
 
 /** Returns the URL of the host that a request names. Some servers put another one into the URL of the request. */
