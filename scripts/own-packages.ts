@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withFolderLock } from './folder-lock.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -17,17 +19,32 @@ export const ownPackages = {
 export type PackageSet = keyof typeof ownPackages
 
 /** Installs the packages of one folder, unless it has those of its lock file. npm shows its progress on the error output. */
-export async function installOwnPackages(name: PackageSet): Promise<void> {
-  const folder = root + ownPackages[name]
+export function installOwnPackages(name: PackageSet): Promise<void> {
+  return installIn(root + ownPackages[name])
+}
+
+/** Does the same for a path. Commands that need the same folder at once install one after the other. */
+export async function installIn(folder: string): Promise<void> {
   if (hasItsPackages(folder)) return
-  process.stderr.write(`installing the packages of ${ownPackages[name]}, which npm ci leaves out\n`)
+  const name = relative(root, folder)
+  await withFolderLock(folder, {
+    onWait: () => process.stderr.write(`waiting for another command, which installs the packages of ${name}\n`),
+    async work() {
+      if (hasItsPackages(folder)) return
+      process.stderr.write(`installing the packages of ${name}, which npm ci leaves out\n`)
+      await runNpmCi(folder, name)
+    },
+  })
+}
+
+async function runNpmCi(folder: string, name: string): Promise<void> {
   // A silent command hands its level of the log on, which hides the progress.
   const child = spawn('npm', ['--prefix', folder, 'ci', '--loglevel=notice'], {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
   })
   const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve))
-  if (code !== 0) throw new Error(`npm ci of ${ownPackages[name]} ended with exit code ${code}. Its output says why.`)
+  if (code !== 0) throw new Error(`npm ci of ${name} ended with exit code ${code}. Its output says why.`)
 }
 
 /** Returns whether npm has installed the versions of the folder's lock file. */

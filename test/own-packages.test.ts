@@ -1,8 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { hasItsPackages } from '../scripts/own-packages.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { hasItsPackages, installIn } from '../scripts/own-packages.ts'
 
 interface Entry {
   readonly version: string
@@ -59,4 +69,69 @@ test('packages count as not installed if the list of what npm installed ends too
   expect(hasItsPackages(folder)).toBe(true)
   writeFileSync(join(folder, 'node_modules/.package-lock.json'), '{ "packages": {')
   expect(hasItsPackages(folder)).toBe(false)
+})
+
+/** A folder without packages, and an npm that notes when it starts, waits for the file `go` and installs what the lock file says. */
+function folderAndNpm({ exitCode = 0 } = {}): { folder: string; npmRuns: () => number; go: () => void } {
+  const folder = folderWith(a)
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  const script = `#!/bin/sh
+echo started >> ${folder}/runs
+until [ -e ${folder}/go ]; do sleep 0.05; done
+cp ${folder}/package-lock.json ${folder}/node_modules/.package-lock.json
+exit ${exitCode}
+`
+  writeFileSync(join(bin, 'npm'), script, { mode: 0o755 })
+  vi.stubEnv('PATH', `${bin}:${process.env.PATH}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const npmRuns = (): number =>
+    readFileSync(join(folder, 'runs'), { encoding: 'utf8', flag: 'a+' }).split('\n').length - 1
+  return { folder, npmRuns, go: () => writeFileSync(join(folder, 'go'), '') }
+}
+
+function printedHere(): () => string {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => write.mockRestore())
+  return () => write.mock.calls.map(([text]) => String(text)).join('')
+}
+
+const waiting = /^waiting for another command, which installs the packages of /m
+
+test('of two commands that need the same packages at once, one installs them and the other says that it waits', async () => {
+  const { folder, npmRuns, go } = folderAndNpm()
+  const printed = printedHere()
+  const both = [installIn(folder), installIn(folder)]
+  await vi.waitFor(() => expect([npmRuns(), printed()]).toEqual([1, expect.stringMatching(waiting)]))
+  go()
+  await Promise.all(both)
+  expect([npmRuns(), hasItsPackages(folder), existsSync(join(folder, '.installing'))]).toEqual([1, true, false])
+})
+
+test('an installation that failed lets the next command try', async () => {
+  const { folder, npmRuns, go } = folderAndNpm({ exitCode: 7 })
+  const printed = printedHere()
+  go()
+  await expect(installIn(folder)).rejects.toThrow('ended with exit code 7')
+  rmSync(join(folder, 'node_modules/.package-lock.json'))
+  await expect(installIn(folder)).rejects.toThrow('ended with exit code 7')
+  expect([npmRuns(), printed()]).toEqual([2, expect.not.stringMatching(waiting)])
+})
+
+test('a command ends the lock of one that was killed, and not the lock of one that still runs', async () => {
+  const { folder, npmRuns, go } = folderAndNpm()
+  printedHere()
+  const lock = join(folder, '.installing')
+  mkdirSync(lock)
+  writeFileSync(join(lock, 'killed'), '')
+  utimesSync(join(lock, 'killed'), 0, 0)
+  const installed = [installIn(folder), installIn(folder)]
+  await vi.waitFor(() => expect(npmRuns()).toBe(1))
+  const [owner = ''] = readdirSync(lock)
+  const lastRenewalMs = (): number => statSync(join(lock, owner)).mtimeMs
+  const startedMs = lastRenewalMs()
+  await vi.waitFor(() => expect(lastRenewalMs()).toBeGreaterThan(startedMs), { timeout: 10_000 })
+  go()
+  await Promise.all(installed)
+  expect([owner === 'killed', npmRuns()]).toEqual([false, 1])
 })
