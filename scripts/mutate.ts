@@ -43,15 +43,23 @@ const options = {
   'silence-limit': { type: 'string' },
 } as const
 
+type Mode = 'without --random or --at' | 'with --random' | 'with --at'
+
+/** Other options are refused, because they would have no effect. */
+const readBy: Readonly<Record<Mode, ReadonlySet<keyof typeof options>>> = {
+  'without --random or --at': new Set(['room', 'incremental']),
+  'with --random': new Set(['random', 'seed', 'room', 'silence-limit']),
+  'with --at': new Set(['at', 'silence-limit']),
+}
+
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 await runCommand({ name: 'mutate', help, options }, (flags) => {
   const isRandom = flags.random !== undefined || flags.at !== undefined
-  const unused = (isRandom ? (['incremental'] as const) : (['seed', 'silence-limit'] as const)).find(
-    (name) => flags[name] !== undefined,
-  )
+  const mode: Mode = flags.at !== undefined ? 'with --at' : isRandom ? 'with --random' : 'without --random or --at'
+  const unused = (Object.keys(flags) as (keyof typeof options)[]).find((name) => !readBy[mode].has(name))
   if (unused !== undefined) {
-    process.stderr.write(`mutate: --${unused} goes only ${isRandom ? 'without' : 'with'} --random or --at\n`)
+    process.stderr.write(`mutate: --${unused} has no effect ${mode}\n`)
     return exitCodes.usage
   }
   if (isRandom) return tryRandom(flags, root)

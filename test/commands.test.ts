@@ -169,13 +169,15 @@ test.each([
 })
 
 test.each([
-  [['--seed', '1'], '--seed goes only with --random or --at'],
-  [['--silence-limit', '9'], '--silence-limit goes only with --random or --at'],
-  [['--random', '1', '--incremental'], '--incremental goes only without --random or --at'],
-  [['--at', 'src/index.ts:1', '--incremental'], '--incremental goes only without --random or --at'],
+  [['--seed', '1', '--room', 'none'], '--seed has no effect without --random or --at'],
+  [['--silence-limit', '9', '--room', 'none'], '--silence-limit has no effect without --random or --at'],
+  [['--random', '1', '--incremental', '--room', 'none'], '--incremental has no effect with --random'],
+  [['--at', 'src/none.ts:1', '--incremental'], '--incremental has no effect with --at'],
+  [['--at', 'src/none.ts:1', '--seed', '1'], '--seed has no effect with --at'],
+  [['--at', 'src/none.ts:1', '--room', 'none'], '--room has no effect with --at'],
+  [['--at', 'src/none.ts:1', '--random', '1'], '--random has no effect with --at'],
 ])('npm run mutate -- %j names the option that has no effect', async (args, fault) => {
-  const wrong = [...args, '--room', 'none']
-  expect(await run(scripts.mutate ?? '', ...wrong)).toEqual({ code: 2, stdout: '', stderr: `mutate: ${fault}\n` })
+  expect(await run(scripts.mutate ?? '', ...args)).toEqual({ code: 2, stdout: '', stderr: `mutate: ${fault}\n` })
 })
 
 test('COOKIE_SECRET of the backend example may be several, the newest first', () => {
