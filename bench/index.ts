@@ -5,32 +5,35 @@ import { exitCodeOf, figureLine } from './figures.ts'
 import { type Group, groups } from './groups.ts'
 import { outputsIn, runGroups } from './run.ts'
 
-/** Benches that take arguments of their own. Resolves to the exit code. */
+type Measure = () => Promise<0 | 1>
+
+/** A bench that takes arguments of its own. `load` imports none of the packages that `npm ci` leaves out. */
 interface OwnBench {
   readonly measures: string
-  load(): Promise<{ readonly help: string; run(args: string[]): Promise<0 | 1 | 2> }>
+  /** `read` returns undefined if the arguments are wrong. */
+  load(): Promise<{ readonly help: string; read(args: string[]): Measure | undefined }>
 }
 
 const own: Readonly<Record<string, OwnBench>> = {
   tabs: {
     measures: 'the group of that name, with another number of rounds',
     async load() {
-      const { tabs, tabsHelp } = await import('./tabs.ts')
-      return { help: tabsHelp, run: tabs }
+      const { readTabs, tabsHelp } = await import('./tabs.ts')
+      return { help: tabsHelp, read: readTabs }
     },
   },
   service: {
     measures: 'parts of the group of that name, and searches of a million agents',
     async load() {
-      const { service, serviceHelp } = await import('./service.ts')
-      return { help: serviceHelp, run: service }
+      const { readService, serviceHelp } = await import('./service.ts')
+      return { help: serviceHelp, read: readService }
     },
   },
   scale: {
     measures: 'a million sessions: an outage, commands and bytes of each operation, memory, waiters of a lock',
     async load() {
-      const { scale, scaleHelp } = await import('./scale.ts')
-      return { help: scaleHelp, run: scale }
+      const { readScale, scaleHelp } = await import('./scale.ts')
+      return { help: scaleHelp, read: readScale }
     },
   },
 }
@@ -69,13 +72,18 @@ async function all(args: string[]): Promise<0 | 1 | 2> {
 
 async function one(name: string, args: string[]): Promise<0 | 1 | 2> {
   const group = groups.find((one) => one.name === name)
-  if (!Object.hasOwn(own, name) && !group) return usage(`there is no bench named ${name}`)
-  await installForBenches()
   const bench = Object.hasOwn(own, name) ? await own[name]?.load() : undefined
-  if (args.includes('--help') || args.includes('-h'))
-    return tell(bench?.help ?? `npm run bench -- ${name}: ${group?.measures}\n\n${help}`)
-  if (bench) return bench.run(args)
-  return args.length > 0 ? usage(`${name} takes no arguments`) : print(group as Group)
+  if (!bench && !group) return usage(`there is no bench named ${name}`)
+  const isHelp = args.includes('--help') || args.includes('-h')
+  if (isHelp) return tell(bench?.help ?? `npm run bench -- ${name}: ${group?.measures}\n\n${help}`)
+  if (!bench && args.length > 0) return usage(`${name} takes no arguments`)
+  const measure = bench ? bench.read(args) : () => print(group as Group)
+  if (!measure) {
+    process.stderr.write(bench?.help ?? help)
+    return exitCodes.usage
+  }
+  await installForBenches()
+  return measure()
 }
 
 /** Stores and their clients are those of the tests. */

@@ -1,27 +1,26 @@
-import { costs } from './scale/costs.ts'
-import { lockCosts } from './scale/lock.ts'
-import { memory, mostTimes, timesOf } from './scale/memory.ts'
-import { outage } from './scale/outage.ts'
-import { drawPlots } from './scale/plots.ts'
 import { saveResults } from './scale/results.ts'
 
-/** In the order they run. Each resolves to whether its targets were met. */
+/** In the order they run. Each loads what it needs, and resolves to whether its targets were met. */
 const parts: Record<string, () => Promise<boolean>> = {
-  outage,
+  outage: async () => (await import('./scale/outage.ts')).outage(),
   async costs() {
+    const { costs } = await import('./scale/costs.ts')
     saveResults({ costs: await costs() })
     return true
   },
   async memory() {
+    const { memory, mostTimes, timesOf } = await import('./scale/memory.ts')
     const found = await memory()
     saveResults({ memory: found })
     return found.every((one) => one.store !== 'Redis' || timesOf(one) <= mostTimes)
   },
   async lock() {
+    const { lockCosts } = await import('./scale/lock.ts')
     saveResults({ lock: await lockCosts() })
     return true
   },
   async plots() {
+    const { drawPlots } = await import('./scale/plots.ts')
     drawPlots()
     return true
   },
@@ -40,13 +39,12 @@ Measures what many sessions cost, and keeps the figures in bench/scale.json, whi
 Exit code 0: every target met, 1: one was missed, 2: no such part.
 `
 
-/** Runs parts, and resolves to the exit code. */
-export async function scale(names: string[]): Promise<0 | 1 | 2> {
-  if (names.some((name) => !Object.hasOwn(parts, name))) {
-    process.stderr.write(scaleHelp)
-    return 2
+/** Returns the bench of these parts, which resolves to the exit code. */
+export function readScale(names: string[]): (() => Promise<0 | 1>) | undefined {
+  if (names.some((name) => !Object.hasOwn(parts, name))) return undefined
+  return async () => {
+    let isMet = true
+    for (const name of names.length > 0 ? names : Object.keys(parts)) isMet = (await parts[name]?.()) !== false && isMet
+    return isMet ? 0 : 1
   }
-  let isMet = true
-  for (const name of names.length > 0 ? names : Object.keys(parts)) isMet = (await parts[name]?.()) !== false && isMet
-  return isMet ? 0 : 1
 }

@@ -4,11 +4,6 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Figure, Size } from './figures.ts'
 import { exitCodeOf, figureLine, isMet } from './figures.ts'
-import { memory } from './service/memory.ts'
-import { search } from './service/search.ts'
-import { seed } from './service/seed.ts'
-import { start } from './service/start.ts'
-import { throughput } from './service/throughput.ts'
 
 type Extent = 'short' | 'usual' | 'full'
 
@@ -21,16 +16,32 @@ const agents: Readonly<Record<Extent, readonly number[]>> = {
   full: [1_000, 100_000, 1_000_000],
 }
 
-/** In the order they run. `full` is for a machine with minutes to spare. */
+/** In the order they run. Each loads what it needs. `full` is for a machine with minutes to spare. */
 const parts: Record<string, (extent: Extent) => Promise<Figure[]>> = {
-  // One peer makes an RSA key, which takes from once to thrice as long.
-  start: (extent) => start({ rounds: extent === 'short' ? 1 : 25 }),
-  loopback: (extent) => throughput('loopback', extent === 'short' ? shortLoad : load),
-  'in-process': (extent) => throughput('in process', extent === 'short' ? shortLoad : load),
-  seed: (extent) => seed({ agents: extent === 'short' ? 100 : 10_000 }),
-  // There is no short way to ten thousand logins.
-  memory: async (extent) => (extent === 'short' ? [] : memory()),
-  search: (extent) => search({ sizes: agents[extent], ...searchLimits }),
+  async start(extent) {
+    const { start } = await import('./service/start.ts')
+    // One peer makes an RSA key, which takes from once to thrice as long.
+    return start({ rounds: extent === 'short' ? 1 : 25 })
+  },
+  loopback: (extent) => throughput('loopback', extent),
+  'in-process': (extent) => throughput('in process', extent),
+  async seed(extent) {
+    const { seed } = await import('./service/seed.ts')
+    return seed({ agents: extent === 'short' ? 100 : 10_000 })
+  },
+  async memory(extent) {
+    // There is no short way to ten thousand logins.
+    return extent === 'short' ? [] : (await import('./service/memory.ts')).memory()
+  },
+  async search(extent) {
+    const { search } = await import('./service/search.ts')
+    return search({ sizes: agents[extent], ...searchLimits })
+  },
+}
+
+async function throughput(where: 'loopback' | 'in process', extent: Extent): Promise<Figure[]> {
+  const { throughput } = await import('./service/throughput.ts')
+  return throughput(where, extent === 'short' ? shortLoad : load)
 }
 
 export const serviceHelp: string = `Usage: npm run bench -- service [part ...] [--full] [--record]
@@ -53,27 +64,23 @@ Exit code 0: every target met, 1: one was missed, 2: wrong arguments.
 
 const recordFile = new URL('service.json', import.meta.url)
 
-/** Prints every figure as it comes; resolves to the exit code. */
-export async function service(args: string[]): Promise<0 | 1 | 2> {
+/** Returns the bench that these arguments ask for. It prints every figure as it comes, and resolves to the exit code. */
+export function readService(args: string[]): (() => Promise<0 | 1>) | undefined {
   const flags = readFlags(args)
-  if (flags === 'help') {
-    process.stdout.write(serviceHelp)
-    return 0
-  }
-  if (flags === 'wrong') {
-    process.stderr.write(serviceHelp)
-    return 2
-  }
+  return flags && (() => measureParts(flags))
+}
+
+async function measureParts({ names, extent, isRecorded }: Flags): Promise<0 | 1> {
   build()
   const figures: Figure[] = []
-  for (const name of flags.names) {
+  for (const name of names) {
     process.stdout.write(`\n${name}\n`)
-    for (const figure of (await parts[name]?.(flags.extent)) ?? []) {
+    for (const figure of (await parts[name]?.(extent)) ?? []) {
       figures.push(figure)
       process.stdout.write(figureLine(figure))
     }
   }
-  if (flags.record) record(figures)
+  if (isRecorded) record(figures)
   const missed = figures.filter((figure) => !isMet(figure)).length
   process.stdout.write(`\n${missed === 0 ? 'Every target met.' : `${missed} targets missed.`}\n`)
   return exitCodeOf(figures)
@@ -95,19 +102,21 @@ function build(): void {
   execFileSync('npm', ['run', '--silent', 'build:js'], { cwd: new URL('..', import.meta.url), stdio: 'ignore' })
 }
 
-function readFlags(args: string[]): 'help' | 'wrong' | { names: string[]; extent: Extent; record: boolean } {
+interface Flags {
+  readonly names: readonly string[]
+  readonly extent: Extent
+  readonly isRecorded: boolean
+}
+
+function readFlags(args: string[]): Flags | undefined {
   try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: { full: { type: 'boolean' }, record: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-    })
-    if (values.help) return 'help'
-    if (positionals.some((name) => !Object.hasOwn(parts, name))) return 'wrong'
+    const options = { full: { type: 'boolean' }, record: { type: 'boolean' } } as const
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
+    if (positionals.some((name) => !Object.hasOwn(parts, name))) return undefined
     const names = positionals.length > 0 ? positionals : Object.keys(parts)
-    return { names, extent: values.full ? 'full' : 'usual', record: values.record ?? false }
+    return { names, extent: values.full ? 'full' : 'usual', isRecorded: values.record ?? false }
   } catch {
-    return 'wrong'
+    return undefined
   }
 }
 

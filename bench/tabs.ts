@@ -39,16 +39,15 @@ export interface Round {
 
 type Kind = 'open' | 'restored'
 
-/** Takes arguments of its own. Prints the figures, and resolves to the exit code. */
-export async function tabs(args: string[]): Promise<0 | 1 | 2> {
+/** Returns the bench that these arguments ask for. It prints the figures, and resolves to the exit code. */
+export function readTabs(args: string[]): (() => Promise<0 | 1>) | undefined {
   const rounds = readRounds(args)
-  if (rounds === undefined) {
-    process.stderr.write(tabsHelp)
-    return 2
+  if (rounds === undefined) return undefined
+  return async () => {
+    const figures = await measureTabs({ rounds, counts: tabCounts })
+    for (const figure of figures) process.stdout.write(figureLine(figure))
+    return exitCodeOf(figures)
   }
-  const figures = await measureTabs({ rounds, counts: tabCounts })
-  for (const figure of figures) process.stdout.write(figureLine(figure))
-  return exitCodeOf(figures)
 }
 
 /**

@@ -1,68 +1,12 @@
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { readSettings } from '../examples/node-backend/src/settings.ts'
 import { freePort } from './support/free-port.ts'
 import { listen } from './support/listen.ts'
-
-const root = fileURLToPath(new URL('../', import.meta.url))
-const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
+import { run, runWith, scripts, spawned } from './support/run-script.ts'
 
 /** Those of our own: `tsx file.ts`. The others hand their arguments to vitest, the demo or the built service. */
 const own = Object.entries(scripts).filter(([, script]) => /^tsx \S+\.ts( \S+)?$/.test(script))
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** In the environment of these tests may stand what is meant for others. */
-const noStores = { REDIS_URL: '', DATABASE_URL: '' }
-
-/** Runs a script in a process of its own. */
-function spawned(script: string, ...more: string[]): Promise<Ended> {
-  const args = ['--import', ...script.split(' '), ...more]
-  return new Promise((resolve) => {
-    const env = { ...process.env, ...noStores }
-    execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-    })
-  })
-}
-
-function run(script: string, ...more: string[]): Promise<Ended> {
-  return runWith({}, script, ...more)
-}
-
-let runs = 0
-
-/** Runs a script in this process, as its module sees it: arguments, environment, streams and exit code are its own. */
-async function runWith(changes: Readonly<Record<string, string>>, script: string, ...more: string[]): Promise<Ended> {
-  const [, file = '', ...args] = script.split(' ')
-  const { argv, exitCode } = process
-  const said = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
-      said[name] += chunk
-      return true
-    }),
-  )
-  for (const [name, value] of Object.entries({ ...noStores, ...changes })) vi.stubEnv(name, value)
-  process.argv = [process.execPath, file, ...args, ...more]
-  process.exitCode = undefined
-  try {
-    // Another query is another module, which runs again.
-    await import(/* @vite-ignore */ `${root}${file}?${++runs}`)
-    return { code: Number(process.exitCode ?? 0), ...said }
-  } finally {
-    Object.assign(process, { argv, exitCode })
-    vi.unstubAllEnvs()
-    for (const spy of spies) spy.mockRestore()
-  }
-}
 
 test('every command but these is one of ours', () => {
   const others = Object.keys(scripts).filter((name) => !own.some(([ours]) => ours === name))
@@ -156,16 +100,6 @@ test('an option whose -- was forgotten is shown with it', async () => {
     code: 2,
     stderr: expect.stringContaining('(options go after --: npm run example:backend -- --processes 4)'),
   })
-})
-
-test.each([
-  [['foo'], 'there is no bench named foo'],
-  [['overhead', 'foo'], 'overhead takes no arguments'],
-  [['--only', 'overhead,foo'], 'there is no group named foo'],
-  [['--only', 'overhead', '--short'], '--short needs --out, since its figures mean little'],
-])('npm run bench -- %j names the fault first', async (args, fault) => {
-  const { code, stderr } = await run(scripts.bench ?? '', ...args)
-  expect([code, stderr.split('\n')[0]]).toEqual([2, `bench: ${fault}`])
 })
 
 test.each([
