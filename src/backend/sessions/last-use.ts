@@ -1,6 +1,6 @@
 import type { Clock } from '../../internal/clock.ts'
 import { idleLimits, maxUnsavedSessions, revalidateAfterMs } from '../../internal/limits.ts'
-import { succeeds } from '../../internal/timeouts.ts'
+import { succeeds, withTimeout } from '../../internal/timeouts.ts'
 import type { SessionRecord } from '../../session/record.ts'
 import { bounded } from '../../storage/bounded.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
@@ -16,9 +16,10 @@ export interface LastUses {
   isIdle(name: string, record: SessionRecord): MaybePromise<boolean>
   /**
    * Notes a use, at most once in a tenth of `idleMs` (`idleLimits.steps`, 10). Call it only for a session that is not idle, because
-   * it does not check that. Never rejects.
+   * it does not check that. Waits for the storage a short time (`idleLimits.maxNoteWaitMs`, 1 s), after which the write continues.
+   * Never rejects.
    */
-  note(name: string): MaybePromise<void>
+  note(name: string): MaybePromise<unknown>
   /** Returns when the session ends if it is not used again, in epoch milliseconds. Undefined before the first `isIdle`. */
   endsAtMs(name: string): number | undefined
   /** Removes the note of a session that was removed. Never rejects. */
@@ -65,7 +66,7 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
       if (nowMs - beforeMs < idleMs / idleLimits.steps) return
       // A storage that has just refused a note is not asked at every request.
       if (nowMs - (unsavedUses.get(name) ?? 0) < revalidateAfterMs) return
-      return write(name, beforeMs, nowMs)
+      return succeeds(withTimeout(idleLimits.maxNoteWaitMs, write(name, beforeMs, nowMs)))
     },
     endsAtMs(name) {
       const notedMs = storedUses.get(name)

@@ -6,7 +6,7 @@ import type { LastUses } from './last-use.ts'
 /** The last uses of sessions, by their keys. */
 export interface SessionUses {
   /** Notes a use of a session that has not ended. Never rejects. */
-  note(key: string): MaybePromise<void>
+  note(key: string): MaybePromise<unknown>
   /** Returns when the session ends if it is not used again, in epoch milliseconds. */
   endsAtMs(key: string): number
 }

@@ -1,0 +1,23 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { lastUses } from '../../src/backend/sessions/last-use.ts'
+import { testClock } from '../support/clock.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+test('a storage that never responds delays a use by a second, and the next uses not at all', async () => {
+  const clock = testClock()
+  const setItem = vi.fn(() => new Promise<void>(() => {}))
+  const sessions = { getItem: () => undefined, setItem, removeItem() {} }
+  const uses = lastUses(sessions, { clock, idleMs: 600_000 })
+  let isNoted = false
+  void Promise.resolve(uses.note('name')).then(() => {
+    isNoted = true
+  })
+  await vi.advanceTimersByTimeAsync(999)
+  expect(isNoted).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(isNoted).toBe(true)
+  clock.advance(1_000)
+  expect([uses.note('name'), setItem.mock.calls.length]).toEqual([undefined, 1])
+})
