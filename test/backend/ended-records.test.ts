@@ -35,6 +35,21 @@ test('a record that has not ended when it is read again under the lock stays, wi
   expect(events).toEqual([{ type: 'ended_session_removed', reason: 'ended', revocation: 'off' }])
 })
 
+test('an ended record stays without a rejection if a synchronous storage cannot read the ending again', async () => {
+  const storage = memoryStorage()
+  await createSession(config, { storage, key: 'k' }).signIn(tokens)
+  const name = sessionName(config, 'k')
+  const getItem = (read: string): unknown => {
+    if (read !== name) throw new Error('the storage is away')
+    return storage.getItem(read)
+  }
+  const allSessions = watchedStorage({ ...storage, getItem }, () => {})
+  const marks = endingMarks(config, allSessions)
+  const remove = endedRemoval({ config, revocationEndpoint: undefined, allSessions, uses: undefined, emit() {} })
+  await remove(name, { reason: 'ended', isEnded: async () => (await marks.read('ending', 'now')) !== undefined })
+  expect(storage.getItem(name)).toContain('"accessToken":"a"')
+})
+
 test('requests that find an ended session at the same time wait for the lock once', async () => {
   let locks = 0
   const stepped = steppedStorage((operation) => {

@@ -4,7 +4,7 @@ import { objectOf, parseObject } from '../../internal/json-object.ts'
 import { endingLimits } from '../../internal/limits.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import { isPromise } from '../../session/store.ts'
-import { bounded, storageFailed } from '../../storage/bounded.ts'
+import { asStorageFailed, bounded, storageFailed } from '../../storage/bounded.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
 import { removeOldest } from '../oldest.ts'
 
@@ -23,7 +23,8 @@ export interface EndingMark {
 export interface EndingMarks {
   /**
    * Returns the ending of this name, if there is one. `due` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms).
-   * `now` reads again, and shares no read in progress. Rejects if the storage fails or has another text there.
+   * `now` reads again, and shares no read in progress. Throws or rejects with `storage_failed` if the storage fails or has another
+   * text there.
    */
   read(name: string, when: 'due' | 'now'): MaybePromise<EndingMark | undefined>
   /** Writes another ending. Rejects with `storage_failed` if that may not have taken effect. */
@@ -63,8 +64,12 @@ export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): Endi
       if (when === 'due' && last && clock.monotonicMs() - last.readAtMs < endingLimits.readMs) return last.found
       const shared = when === 'due' ? reading.get(name) : undefined
       if (shared !== undefined) return shared
-      const raw = sessions.getItem(name)
-      return isPromise(raw) ? readLater(name, raw) : decodeMark(raw)
+      try {
+        const raw = sessions.getItem(name)
+        return isPromise(raw) ? readLater(name, raw) : decodeMark(raw)
+      } catch (error) {
+        throw asStorageFailed(error)
+      }
     },
     async write(name) {
       const text = JSON.stringify({ v: 1, mark: randomText(), atMs: clock.wallMs() })
