@@ -1,10 +1,11 @@
+import { unreachedCodes } from '../store/engine/failures.ts'
 import type { Environment } from './read-options.ts'
 import { databaseOption } from './where-data.ts'
 
-const unreachedCode = /^(?:ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/
 /** `pg` gives these errors no code. */
 const unreachedMessage = /^Connection terminated|^timeout exceeded when trying to connect/
-const refusedUser = ['28000', '28P01']
+const refusedUser: ReadonlySet<unknown> = new Set(['28000', '28P01'])
+/** An expression, because extended result codes of SQLite begin with that of their class. */
 const damaged = /^SQLITE_(?:NOTADB|CORRUPT)/
 const noSuchDatabase = '3D000'
 
@@ -19,9 +20,9 @@ export function databaseFailureText(
   if (databaseUrl !== undefined) {
     const option = databaseOption(databaseUrl, environment)
     const server = `PostgreSQL${placeOf(databaseUrl)}`
-    const isUnreached = typeof code === 'string' ? unreachedCode.test(code) : unreachedMessage.test(String(message))
+    const isUnreached = typeof code === 'string' ? unreachedCodes.has(code) : unreachedMessage.test(String(message))
     if (isUnreached) return `${server} was not reached${named}: start it, or correct ${option}`
-    if (refusedUser.includes(String(code))) return `${server} refused the user${named}: correct ${option}`
+    if (refusedUser.has(code)) return `${server} refused the user${named}: correct ${option}`
     if (code === noSuchDatabase) return `${server} has no such database${named}: create it, or correct ${option}`
   }
   if (damaged.test(String(code)))

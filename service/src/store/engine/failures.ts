@@ -14,11 +14,25 @@ const serializationFailure = '40001'
 const deadlock = '40P01'
 /** Only a reset that deleted the row between two queries causes it, because the service refers to existing rows only. */
 const foreignKeyViolation = '23503'
-const conflictStates = [serializationFailure, deadlock, foreignKeyViolation]
+const conflictStates: ReadonlySet<unknown> = new Set([serializationFailure, deadlock, foreignKeyViolation])
 
-/** Result codes of SQLite, SQLSTATE classes and single states of PostgreSQL, and error codes of the network. */
-const unavailableCode =
-  /^(?:SQLITE_(?:BUSY|LOCKED|READONLY|FULL|IOERR|CANTOPEN|PROTOCOL)|(?:08|53|57|58)...$|25006$|25P03$|55P03$|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
+/** Error codes of the network. */
+export const unreachedCodes: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+const readOnlyTransaction = '25006'
+const idleInTransaction = '25P03'
+const unavailableStates: ReadonlySet<unknown> = new Set([readOnlyTransaction, idleInTransaction, lockNotAvailable])
+/** An expression, because extended result codes of SQLite and states of PostgreSQL begin with the code of their class. */
+const unavailableClass = /^(?:SQLITE_(?:BUSY|LOCKED|READONLY|FULL|IOERR|CANTOPEN|PROTOCOL)|(?:08|53|57|58)[0-9A-Z]{3}$)/
 /** `pg` gives these errors no code. */
 const unavailableMessage = /^Connection terminated|^timeout exceeded when trying to connect|not queryable/
 
@@ -31,7 +45,8 @@ export function isLockTimeout(error: unknown): boolean {
 export function databaseFailureOf(error: unknown): DatabaseFailure {
   if (!(error instanceof Error)) return 'other'
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown }
-  if (rawCode === busySnapshot || conflictStates.includes(String(code))) return 'conflict'
-  if (typeof code === 'string') return unavailableCode.test(code) ? 'unavailable' : 'other'
+  if (rawCode === busySnapshot || conflictStates.has(code)) return 'conflict'
+  if (unreachedCodes.has(code) || unavailableStates.has(code)) return 'unavailable'
+  if (typeof code === 'string') return unavailableClass.test(code) ? 'unavailable' : 'other'
   return unavailableMessage.test(error.message) ? 'unavailable' : 'other'
 }
