@@ -26,6 +26,7 @@ const shownNames = [
   'refresh_token',
   'decision',
 ] as const
+const shownParameters: ReadonlySet<string> = new Set(shownNames)
 const shownMembers = ['error', 'access_token', 'token_type', 'refresh_token', 'scope'] as const
 
 const hiddenPassword: NamedValue = ['password', 'not shown']
@@ -49,7 +50,8 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
     c.set('trace', trace)
     await next()
     const { plain, links } = trace
-    const { url, method } = c.req.raw
+    const { method } = c.req.raw
+    const query = shownQuery(c.req.raw.url)
     const fault = c.get('fault')
     // A fault may have kept the handler from reading the body.
     const fields = trace.fields ?? (fault === undefined ? () => undefined : await fieldsOf(c.req.raw))
@@ -65,11 +67,11 @@ export function recordLogins(logins: Logins): MiddlewareHandler<HttpEnvironment>
     const grantType = c.get('grantType')
     const received = { location, page: trace.page, tokenResponse: trace.tokenResponse ?? {} }
     logins.record({
-      name: stepName(c.req.path, () => grantType ?? sentValues(url, sent)('grant_type')),
+      name: stepName(c.req.path, () => grantType ?? sentValues(query, sent)('grant_type')),
       method,
       path: c.req.path,
       status: c.res.status,
-      values: () => ({ sent: sentBy(url, sent), ...receivedBy(received) }),
+      values: () => ({ sent: sentBy(query, sent), ...receivedBy(received) }),
       links: [...links, ...linksOf(fields), ...linksOf(answered(received))],
       plain: [...plain, ...present(clientId), hiddenPassword[1]],
       ...(clientId === undefined ? {} : { clientId }),
@@ -100,13 +102,21 @@ function locationOf(c: Context<HttpEnvironment>, { page, tokenResponse }: LoginT
   return page === undefined && tokenResponse === undefined ? c.res.headers.get('location') : null
 }
 
-function sentValues(url: string, { shown }: SentFields): Values {
-  const query = parseQuery(url)
-  return (name) => query.get(name)?.text ?? shown.get(name)
+/** Returns the parameters of a URL that are shown, not decoded. Another one may be a password. */
+function shownQuery(url: string): string {
+  const start = url.indexOf('?')
+  const pairs = start === -1 ? [] : url.slice(start + 1).split('&')
+  const shown = pairs.filter((pair) => shownParameters.has(pair.split('=', 1)[0] ?? ''))
+  return `?${shown.join('&')}`
 }
 
-function sentBy(url: string, sent: SentFields): NamedValue[] {
-  return [...valuesOf(shownNames, sentValues(url, sent)), ...(sent.password === 'sent' ? [hiddenPassword] : [])]
+function sentValues(query: string, { shown }: SentFields): Values {
+  const parameters = parseQuery(query)
+  return (name) => parameters.get(name)?.text ?? shown.get(name)
+}
+
+function sentBy(query: string, sent: SentFields): NamedValue[] {
+  return [...valuesOf(shownNames, sentValues(query, sent)), ...(sent.password === 'sent' ? [hiddenPassword] : [])]
 }
 
 /** Returns the parameters of a redirect, or the members of a token response. */
