@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { readSettings } from '../examples/node-backend/src/settings.ts'
 import { freePort } from './support/free-port.ts'
 import { listen } from './support/listen.ts'
-import { run, runWith, scripts, spawned } from './support/run-script.ts'
+import { type Ended, run, runWith, scripts, spawned } from './support/run-script.ts'
 
 /** Those of our own: `tsx file.ts`. The others hand their arguments to vitest, the demo or the built service. */
 const own = Object.entries(scripts).filter(([, script]) => /^tsx \S+\.ts( \S+)?$/.test(script))

@@ -39,7 +39,7 @@ test('an ended record stays without a rejection if a synchronous storage cannot 
   const storage = memoryStorage()
   await createSession(config, { storage, key: 'k' }).signIn(tokens)
   const name = sessionName(config, 'k')
-  const getItem = (read: string): unknown => {
+  const getItem = (read: string): ReturnType<typeof storage.getItem> => {
     if (read !== name) throw new Error('the storage is away')
     return storage.getItem(read)
   }
