@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: Record<string, string> }
+
 /** The scripts of package.json. */
-export const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
-  scripts: Record<string, string>
-}
+export const scripts: Readonly<Record<string, string>> = manifest.scripts
 
 /** How a script ended. */
 export interface Ended {
