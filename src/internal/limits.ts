@@ -137,10 +137,7 @@ export const maxTableNameLength = 50
 
 /** How long a session may last, in milliseconds, from a minute to 400 days, which is the longest that browsers keep a cookie. */
 export const sessionLifeLimitsMs = { min: 60_000, default: 2_592_000_000, max: 34_560_000_000 } as const
-/**
- * How short `idleMs` may be, because clocks of processes may differ by a minute, how often a use is noted within it, and how long a
- * request waits for that.
- */
+/** How short `idleMs` may be, as clocks may differ by a minute, how often a use is noted in it, and how long a request waits. */
 export const idleLimits = { minMs: 120_000, steps: 10, maxNoteWaitMs: 1_000 } as const
 /** How short a secret for cookies may be, in characters: 32 of base64 hold 192 bits. */
 export const minCookieSecretLength = 32
