@@ -95,6 +95,8 @@ function project(
       include,
       exclude,
       isolate: false,
+      // agent-service names itself in the way that npm started it.
+      env: { npm_lifecycle_event: '' },
       // A process of its own: its processor time is that of the test that runs in it.
       pool: 'forks',
       provide: { serviceDatabase: name === 'postgres' ? 'postgres' : 'libsql' },

@@ -1,4 +1,6 @@
-/** Returns how to call this command. In a clone of the repository it is a script of npm. */
+/** Returns how to call this command. In a clone of the repository it is a script of npm, and in an app npx finds it. */
 export function commandName(): string {
-  return process.env.npm_lifecycle_event === 'service' ? 'npm run service --' : 'agent-service'
+  const { npm_lifecycle_event: script } = process.env
+  if (script === 'service') return 'npm run service --'
+  return script === 'npx' ? 'npx agent-service' : 'agent-service'
 }

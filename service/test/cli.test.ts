@@ -364,7 +364,7 @@ test('an .env has no empty line for a secret that only its hash is left of, and 
   expect([first.stderr, second.stderr]).toEqual([
     '',
     expect.stringContaining(
-      '--redirect-uri ignored, because this database already has clients: https://late.example/cb',
+      `--redirect-uri ignored, because this database already has clients: https://late.example/cb. To add a client, run: agent-service clients create --data ${dataFile}\n`,
     ),
   ])
   expect((await readFile(dataFile)).subarray(0, 6).toString()).toBe('SQLite')

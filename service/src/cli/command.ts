@@ -5,6 +5,7 @@ import { startAlone } from '../server/start-service.ts'
 import type { Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
 import { refuseDataFile } from './data-file.ts'
+import { dataFlag } from './data-flag.ts'
 import { environmentText } from './env-block.ts'
 import { failureText } from './failures.ts'
 import type { Command, NameOf } from './read-command.ts'
@@ -71,7 +72,8 @@ async function run({ output, framework, opens, options, nameOf }: Command): Prom
     const service = await startAlone(options)
     warnOfKeptClients(service, options, nameOf)
     const texts = {
-      text: () => rosterText(service) + environmentText(service, framework) + placesText(service, options.dev),
+      text: () =>
+        rosterText(service, options) + environmentText(service, framework, options) + placesText(service, options.dev),
       json: () => jsonLine(service),
       nothing: () => '',
     }
@@ -96,13 +98,14 @@ async function openPages({ authUrl, baseUrl }: Service, dev: ServiceOptions['dev
 }
 
 /** Warns that redirect URIs were not registered, because only the first start on a database registers them. */
-function warnOfKeptClients({ clients }: Service, { redirectUris = [] }: ServiceOptions, nameOf: NameOf): void {
+function warnOfKeptClients({ clients }: Service, options: ServiceOptions, nameOf: NameOf): void {
+  const { redirectUris = [] } = options
   const registered = new Set(clients.flatMap((client) => client.redirectUris))
   const missing = redirectUris.filter((uri) => !registered.has(uri))
   if (missing.length === 0) return
   process.stderr.write(
     `agent-service: warning: ${nameOf('redirectUris')} ignored, because this database already has clients: ${missing.join(', ')}. ` +
-      `To add a client, run: ${commandName()} clients create\n`,
+      `To add a client, run: ${commandName()} clients create${dataFlag(options)}\n`,
   )
 }
 

@@ -5,6 +5,7 @@ import { throttlePolicies } from '../credentials/throttles.ts'
 import { credentialLimits, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'
+import { dataFlag } from './data-flag.ts'
 import { optionsHelp } from './options-help.ts'
 
 export const helpText: string = `agent-service: the Agent Management Service on this machine
@@ -61,17 +62,20 @@ export function jsonLine({ authUrl, baseUrl, people, clients }: Service): string
 }
 
 /** Returns names and secrets for the terminal, the only place that shows them (S-084). */
-export function rosterText({ authUrl, baseUrl, people, clients }: Service): string {
-  const kept = (command: string): string => `(stored as a hash; ${commandName()} ${command} makes another)`
+export function rosterText({ authUrl, baseUrl, people, clients }: Service, options: ServiceOptions): string {
+  const kept = (command: string): string =>
+    `(stored as a hash; ${commandName()} ${command}${dataFlag(options)} makes another)`
   const own = clients[0]?.tenant
   const elsewhere = (tenant: string): string =>
     tenant === own ? '' : `\n    of another tenant than the .env: only for the clients of tenant ${tenant}`
   const peopleLines = people.map(
     ({ name, email, password, tenant, permissions }) =>
-      `  ${email}  ${password || kept('reset-password')}\n    ${name}, tenant ${tenant}: ${permissions.join(' ') || 'no permissions'}${elsewhere(tenant)}`,
+      `  ${email}  ${password || kept(`reset-password ${email}`)}\n    ${name}, tenant ${tenant}: ${permissions.join(' ') || 'no permissions'}${elsewhere(tenant)}`,
   )
   const secretOf = (client: Client): string => {
-    return client.kind === 'public' ? '' : `\n    secret ${client.clientSecret ?? kept('clients rotate-secret')}`
+    return client.kind === 'public'
+      ? ''
+      : `\n    secret ${client.clientSecret ?? kept(`clients rotate-secret --client ${client.clientId}`)}`
   }
   const clientLines = clients.map(
     (client) =>
