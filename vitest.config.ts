@@ -18,6 +18,17 @@ const shared: ViteUserConfig = {
     ],
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
+  plugins: [
+    {
+      name: 'compiled-by-tsconfig',
+      // What is compiled depends on these settings, which the key of the cache leaves out.
+      configureVitest({ experimental_defineCacheKeyGenerator: addToKey }) {
+        const folders = ['', 'examples/cli/', 'examples/react-spa/', 'examples/spa/']
+        const settings = folders.map((folder) => readFileSync(path(`${folder}tsconfig.json`), 'utf8'))
+        addToKey(() => settings.join())
+      },
+    },
+  ],
 }
 
 /**
