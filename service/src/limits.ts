@@ -39,7 +39,7 @@ export const apiLimits = {
   /** Levels of JSON: a search with groups needs fewer than ten. Items of a 422, so that it stays small. */
   bodyDepth: 32,
   validationItems: 100,
-  /** Code units of a rejected text in a 422. Code points of a name, as it was sent, and of a search text. */
+  /** Code units of a rejected text in a 422. Code points of a name, as it was sent, and of a search value. */
   shownInput: 200,
   nameCharacters: 500,
   searchCharacters: 256,

@@ -4,7 +4,7 @@ import { verifyAccessToken } from '../credentials/access-tokens.ts'
 import { hashToken } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
 import type { Bearer } from '../store/tables/bearer-tokens.ts'
-import { findAccessToken, findSessionToken } from '../store/tables/bearer-tokens.ts'
+import { findBearerOfAccessToken, findBearerOfSessionToken } from '../store/tables/bearer-tokens.ts'
 import { unauthenticated } from './api-error.ts'
 
 const bearerHeader = /^bearer ([A-Za-z0-9\-._~+/]+=*)$/i
@@ -24,8 +24,8 @@ export async function authenticate(c: Context<HttpEnvironment>): Promise<Bearer>
 /** Both kinds of token are looked up by their hash, so that time does not depend on a guess (S-058). */
 async function findBearer(service: ServiceContext, token: string): Promise<Bearer | undefined> {
   const { store, clock } = service
-  if (token.startsWith('ast_')) return findSessionToken(store.db, hashToken(token), clock.nowMs())
-  const record = await findAccessToken(store.db, hashToken(token), clock.nowMs())
+  if (token.startsWith('ast_')) return findBearerOfSessionToken(store.db, hashToken(token), clock.nowMs())
+  const record = await findBearerOfAccessToken(store.db, hashToken(token), clock.nowMs())
   const claims = record === undefined ? undefined : verifyAccessToken(service, token)
   if (record === undefined || claims === undefined || claims.tenant !== record.tenantId) return undefined
   // A permission counts if the token has it and the account has not lost it since.

@@ -9,7 +9,7 @@ import { transact } from './engine/transact.ts'
 import { trigramsOf } from './tables/tenant/trigrams.ts'
 
 /**
- * Adds the agents that an earlier version wrote to the index of search texts, `textRows`, 64, in each transaction, so that other
+ * Adds to the index of search texts the agents that an earlier version wrote: `textRows`, 64, in each transaction, so that other
  * processes go on. If another one adds the same agents, each begins again with those that are left.
  */
 export async function indexAgents(db: Db): Promise<void> {

@@ -20,7 +20,7 @@ export interface SeedRows {
   contextGroups: Row<'context_groups'>[]
 }
 
-/** Reads them as they were at one moment, in an order that does not change. */
+/** Reads them as they were at one moment, in an order that gives the same export of the same data. */
 export function readSeedRows(db: Db, nowMs: number): Promise<SeedRows> {
   return rawDatabase(db)
     .transaction()

@@ -8,7 +8,7 @@ import type { Db } from '../store/store.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
 import { revokeAuthorization, saveAuthorization } from '../store/tables/authorizations.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
-import { findRedirectUrisOf } from '../store/tables/clients.ts'
+import { findRedirectUris } from '../store/tables/clients.ts'
 import type { AuthorizationCode } from '../store/tables/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
 import { findEligibility } from '../store/tables/token-eligibility.ts'
@@ -114,7 +114,7 @@ async function redirectUriProblem(
   { id, kind }: ClientRecord,
   redirectUri: string,
 ): Promise<string | undefined> {
-  const uris = await findRedirectUrisOf(store.db, id)
-  if (uris.some((registered) => matchesRegistered(redirectUri, registered.redirectUri, kind))) return undefined
+  const uris = await findRedirectUris(store.db, id)
+  if (uris.some((registered) => matchesRegistered(redirectUri, registered, kind))) return undefined
   return 'redirect_uri is not registered for this client; agent-service registers one with --redirect-uri'
 }

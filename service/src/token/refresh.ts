@@ -3,13 +3,13 @@ import { decrypt, encrypt, hashToken } from '../credentials/secrets.ts'
 import { transact } from '../store/engine/transact.ts'
 import type { Db } from '../store/store.ts'
 import { lockAuthorizationOf, revokeAuthorization } from '../store/tables/authorizations.ts'
-import { findAccessToken } from '../store/tables/bearer-tokens.ts'
+import { findBearerOfAccessToken } from '../store/tables/bearer-tokens.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
-import type { LiveRefreshToken, RefreshToken } from '../store/tables/refresh-tokens.ts'
+import type { RefreshToken, UnrevokedRefreshToken } from '../store/tables/refresh-tokens.ts'
 import {
   extendIdleLife,
-  findLiveRefreshToken,
   findRefreshTokenUse,
+  findUnrevokedRefreshToken,
   markRefreshTokenUsed,
 } from '../store/tables/refresh-tokens.ts'
 import { findEligibility } from '../store/tables/token-eligibility.ts'
@@ -25,7 +25,7 @@ interface PresentedToken {
 }
 
 /** A refresh token that passed all checks, with what its tokens need. */
-interface RefreshTokenUse extends LiveRefreshToken {
+interface RefreshTokenUse extends UnrevokedRefreshToken {
   tx: Db
   client: ClientRecord
   presented: PresentedToken
@@ -71,9 +71,9 @@ async function checkAndIssue(
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented.refreshToken)
   await lockAuthorizationOf(tx, hash, nowMs)
-  const live = await findLiveRefreshToken(tx, { hash, clientId: client.id, nowMs })
-  if (live === undefined) return { kind: 'invalid' }
-  const { token, authorization } = live
+  const found = await findUnrevokedRefreshToken(tx, { hash, clientId: client.id, nowMs })
+  if (found === undefined) return { kind: 'invalid' }
+  const { token, authorization } = found
   const { personId, tenantId } = authorization
   // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now. The revocation
   // ends every refresh and access token of the authorization.
@@ -91,7 +91,7 @@ async function checkAndIssue(
   const { permissions } = eligibility
   return {
     kind: 'issued',
-    tokens: await issue(service, { ...live, tx, client, presented, permissions, successorEncrypted }),
+    tokens: await issue(service, { ...found, tx, client, presented, permissions, successorEncrypted }),
   }
 }
 
@@ -150,6 +150,6 @@ async function repeatSuccessor(
 ): Promise<IssuedTokens> {
   const { tx, presented } = use
   const pair = JSON.parse(decrypt(presented.refreshToken, successorEncrypted)) as IssuedTokens
-  const accessToken = await findAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
-  return accessToken === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
+  const bearer = await findBearerOfAccessToken(tx, hashToken(pair.accessToken), service.clock.nowMs())
+  return bearer === undefined ? { ...pair, ...(await issueAccessToken(service, use)) } : pair
 }

@@ -127,7 +127,7 @@ export async function bindConsent(db: Db, consent: Consent): Promise<'bound' | '
   return (await bind.run(db, consent)) === 1 ? 'bound' : 'decided'
 }
 
-/** What is left of a decided request that a sign-in page carries: enough to know that it was decided. */
+/** The columns that a decision erases. If a sign-in page carries the request, the rest of its row shows that it was decided. */
 const blank = { redirect_uri: '', scope: '', state: null, code_challenge: null, session_hash: null, consent_hash: null }
 
 const decide = prepare((db, { idHash, sessionHash, consentHash, nowMs }: Slots<Consent & { nowMs: number }>) =>

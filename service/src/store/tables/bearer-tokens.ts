@@ -67,7 +67,7 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
  * Finds the bearer of an OAuth access token. Each call reads it, so that a revocation or an inactive account (401) and the end of an
  * approval or of a client (403, by `client.approval`) take effect with the next request (S-054).
  */
-export async function findAccessToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
+export async function findBearerOfAccessToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
   const row = await liveAccessToken.first(db, { hash, nowMs })
   if (row === undefined) return undefined
   return { ...bearerOf(row), client: { id: row.client_id, approval: approvalOf(row) } }
@@ -87,7 +87,7 @@ export async function saveSessionToken(db: Db, { hash, personId, expiresMs }: Ne
 }
 
 /** Finds the bearer of a user session token, which belongs to no client. */
-export async function findSessionToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
+export async function findBearerOfSessionToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
   const row = await rawDatabase(db)
     .selectFrom('session_tokens as token')
     .innerJoin('people', 'people.id', 'token.person_id')

@@ -35,15 +35,6 @@ export async function findRegisteredClient(db: Db, clientId: string): Promise<Re
   return found === undefined ? undefined : { ...found, redirectUris: await findRedirectUris(db, clientId) }
 }
 
-const redirectUris = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
-  db.selectFrom('client_redirect_uris').select('redirect_uri').where('client_id', '=', clientId).orderBy('position'),
-)
-
-async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
-  const rows = await redirectUris.all(db, { clientId: lookupText(clientId) })
-  return rows.map((row) => row.redirect_uri)
-}
-
 const secretHashes = prepare((db, { clientId, nowMs }: Slots<{ clientId: string; nowMs: number }>) =>
   db
     .selectFrom('client_secrets')
@@ -122,11 +113,6 @@ export async function changeApproval(tx: Db, idOrName: string, change: ApprovalC
   return numUpdatedRows === 0n ? 'unknown' : 'changed'
 }
 
-export interface RegisteredUri {
-  redirectUri: string
-  kind: ClientRecord['kind']
-}
-
 const anyClientAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>
   db
     .selectFrom('client_redirect_uris')
@@ -156,17 +142,14 @@ export async function isRegisteredOrigin(db: Db, pageOrigin: string, clientId?: 
   return row !== undefined
 }
 
-const redirectUrisOf = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
-  db
-    .selectFrom('client_redirect_uris as uri')
-    .innerJoin('clients', 'clients.id', 'uri.client_id')
-    .select(['uri.redirect_uri as redirectUri', 'clients.kind'])
-    .where('uri.client_id', '=', clientId),
+const redirectUris = prepare((db, { clientId }: Slots<{ clientId: string }>) =>
+  db.selectFrom('client_redirect_uris').select('redirect_uri').where('client_id', '=', clientId).orderBy('position'),
 )
 
-/** Finds the redirect URIs of one client. */
-export function findRedirectUrisOf(db: Db, clientId: string): Promise<RegisteredUri[]> {
-  return redirectUrisOf.all(db, { clientId })
+/** Finds the redirect URIs of one client, in the order of its registration. */
+export async function findRedirectUris(db: Db, clientId: string): Promise<string[]> {
+  const rows = await redirectUris.all(db, { clientId: lookupText(clientId) })
+  return rows.map((row) => row.redirect_uri)
 }
 
 const publicClientsAt = prepare((db, { origin, anyPort }: Slots<PageOrigins>) =>

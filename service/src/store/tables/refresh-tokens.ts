@@ -12,8 +12,8 @@ export interface RefreshToken {
   successorEncrypted: string | null
 }
 
-/** A refresh token with its authorization. */
-export interface LiveRefreshToken {
+/** A refresh token with its authorization. It may be used, and its idle life may be over. */
+export interface UnrevokedRefreshToken {
   token: RefreshToken
   authorization: Authorization
 }
@@ -24,7 +24,7 @@ interface Presented {
   nowMs: number
 }
 
-const liveRefreshToken = prepare((db, { hash, clientId, nowMs }: Slots<Presented>) =>
+const unrevokedRefreshToken = prepare((db, { hash, clientId, nowMs }: Slots<Presented>) =>
   db
     .selectFrom('refresh_tokens as token')
     .innerJoin('grants', 'grants.id', 'token.grant_id')
@@ -41,8 +41,11 @@ const liveRefreshToken = prepare((db, { hash, clientId, nowMs }: Slots<Presented
  * Finds a refresh token of this client, used or not, unless it is revoked or its authorization is revoked or expired. The caller
  * (token/refresh.ts) compares `idleExpiresMs` with the time.
  */
-export async function findLiveRefreshToken(db: Db, presented: Presented): Promise<LiveRefreshToken | undefined> {
-  const row = await liveRefreshToken.first(db, presented)
+export async function findUnrevokedRefreshToken(
+  db: Db,
+  presented: Presented,
+): Promise<UnrevokedRefreshToken | undefined> {
+  const row = await unrevokedRefreshToken.first(db, presented)
   if (row === undefined) return undefined
   const { hash, clientId } = presented
   return {
