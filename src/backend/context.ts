@@ -82,12 +82,12 @@ export function backendContext(given: BackendOptions): BackendContext {
   const security = protocol === 'https:' ? 'secure' : 'loopback'
   const cookies = cookieKinds({ security, port, basePath, sameSite, sessionLifeMs })
   const emit = options.onEvent ? (config.emit as (event: BackendEvent) => void) : unheardEvents(config.redirectUri)
-  const ending = endableSessions(config, watchedStorage(sessions, emit), { idleMs, revocationEndpoint, emit })
+  const endable = endableSessions(config, watchedStorage(sessions, emit), { idleMs, revocationEndpoint, emit })
   return Object.freeze<BackendContext>({
     config,
     injectedFetch: options.fetch,
-    ...ending,
-    live: liveSessions(config, ending.sessions),
+    ...endable,
+    live: liveSessions(config, endable.sessions),
     sessionKeys: new Map(),
     pendingLoginKeys: pendingLoginKeys(options.secrets),
     basePath,

@@ -11,7 +11,7 @@ export interface CurrentState {
   subscribe(listener: () => void): () => void
 }
 
-/** Starts with `loading`. Returns the state and a function that changes it. `renamed` gets the name of each other session. */
+/** Starts with `loading`. Returns the state and a function that changes it. Calls `renamed` when `nameOf` the state has changed. */
 export function currentState(
   renamed: (name: string) => void,
 ): [current: CurrentState, apply: (next: BackendClientState) => void] {

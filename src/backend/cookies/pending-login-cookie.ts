@@ -8,7 +8,7 @@ import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
 export interface PendingLoginCookie {
   readonly pending: PendingLogin
   /** The id that the session will have, so that a callback that is handled twice starts one session. */
-  readonly id: string
+  readonly sessionId: string
   /** The key of the session that the browser had when the login began. The new session replaces it. */
   readonly replacedKey?: string | undefined
 }

@@ -38,7 +38,7 @@ export async function callback(context: BackendContext, shared: SharedCallbacks,
     await shared.run(state, () => startSession(context, login, grant))
     await endReplaced(context, request, login)
     context.emit({ type: 'login_finished', durationMs: clock.monotonicMs() - startedMs })
-    const cookies = [cookieLine(context.sessionCookie, login.id), pendingLoginRemoval(context, state)]
+    const cookies = [cookieLine(context.sessionCookie, login.sessionId), pendingLoginRemoval(context, state)]
     return continuePage(grant.returnTo ?? '/', { cookies })
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
@@ -50,9 +50,9 @@ export async function callback(context: BackendContext, shared: SharedCallbacks,
  * Exchanges the code and starts the session, once for each login in all processes: the lock is that of the login, and a second
  * callback finds the session.
  */
-async function startSession(context: BackendContext, { id }: PendingLoginCookie, grant: Grant): Promise<void> {
+async function startSession(context: BackendContext, { sessionId }: PendingLoginCookie, grant: Grant): Promise<void> {
   const { config, endings, live } = context
-  const key = await sessionKey(context, id)
+  const key = await sessionKey(context, sessionId)
   const name = sessionName(config, key)
   await underLoginLock(context, name, () =>
     live.use(key, async ({ session, observed, signInAs }) => {
@@ -65,8 +65,8 @@ async function startSession(context: BackendContext, { id }: PendingLoginCookie,
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // Reads again, because a write that was reported as failed may have succeeded. Without this read the session would save its
-      // record again after a logout elsewhere.
+      // Reads again, because a write that was reported as failed may have succeeded. If it did, the session would otherwise save its
+      // record again after a logout elsewhere. What the storage shows decides, because the state is `signed-in` in any case.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())
@@ -89,10 +89,10 @@ function underLoginLock({ sessions }: BackendContext, name: string, task: () => 
 async function endReplaced(
   context: BackendContext,
   request: Request,
-  { id, replacedKey }: PendingLoginCookie,
+  { sessionId, replacedKey }: PendingLoginCookie,
 ): Promise<void> {
   const { key: current } = await readSessionCookie(context, request)
-  const started = await sessionKey(context, id)
+  const started = await sessionKey(context, sessionId)
   for (const key of new Set([replacedKey, current]))
     if (key !== undefined && key !== started)
       await context.live.use(key, ({ session }) => succeedsOrThrowsBug(() => session.signOut()))

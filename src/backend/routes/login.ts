@@ -21,7 +21,7 @@ export async function login(context: BackendContext, request: Request): Promise<
   context.setupProblems.checkHost(request)
   const { url, pending } = await startLogin(context.config, { returnTo: returnUrl(context, request) })
   const { key: replacedKey } = await readSessionCookie(context, request)
-  const line = await pendingLoginLine(context, { pending, id: newSessionId(context), replacedKey })
+  const line = await pendingLoginLine(context, { pending, sessionId: newSessionId(context), replacedKey })
   context.emit({ type: 'login_started' })
   return createResponse(null, {
     status: 302,

@@ -69,8 +69,8 @@ async function admit(context: BackendContext, match: ProxyMatch, request: Reques
     releaseSession()
     return turn === 'full' ? fullQueue : lateTurn
   }
+  // `left` goes on to `forward`, whose signal has fired, so that nothing is sent and the event has 499.
   const release = once(() => {
-    // `left` goes on to `forward`, whose signal has fired, so that nothing is sent and the event has 499.
     if (turn !== 'left') turn()
     releaseSession()
   })

@@ -35,7 +35,7 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
   const marks = endingMarks(config, sessions)
   // A session name has four parts, so a name with a fifth is that of no session.
   const allName = `${sessionName(config, '')}:ended`
-  /** Changes with every ending of a subject, so that no other one is read as long as there is none. */
+  /** Exists once a subject was ended. Until then no ending of a single subject is read. */
   const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
   const read = marks.read
