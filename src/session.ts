@@ -22,8 +22,8 @@ export type { GetAccessTokenOptions }
 /** The options of `resume`. */
 export interface ResumeOptions {
   /**
-   * Sets what happened in another page or process. `sign-out` also ends a session whose record is not saved, and a `signIn`
-   * that waits for an earlier `signOut`, because the sign-out found no record to remove. Default `change`.
+   * Says what happened in another page or process. `sign-out` also ends what that sign-out found no record of: a session whose
+   * record is not saved, and a `signIn` that waits for an earlier `signOut` here. Default `change`.
    */
   readonly after?: 'change' | 'sign-out' | undefined
 }
@@ -42,12 +42,12 @@ export interface Session extends AccessTokenSource {
    * `client_rejected`, `config_invalid`, `storage_failed` or `aborted`.
    */
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
-  /** Replaces the session by one with these tokens, and saves it. Rejects with `response_invalid` or `config_invalid`. */
-  signIn(tokens: Tokens): Promise<void>
   /**
-   * Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if the record may still
-   * be there.
+   * Replaces the session by one with these tokens, and saves it. Resolves also if the save failed, which is tried again, or if a
+   * later `signIn` or `signOut` took effect instead. Rejects with `response_invalid` or `config_invalid`.
    */
+  signIn(tokens: Tokens): Promise<void>
+  /** Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if it may remain. */
   signOut(): Promise<void>
   /**
    * Resolves with the state when the storage was read. Write `await`: the promise itself has no `status`. Rejects with
@@ -118,7 +118,7 @@ export function createHookedSession(
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts
   const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here')
-  let pendingSignOut: Promise<unknown> = Promise.resolve()
+  let firstRemovals: Promise<unknown> = Promise.resolve()
   /** The number of the latest `signIn` or `signOut`. An earlier `signIn` that still waits has no effect. */
   let latestCall = 0
 
@@ -127,15 +127,15 @@ export function createHookedSession(
     schedule.cancel()
     const { firstRemoval, done } = signOut(parts)
     // Without the result of `Promise.all`, which would hold every earlier result.
-    pendingSignOut = Promise.all([pendingSignOut, firstRemoval]).then(() => {})
+    firstRemovals = Promise.all([firstRemovals, firstRemoval]).then(() => {})
     return done
   }
 
   async function signInAs(id: string, tokens: Tokens): Promise<void> {
     const own = checkedTokens(tokens)
     const call = ++latestCall
-    // `signOut` removes the record of any sign-in, so wait for one in progress. A call during that wait takes effect instead.
-    await succeedsOrThrowsBug(() => pendingSignOut)
+    // The first removal of a `signOut` removes the record of any sign-in, so wait for it. A call during that wait takes effect instead.
+    await succeedsOrThrowsBug(() => firstRemovals)
     if (call !== latestCall) return
     schedule.cancel()
     current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save' })

@@ -60,8 +60,8 @@ export const minRefreshAgeMs = 5_000
 export const maxMarginMs = 60_000
 /** How long a refused refresh waits for the tokens of another page or process, in milliseconds, if they share no lock. */
 export const lateWriterMs = 1_000
-/** How often one call sends a refresh in all while its outcome is unknown. The service accepts the same token for a while only. */
-export const maxLostResponses = 3
+/** How often one call sends a refresh in all while its outcome is `ambiguous`. The service accepts the same token for a while only. */
+export const maxAmbiguousOutcomes = 3
 /** How often one call sends a required refresh in all while the service is busy, or while its responses are no JSON. */
 export const maxBusyResponses = 4
 /** How many ended sign-ins a session remembers: far more than one record can still come back. */

@@ -25,10 +25,10 @@ export interface SyncedParts {
 export function recordApplier({ config, store, current, problems }: SyncedParts): RecordApplier {
   // NaN means "never", because every comparison with NaN is false.
   let discardAtMs = Number.NaN
-  let pendingSignOuts = 0
+  let unfinishedWork = 0
 
   function applyStored(stored: Stored): void {
-    if (pendingSignOuts > 0) return
+    if (unfinishedWork > 0) return
     if (stored === 'absent' || isRecord(stored)) problems.clear('read_failed', 'unreadable', 'newer', 'foreign')
     else problems.report(stored)
     if (stored === 'unreadable') discard((still) => still === stored)
@@ -57,9 +57,9 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
   }
 
   function ignoreUntil(work: Promise<unknown>): void {
-    pendingSignOuts++
+    unfinishedWork++
     const finish = (): void => {
-      pendingSignOuts--
+      unfinishedWork--
       current.discardReads()
     }
     work.then(finish, finish)

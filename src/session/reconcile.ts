@@ -12,9 +12,9 @@ export type ExpectedRecord =
   /** The record, or the absence, that the pending write writes over. */
   | { readonly kind: 'unsaved'; readonly over: SessionRecord | 'absent' }
   /**
-   * The result of the last write or removal is unknown, and no read has succeeded since. `over` is what the storage showed
-   * before, `unread` if no read succeeded. `absence` is what it means if a read shows no record: `sign_out` if the write may have
-   * taken effect, because only a sign-out elsewhere removes the record then.
+   * The result of the last write or removal is unknown, and no read has succeeded since. Or no read has succeeded at all, and
+   * no write was sent. `over` is what the storage showed before, `unread` if no read succeeded. `absence` is what it means if a
+   * read shows no record: `sign_out` if the write may have taken effect, because only a sign-out elsewhere removes the record then.
    */
   | {
       readonly kind: 'unknown'
@@ -50,6 +50,7 @@ export function reconcile(
   // A write that was reported as failed took effect if the record is there.
   if (isSameRecord(stored, current)) return expect(expectSaved)
   if (expected.kind === 'first_save') return { change: 'none' }
+  // `applyStored` (apply-stored.ts) removes it.
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
   if (isToBeWrittenOver(stored, expected)) return { change: 'none' }

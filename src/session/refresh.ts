@@ -85,7 +85,7 @@ async function commit(
   if (current.record !== record) return 'settled'
   // The age counts from before the request, which took at most `maxTimeoutMs`, 1 minute.
   const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs)
-  const keepUnsaved = (): void => keep(expectedAfterFailedWrite(record, current.expected))
+  const keepUnsaved = (): void => keep(expectedWhileUnsaved(record, current.expected))
   if (current.expected.kind === 'left_alone') {
     keepUnsaved()
     return 'settled'
@@ -104,12 +104,12 @@ async function commit(
   return isUnread ? 'settled' : 'to_confirm'
 }
 
-/** Returns the record to expect while the new tokens are not saved: the one before. */
-function expectedAfterFailedWrite(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
+/** Returns the record to expect while the new tokens are not saved, also if no write was sent: the one before. */
+function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
-  // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). If `confirm` (save.ts)
-  // makes the next read, the read shows that record, or that there is none. If another call makes it, a missing record means a
-  // sign-out elsewhere.
+  // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). The write of this refresh
+  // may have taken effect, so a missing record means a sign-out elsewhere. Only `confirm` (save.ts) may find none: before it applies
+  // its read, it expects what the storage showed before the sign-in.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

@@ -100,8 +100,9 @@ async function confirm(
     problems.report('read_failed')
     current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
   } else {
-    // If no read came before, this one shows the record that the write replaces, or that there is none. `expect` comes before
-    // `applyStored`, because `reconcile` would otherwise take the result for a change elsewhere, such as a sign-out.
+    // If no read came before, this one shows the record that the write replaces, or that there is none, or the record that was
+    // written, which `applyStored` then expects as saved. `expect` comes before `applyStored`, because `reconcile` would otherwise
+    // take the result for a change elsewhere, such as a sign-out.
     current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }
@@ -138,14 +139,14 @@ async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<Fa
   if (await succeedsOrThrowsBug(() => writeCurrent(parts, record))) return undefined
   problems.report('write_failed')
   if (!found) return { expected: unread, effect: 'unknown' }
-  return isRecord(found) ? removeWrittenOver(store, found) : { expected: expectAbsent, effect: 'unknown' }
+  return isRecord(found) ? removeInstead(store, found) : { expected: expectAbsent, effect: 'unknown' }
 }
 
 /**
  * Removes the record of an earlier sign-in that could not be written over, because the next start would load it. A full disk
  * still allows that. If another record is there by now, it stays.
  */
-async function removeWrittenOver(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
+async function removeInstead(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
   const stored = await tryRead(store)
   if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, effect: 'unknown' }
   // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.

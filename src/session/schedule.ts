@@ -1,5 +1,5 @@
 import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '../errors.ts'
-import { maxBusyResponses, maxLostResponses } from '../internal/limits.ts'
+import { maxAmbiguousOutcomes, maxBusyResponses } from '../internal/limits.ts'
 import { abortable, sleep } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import { loginRequiredOrChanged } from './errors.ts'
@@ -8,7 +8,7 @@ import { type LockReach, refreshOnce } from './refresh.ts'
 import { retryDelay } from './retry-delay.ts'
 import { confirmWrite } from './save.ts'
 
-/** A required refresh is repeated after a lost, `busy` or `foreign` response, a proactive one only after a lost response. */
+/** A required refresh is repeated if its outcome is `ambiguous`, `busy` or `foreign`, a proactive one only if it is `ambiguous`. */
 export type Urgency = 'required' | 'proactive'
 
 /** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
@@ -101,7 +101,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
 
 /**
  * Returns how often one call may send in all. A refresh whose outcome is unknown (`ambiguous`) is sent again with the same refresh
- * token (`maxLostResponses`, 3 in all). A required one is also sent again while the service is `busy`, or its response is no JSON
+ * token (`maxAmbiguousOutcomes`, 3 in all). A required one is also sent again while the service is `busy`, or its response is no JSON
  * (`foreign`) (`maxBusyResponses`, 4 in all). Each attempt starts within `timeoutMs` of the call, after the wait of retry-delay.ts.
  * If the service was not reached, or refuses the client, the call sends no other request.
  */
@@ -109,6 +109,6 @@ function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): 
   const outcome = details?.outcome
   // Without an outcome it was the storage that failed, and its time-out has passed.
   if (!retryable || outcome === undefined || outcome === 'not_sent') return 1
-  if (outcome === 'ambiguous') return maxLostResponses
+  if (outcome === 'ambiguous') return maxAmbiguousOutcomes
   return urgency === 'required' ? maxBusyResponses : 1
 }

@@ -35,7 +35,7 @@ export function signOut(parts: SessionParts): SignOut {
 
 /**
  * Ends a session whose record the storage does not show. A write of it may still be in progress, so its record is removed
- * under the lock, and no other.
+ * under the lock. A record of a sign-in that has not ended here and was not replaced elsewhere stays.
  */
 export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSchedule): void {
   if (!current.record || current.expected.kind === 'saved') return
@@ -55,19 +55,19 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
   const { store, current, problems, sync } = parts
   const hasFirstSucceeded = await firstRemoval
   const remove = async (): Promise<void> => {
-    // If the first removal failed, a record that cannot be read is removed, because the user must not stay signed in. If the first
-    // removal succeeded, such a record stays, because it may be that of a later sign-in.
     const stored = await (hasFirstSucceeded ? store.read() : tryRead(store))
-    if (isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)) await store.remove()
-    // If the first read or removal failed, this record may be the one to remove, or that of a later sign-in. It stays, and
-    // `signOut` rejects.
+    // If the first read or removal failed, a record that cannot be read is removed, because the user must not stay signed in. If
+    // both succeeded, such a record stays, because it may be that of a later sign-in.
+    const isToRemove = isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)
+    // If the first read or removal failed, a record that stays may be the one to remove, or that of a later sign-in. `signOut` rejects.
+    if (isToRemove) await store.remove()
     else if (isRecord(stored) && !hasFirstSucceeded) throw store.failure
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
   }
   // The lock waits for a refresh elsewhere that is between its last read and its write. If the lock or the removal under it failed,
-  // remove without the lock, because such a refresh may have saved the record. If the first read or removal failed, `signOut` rejects
-  // instead, because storage that does not respond would delay it by the time-outs of two more operations.
+  // remove without the lock, because such a refresh may have saved the record. If the first read or removal failed as well, `signOut`
+  // rejects instead, because storage that does not respond would delay it by the time-outs of two more operations.
   let isRemoved = await succeedsOrThrowsBug(() => store.locked(remove))
   if (hasFirstSucceeded && !isRemoved) isRemoved = await succeedsOrThrowsBug(remove)
   current.notify()
@@ -76,6 +76,7 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
   throw recordNotRemoved()
 }
 
+/** Returns whether a record may be removed. One that could not be read (undefined) or decrypted (`unreadable`) may. */
 function isRemovable(stored: Stored | undefined): boolean {
   return stored !== 'absent' && stored !== 'newer' && stored !== 'foreign'
 }
