@@ -68,6 +68,9 @@ describe.concurrent('processes while nemeses strike break no promise of a sessio
       const report = check(events)
       expect(report.violations, printReport(report)).toEqual([])
       if (strikes.every(({ losesSinceMs }) => losesSinceMs === undefined)) expect(report.losses.seen).toBe(0)
+      expect(report.handledLate.seen).toBeLessThanOrEqual(report.handledLate.allowed)
+      // The exceptions of the checker need to know who received each token.
+      expect(events.filter((event) => event.type === 'issued' && event.holder === undefined)).toEqual([])
       // Every process works again after the last fault.
       const ends = events.flatMap((event) =>
         event.type === 'fault' && event.phase === 'ends' ? event.monotonicMs : [],

@@ -27,7 +27,7 @@ export function writtenHistory(calls: readonly WrittenCall[], rest: readonly His
     const own = callEvents(call, `${index}`)
     if (call.token === undefined || issued.has(call.token)) return own
     issued.add(call.token)
-    return [tokenIssued(call.token, call.fromMs - 1), ...own]
+    return [tokenIssued(call.token, call.fromMs - 1, call.holder), ...own]
   })
   return [...events, ...rest]
 }
@@ -58,17 +58,18 @@ function callEvents(call: WrittenCall, id: string): HistoryEvent[] {
 }
 
 /** A token of a user who is named like the first letter of the line. */
-function tokenIssued(token: string, ms: number): HistoryEvent {
+function tokenIssued(token: string, ms: number, holder: string): HistoryEvent {
   const [line = '', generation = '0'] = token.split('.')
   const how = generation === '0' ? 'sign-in' : 'rotated'
-  return { type: 'issued', line, generation: Number(generation), how, person: line[0] ?? '', access: token, ...at(ms) }
+  const person = line[0] ?? ''
+  return { type: 'issued', line, generation: Number(generation), how, person, access: token, holder, ...at(ms) }
 }
 
 export function tokenRefused(
   token: string,
   why: Refused['why'],
   ms: number,
-  more: Pick<Refused, 'sentMs'> = {},
+  more: Pick<Refused, 'process' | 'holder' | 'sentMs'> = {},
 ): HistoryEvent {
   const [line = '', generation] = token.split('.')
   return { type: 'refused', line, generation: Number(generation), why, ...more, ...at(ms) }

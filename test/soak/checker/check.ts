@@ -1,8 +1,14 @@
-import { allowedLosses, handledLate, unsaved, withException } from './exceptions.ts'
+import { allowedLate, allowedLosses, late, unsaved, withException } from './exceptions.ts'
 import type { HistoryEvent } from './history.ts'
 import { judges, type PromiseName, unreadable, type Violation } from './promises.ts'
 import { type SessionHistory, sessionsOf } from './sessions.ts'
 import { shortest } from './shortest.ts'
+
+/** A number of sessions. */
+interface Count {
+  readonly allowed: number
+  readonly seen: number
+}
 
 /** What is known of a history after it was checked. */
 export interface Report {
@@ -15,7 +21,9 @@ export interface Report {
   /** The first of each exception. */
   readonly examples: Readonly<Record<string, Violation>>
   /** How many sessions the faults may cost, and have cost. */
-  readonly losses: { readonly allowed: number; readonly seen: number }
+  readonly losses: Count
+  /** How many sessions the service may handle too late, and has handled too late. */
+  readonly handledLate: Count
   /** The shortest history in which one of the violations remains. */
   readonly shortest: { readonly violation: Violation; readonly events: readonly HistoryEvent[] } | undefined
   readonly holds: boolean
@@ -25,7 +33,7 @@ export interface Report {
 const maxCutDown = 20
 
 /** The exceptions that lose no confirmed write. */
-const lossless = new Set([unreadable, unsaved, handledLate])
+const lossless = new Set([unreadable, unsaved, late])
 
 /** Judges a whole history. */
 export function check(events: readonly HistoryEvent[]): Report {
@@ -40,6 +48,7 @@ export function check(events: readonly HistoryEvent[]): Report {
   }
   const allowed = allowedLosses(sessions[0]?.faults ?? [], sessions.length)
   const losses = { allowed, seen: lost.size }
+  const handledLate = { allowed: allowedLate(sessions.length), seen: exceptions[late] ?? 0 }
   const cut = onePerPromise(violations).map((violation) => ({ violation, events: shortest(events, violation) }))
   cut.sort((one, other) => one.events.length - other.events.length)
   return {
@@ -49,8 +58,9 @@ export function check(events: readonly HistoryEvent[]): Report {
     exceptions,
     examples: Object.fromEntries([...all].reverse().map((each) => [each.exception ?? '', each])),
     losses,
+    handledLate,
     shortest: cut[0],
-    holds: violations.length === 0 && losses.seen <= losses.allowed,
+    holds: violations.length === 0 && [losses, handledLate].every(({ seen, allowed }) => seen <= allowed),
   }
 }
 

@@ -77,51 +77,6 @@ test('a refresh token that is used again because a fault lost the next one is an
   expect(judged(kept, [reused])).toMatchObject(broken('one line'))
 })
 
-test('a refresh token that is used again because none that followed it was saved is a named exception', () => {
-  const refreshed = (more: Partial<WrittenCall>): readonly WrittenCall[] => [
-    signIn('p1.0', 3_000),
-    getToken('p1.1', 4_000, more),
-  ]
-  const reused = tokenRefused('p1.0', 'reused', 60_000)
-  expect(judged(refreshed({}), [reused])).toMatchObject({
-    holds: true,
-    exceptions: { 'a sign-in or refresh could not be saved': 1 },
-    losses: { seen: 0 },
-  })
-  expect(judged(refreshed({ savedMs: 4_005 }), [reused])).toMatchObject(broken('one line'))
-  // No save of the session was ever confirmed.
-  const pending = call('signIn', 'a', 3_000, { token: 'p1.0', saved: false })
-  expect(judged([pending, getToken('p1.1', 4_000)], [reused])).toMatchObject({
-    exceptions: { 'a sign-in or refresh could not be saved': 1 },
-  })
-})
-
-test('a refresh token that a holder used again breaks "one line" also if it could not read that it was used', () => {
-  const used = [signIn('p1.0', 3_000), getToken('p1.1', 4_000, { savedMs: 4_005 })]
-  const sender = call('refresh', 'c', 59_000, { toMs: 63_000, outcome: 'storage_failed', reads: 'failing' })
-  expect(judged([...used, sender], [tokenRefused('p1.0', 'reused', 60_000)])).toMatchObject(broken('one line'))
-})
-
-test('a refresh that the service handled after its process had given up is a named exception', () => {
-  const used = [signIn('p1.0', 3_000), getToken('p1.1', 15_000, { savedMs: 15_005 })]
-  const refused = (atMs: number, sentMs: number): Report =>
-    judged(used, [tokenRefused('p1.0', 'reused', atMs, { sentMs })])
-  expect(refused(20_000, 4_000)).toMatchObject({
-    holds: true,
-    exceptions: { 'the service handled a refresh too late': 1 },
-    losses: { seen: 0 },
-  })
-  // It was sent within the grace period, and handled after it.
-  expect(refused(60_000, 16_000)).toMatchObject({ holds: true })
-  // Its process was still waiting, it was sent after the grace period, and the token that followed it had been used.
-  const again = judged(
-    [...used, getToken('p1.2', 15_500)],
-    [tokenRefused('p1.0', 'reused', 60_000, { sentMs: 16_000 })],
-  )
-  for (const report of [refused(20_000, 14_000), refused(60_000, 46_000), again])
-    expect(report).toMatchObject(broken('one line'))
-})
-
 test('a sign-in that the storage perhaps took is a named exception if a later read finds nothing', () => {
   const pending = call('signIn', 'b', 3_000, { token: 'p1', saved: false })
   const between = (reads: 'working' | 'failing'): WrittenCall => getToken('p1', 4_000, { reads })

@@ -1,4 +1,4 @@
-import type { Fault, Issued } from './history.ts'
+import type { Fault, Issued, Refused } from './history.ts'
 import { signInOf, type Violation } from './promises.ts'
 import type { Call, SessionHistory } from './sessions.ts'
 
@@ -14,7 +14,7 @@ interface LossWindow extends Span {
 export const unsaved = 'a sign-in or refresh could not be saved'
 
 /** The exception of a refresh that the service handled when its process had given up and another one had refreshed. */
-export const handledLate = 'the service handled a refresh too late'
+export const late = 'the service handled a refresh too late'
 
 /** How long a process waits for a token request, and how long the service accepts a refresh token again, in milliseconds. */
 const [givesUpMs, graceMs] = [10_000, 30_000]
@@ -31,7 +31,7 @@ interface Span {
 export function withException(violation: Violation, history: SessionHistory): Violation {
   if (violation.exception !== undefined) return violation
   if (isOfUnsaved(violation, history)) return { ...violation, exception: unsaved }
-  if (isOfLateHandling(violation, history)) return { ...violation, exception: handledLate }
+  if (isOfLateHandling(violation, history)) return { ...violation, exception: late }
   const windows = lossWindows(history.faults).filter(({ toMs }) => !isOver(violation, history, toMs))
   const found = writesOf(violation, history).map((write) =>
     windows.find(({ fromMs, toMs }) => write.toMs >= fromMs && write.fromMs <= toMs),
@@ -40,7 +40,10 @@ export function withException(violation: Violation, history: SessionHistory): Vi
   return first && !found.includes(undefined) ? { ...violation, exception: `writes lost by ${first.name}` } : violation
 }
 
-/** Returns whether a refresh token was used again because none that followed it was saved. Nothing is known if a sign-in was saved, and not when. */
+/**
+ * Returns whether another holder used a refresh token again because none that followed it was saved. Nothing is known if a sign-in
+ * was saved, and not when.
+ */
 function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: SessionHistory): boolean {
   const [call] = contradicts
   if (call?.kind === 'signIn' && !call.isSaved)
@@ -49,17 +52,32 @@ function isOfUnsaved({ contradicts, refusal, atMs }: Violation, history: Session
       untilSaved(call.fromMs, history).toMs > atMs
     )
   const next = nextIssued(refusal, history)
+  if (!next || !isOfOtherHolder(refusal, history)) return false
   const areSavesKnown = history.savedMs.length > 0 || !history.signIns.some(({ isSaved }) => isSaved)
-  return next !== undefined && areSavesKnown && untilSaved(next.monotonicMs, history).toMs > atMs
+  return areSavesKnown && untilSaved(next.monotonicMs, history).toMs > atMs
+}
+
+/** Returns whether the tokens that followed a refresh token were sent to other holders alone. False if a holder is not recorded. */
+function isOfOtherHolder(refusal: Refused | undefined, { issued }: SessionHistory): boolean {
+  const later = issued.filter(({ line, generation }) => line === refusal?.line && generation > refusal.generation)
+  return refusal?.holder !== undefined && later.every(({ holder }) => holder !== undefined && holder !== refusal.holder)
 }
 
 /** Returns whether the service would have accepted a refresh token when it was sent, and handled it when its process had given up. */
 function isOfLateHandling({ refusal, atMs }: Violation, history: SessionHistory): boolean {
   const next = nextIssued(refusal, history)
-  const sentMs = refusal?.sentMs ?? atMs
-  if (!next || atMs - sentMs <= givesUpMs) return false
+  const { process, sentMs } = refusal ?? {}
+  if (!next || process === undefined || sentMs === undefined || atMs - sentMs <= givesUpMs) return false
+  // A process that stood still may have sent the request long after it noted the time.
+  if (hasStoodStill(history, process, { fromMs: sentMs, toMs: atMs })) return false
   const usedMs = nextIssued(next, history)?.monotonicMs ?? Number.POSITIVE_INFINITY
   return sentMs < Math.min(next.monotonicMs + graceMs, usedMs)
+}
+
+function hasStoodStill({ stalls }: SessionHistory, of: string, { fromMs, toMs }: Span): boolean {
+  return stalls.some(
+    ({ process, monotonicMs, forMs }) => process === of && monotonicMs > fromMs && monotonicMs - forMs < toMs,
+  )
 }
 
 function wereReadsFailing({ calls }: SessionHistory, holder: string, { fromMs, toMs }: Span): boolean {
@@ -114,4 +132,9 @@ function lossWindows(faults: readonly Fault[]): LossWindow[] {
 export function allowedLosses(faults: readonly Fault[], sessions: number): number {
   const share = faults.reduce((sum, { phase, mayCost = 0 }) => sum + (phase === 'begins' ? mayCost : 0), 0)
   return Math.ceil((share * sessions) / 10_000)
+}
+
+/** How many sessions the service may handle too late: one in 100, rounded up. With more, the machine was too busy to show anything. */
+export function allowedLate(sessions: number): number {
+  return Math.ceil(sessions / 100)
 }

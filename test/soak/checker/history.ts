@@ -55,6 +55,8 @@ export interface Issued extends Stamp {
   /** The user the tokens are for. */
   readonly person: string
   readonly access: string
+  /** The session object that they were sent to. */
+  readonly holder?: string
 }
 
 /** The service refused a refresh token for good. `reused`: it was used before, and its grace is over, so its line was revoked. */
@@ -63,6 +65,9 @@ export interface Refused extends Stamp {
   readonly line: string
   readonly generation: number
   readonly why: 'reused' | 'revoked'
+  /** The process and the session object that sent the token. */
+  readonly process?: string
+  readonly holder?: string
   /** When the process sent the token, on the monotonic clock. */
   readonly sentMs?: number
 }
@@ -92,8 +97,8 @@ export type HistoryEvent = Invoked | Completed | Issued | Refused | Fault | Stal
 const shapes: Readonly<Record<HistoryEvent['type'], string>> = {
   invoked: 'call:string kind:string process:string holder:string session:string | token:string',
   completed: 'call:string outcome:string | token:string saved:boolean readMs:number savedMs:number reads:string',
-  issued: 'line:string generation:number how:string person:string access:string |',
-  refused: 'line:string generation:number why:string | sentMs:number',
+  issued: 'line:string generation:number how:string person:string access:string | holder:string',
+  refused: 'line:string generation:number why:string | process:string holder:string sentMs:number',
   fault: 'name:string phase:string | losesSinceMs:number mayCost:number',
   stalled: 'process:string forMs:number |',
 }

@@ -39,7 +39,8 @@ async function checked(text: string): Promise<{ code: number; printed: string }>
 test('a history that holds is exit code 0', async () => {
   expect(await checked(formatHistory(writtenHistory([signedIn])))).toEqual({
     code: 0,
-    printed: '1 calls of 1 sessions: every promise held\n  sessions lost by faults: 0, allowed 0',
+    printed:
+      '1 calls of 1 sessions: every promise held\n  sessions lost by faults: 0, allowed 0\n  sessions handled too late: 0, allowed 1',
   })
 })
 
@@ -50,8 +51,9 @@ test('a history that does not hold is exit code 1, and its shortest part is prin
     '2 calls of 1 sessions: NOT every promise held',
     ' stays signed in: 1 violations',
     ' sessions lost by faults: 0, allowed 0',
+    ' sessions handled too late: 0, allowed 1',
     'The shortest history (stays signed in, session record): getToken 1 found no session, and nothing had ended signIn 0.',
-    ' 0.0 ms issued line=p1 generation=0 how=sign-in person=p access=p1.0',
+    ' 0.0 ms issued line=p1 generation=0 how=sign-in person=p access=p1.0 holder=a/1',
     ' 1.0 ms invoked call=0 kind=signIn process=a holder=a/1 session=record token=p1.0',
     ' 11.0 ms completed call=0 outcome=ok saved=true',
     ' 21.0 ms invoked call=1 kind=getToken process=b holder=b/1 session=record',

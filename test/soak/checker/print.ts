@@ -9,6 +9,7 @@ export function printReport({
   exceptions,
   examples,
   losses,
+  handledLate,
   shortest,
   holds,
 }: Report): string {
@@ -21,6 +22,7 @@ export function printReport({
       ([name, count]) => `  exception, ${name}: ${count} sessions, such as: ${examples[name]?.says}`,
     ),
     `  sessions lost by faults: ${losses.seen}, allowed ${losses.allowed}`,
+    `  sessions handled too late: ${handledLate.seen}, allowed ${handledLate.allowed}`,
   ]
   if (!shortest) return lines.join('\n')
   const { violation, events } = shortest

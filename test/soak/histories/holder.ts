@@ -1,4 +1,5 @@
 import {
+  type AuthConfig,
   createAuthConfig,
   createSession,
   exchangeCode,
@@ -23,6 +24,7 @@ import type { WorkerTask } from './task.ts'
 
 interface Holder {
   readonly name: string
+  readonly config: AuthConfig
   readonly session: Session
   readonly watched: WatchedStorage
 }
@@ -44,24 +46,30 @@ export function holders(
 ): Holders {
   const current = new Map<number, Holder>()
   const signedOut = new Set<number>()
-  const config = createAuthConfig({
-    ...task.config,
-    clock: { wallMs, monotonicMs: () => performance.now() },
-    // They are in the outcomes of the calls.
-    onEvent() {},
-    fetch: (input, init) => {
-      const headers = new Headers(init?.headers)
-      headers.set('x-process', task.name)
-      headers.set('x-sent-ms', String(monotonicMs()))
-      return fetch(input, { ...init, headers })
-    },
-  })
   let [made, called] = [0, 0]
+
+  function configOf(holder: string): AuthConfig {
+    return createAuthConfig({
+      ...task.config,
+      clock: { wallMs, monotonicMs: () => performance.now() },
+      // They are in the outcomes of the calls.
+      onEvent() {},
+      fetch: (input, init) => {
+        const headers = new Headers(init?.headers)
+        headers.set('x-process', task.name)
+        headers.set('x-holder', holder)
+        headers.set('x-sent-ms', String(monotonicMs()))
+        return fetch(input, { ...init, headers })
+      },
+    })
+  }
 
   function newHolder(index: number): Holder {
     const watched = watchedStorage(storage)
+    const name = `${task.name}/${made++}`
+    const config = configOf(name)
     const session = createSession(config, { storage: watched.storage, key: `person-${index}` })
-    const holder = { name: `${task.name}/${made++}`, session, watched }
+    const holder = { name, config, session, watched }
     current.set(index, holder)
     return holder
   }
@@ -84,7 +92,7 @@ export function holders(
   }
 
   async function signIn(index: number, holder: Holder): Promise<void> {
-    const tokens = await login(task, index).catch(() => undefined)
+    const tokens = await login(holder.config, index).catch(() => undefined)
     if (!tokens) return
     await record(
       index,
@@ -98,9 +106,9 @@ export function holders(
     )
   }
 
-  async function login({ people }: WorkerTask, index: number): Promise<Tokens> {
+  async function login(config: AuthConfig, index: number): Promise<Tokens> {
     const { url, pending } = await startLogin(config)
-    const person = people[index % people.length] ?? ''
+    const person = task.people[index % task.people.length] ?? ''
     const answer = await fetch(url, { redirect: 'manual', headers: { 'x-person': person } })
     return exchangeCode(config, readCallback(pending, answer.headers.get('location') ?? ''))
   }

@@ -42,7 +42,7 @@ export async function recordedService(
         return service.fetch(request)
       })
     const response = await service.fetch(request)
-    const grant = await line(body, response.clone(), Number(request.headers.get('x-sent-ms')))
+    const grant = await line(body, response.clone(), request.headers)
     if (grant === 'refresh') for (const listener of listeners) listener(request.headers.get('x-process') ?? '')
     return response
   }
