@@ -105,14 +105,15 @@ function wireRequest(
 }
 
 /**
- * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that is refused. Only the
- * `fetch` of Node names the cause. Most of its codes for certificates have `CERT` or `VERIFY` in them; others count as unknown.
+ * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
+ * `fetch` of Node names the cause. Parts match most of its thirty codes for certificates, because a set would be larger. An alert of
+ * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown.
  */
 function wasNotSent(error: unknown): boolean {
-  const { code, syscall = 'connect' } = (error as { cause?: { code?: unknown; syscall?: unknown } } | null)?.cause ?? {}
+  const { code = '', syscall = 'connect' } =
+    (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
   return (
-    /^(connect|getaddrinfo)$/.test(String(syscall)) &&
-    typeof code === 'string' &&
-    (unconnected.test(code) || /CERT|VERIFY/.test(code))
+    /^(connect|getaddrinfo)$/.test(syscall) &&
+    (unconnected.test(code) || /CERT(?!I)|VERIFY|CRL|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_/.test(code))
   )
 }

@@ -304,6 +304,16 @@ describe('one code, one request', () => {
     'EAI_AGAIN',
     'UND_ERR_CONNECT_TIMEOUT',
     'CERT_HAS_EXPIRED',
+    'CRL_HAS_EXPIRED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERROR_IN_CRL_NEXT_UPDATE_FIELD',
+    'HOSTNAME_MISMATCH',
+    'INVALID_CA',
+    'INVALID_PURPOSE',
+    'PATH_LENGTH_EXCEEDED',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_CRL',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   ])('%s came before a byte was sent: tried again [C-029]', async (code) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -316,20 +326,26 @@ describe('one code, one request', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it.each(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', undefined, 7])(
-    '%s may have come after the code was sent: exchange_interrupted, at once [C-029]',
-    async (code) => {
-      const late = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
-      const { fetch, calls } = scriptedFetch(late, () => json({ access_token: 'x' }))
-      const config = configWith({ fetch })
-      expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
-        code: 'exchange_interrupted',
-        retryable: false,
-        details: { outcome: 'ambiguous' },
-      })
-      expect(calls).toHaveLength(1)
-    },
-  )
+  it.each([
+    'ECONNRESET',
+    'EPIPE',
+    'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+    'UND_ERR_SOCKET',
+    'UND_ERR_HEADERS_TIMEOUT',
+    'UND_ERR_BODY_TIMEOUT',
+    undefined,
+    7,
+  ])('%s may have come after the code was sent: exchange_interrupted, at once [C-029]', async (code) => {
+    const late = new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+    const { fetch, calls } = scriptedFetch(late, () => json({ access_token: 'x' }))
+    const config = configWith({ fetch })
+    expect(await failure(exchangeCode(config, await grantFor(config)))).toMatchObject({
+      code: 'exchange_interrupted',
+      retryable: false,
+      details: { outcome: 'ambiguous' },
+    })
+    expect(calls).toHaveLength(1)
+  })
 
   it('the redirect URI and verifier of the login are sent, also if the configuration has changed since [C-026 C-010]', async () => {
     const { fetch, calls } = scriptedFetch(() => json({ access_token: 'x' }))
