@@ -41,6 +41,9 @@ test('a refresh token that another holder uses again because none that followed 
   expect(judged(refreshed({ savedMs: 4_005 }), reusedBy('c'))).toMatchObject(broken)
   // The recording does not say which holder sent the token.
   expect(judged(refreshed({}), reusedBy())).toMatchObject(broken)
+  // The holder received tokens of an earlier sign-in.
+  const earlier = [signIn('p0.0', 0), call('getToken', 'c', 1_000, { token: 'p0.1', savedMs: 1_005 })]
+  expect(judged([...earlier, ...refreshed({})], reusedBy('c'))).toMatchObject({ holds: true, violations: [] })
   // No save of the session was ever confirmed.
   const pending = call('signIn', 'a', 3_000, { token: 'p1.0', saved: false })
   expect(judged([pending, getToken('p1.1', 4_000)], reusedBy('a'))).toMatchObject({
@@ -122,5 +125,6 @@ test('a history in which the service handled refreshes of more than one session 
   }
   expect(of(2, 1)).toMatchObject({ holds: true, handledLate: { allowed: 1, seen: 1 } })
   expect(of(2, 2)).toMatchObject({ holds: false, violations: [], handledLate: { allowed: 1, seen: 2 } })
+  expect(of(100, 2)).toMatchObject({ holds: false, violations: [] })
   expect(of(101, 2)).toMatchObject({ holds: true, handledLate: { allowed: 2, seen: 2 } })
 })
