@@ -50,8 +50,8 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
 
 /** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
 async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
-  // `onLine` is read before the request, because a request may have been sent before the page goes offline. As `onLine` can be
-  // false on a working network, only a refresh counts as not sent: it may be repeated, but a code may not.
+  // `onLine` is read before the request, because a request may have been sent before the page goes offline. `onLine` can be false on a
+  // working network. So it alone makes only a refresh count as not sent, which may be repeated, and no code, which may not.
   const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
   const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
     const [url, init] = wireRequest(config, request)

@@ -68,8 +68,8 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 }
 
 /**
- * Returns whether the storage had a record of this sign-in when it was last read or written, so that another process may have used
- * the refresh token, or one before it whose grace period gives it the same one.
+ * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have used this
+ * refresh token, or it used the previous one, for which the service gave it this same token in the grace period.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)

@@ -23,8 +23,9 @@ export interface RefreshOptions {
 }
 
 /**
- * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Rejects without a request if the read
- * fails and another process may have used the refresh token. Must be called under the lock.
+ * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Must be called under the lock. If the
+ * first read fails, it rejects without a request, unless the read could not have shown what another process did: the sign-in was
+ * never stored, or the storage has no common lock.
  */
 export async function refreshOnce(
   parts: SessionParts,
@@ -38,11 +39,12 @@ export async function refreshOnce(
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'settled'
   const wasStored = wasSignInStored(record, expected)
-  // Another process may have used the refresh token. Without a common lock it can do so at any time, also after a read. A record that
-  // cannot be read here, for example because no key decrypts it, may be one that another process saved after that.
+  // Under a common lock, a read shows whether another process has used the refresh token, so without a read none is sent. Without
+  // such a lock, another process can use it after the read as well. A problem that is not retryable is a record that cannot be read
+  // here, for example because no key decrypts it: another process may have saved it after it used the token.
   if (problem && (!problem.retryable || (wasStored && lockReach === 'everywhere'))) throw problem
-  // Others have the refresh token before this one, which the service accepts only until this one is used. If the storage still refuses
-  // the tokens, the refresh is sent all the same, because that grace period ends anyway.
+  // Other processes still have the previous refresh token. The service accepts it only until this one is used, so this one is saved
+  // first. If the storage still refuses it, the refresh is sent all the same, because the grace period of the previous one ends anyway.
   if (!problem && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
@@ -108,8 +110,8 @@ async function commit(
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
   // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). The write of this refresh
-  // may have taken effect, so a missing record means a sign-out elsewhere. Only `confirm` (save.ts) may find none: before it applies
-  // its read, it expects what the storage showed before the sign-in.
+  // may have taken effect, so a missing record means a sign-out elsewhere. Only in `confirm` (save.ts) does it not end the session:
+  // `confirm` takes what its own read shows for the state before the sign-in.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

@@ -14,7 +14,8 @@ export type Urgency = 'required' | 'proactive'
 /** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
 export interface RefreshSchedule {
   /**
-   * Resolves when the current tokens were refreshed, here or elsewhere. `signal` ends only this wait. A refresh waits for the lock
+   * Resolves when the current tokens were refreshed, here or elsewhere, or when the session ended or was replaced, so that the caller
+   * looks at the current record. `signal` ends only this wait. A refresh waits for the lock
    * of the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`. It holds the lock for its token request
    * (`timeoutMs`) and the storage operations around it. A lease ends by itself (lease.ts).
    */

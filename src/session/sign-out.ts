@@ -6,7 +6,10 @@ import type { RefreshSchedule } from './schedule.ts'
 import { tryRead } from './store.ts'
 
 export interface SignOut {
-  /** Resolves when the first removal has ended. From then on a record that can be read is removed only if its sign-in ended here. */
+  /**
+   * Resolves when the first removal has ended. From then on a record that can be read is removed only if its sign-in ended here or was
+   * replaced elsewhere.
+   */
   readonly firstRemoval: Promise<boolean>
   /** Rejects with `storage_failed` if the record may still be there. */
   readonly done: Promise<void>
@@ -59,7 +62,8 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
     // If the first read or removal failed, a record that cannot be read is removed, because the user must not stay signed in. If
     // both succeeded, such a record stays, because it may be that of a later sign-in.
     const isToRemove = isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)
-    // If the first read or removal failed, a record that stays may be the one to remove, or that of a later sign-in. `signOut` rejects.
+    // If the first read or removal failed, a record that stays may be the one to remove, or that of a later sign-in. This counts as
+    // failed, so that `signOut` rejects with `recordNotRemoved`.
     if (isToRemove) await store.remove()
     else if (isRecord(stored) && !hasFirstSucceeded) throw store.failure
     // If there is no record, end the session that a concurrent call loaded.

@@ -11,7 +11,10 @@ export interface CurrentState {
   subscribe(listener: () => void): () => void
 }
 
-/** Starts with `loading`. Returns the state and a function that changes it. Calls `renamed` when `nameOf` the state has changed. */
+/**
+ * Starts with `loading`. Returns the state and a function that changes it. Calls `renamed` with the text for other pages
+ * (`nameOf`) when that has changed.
+ */
 export function currentState(
   renamed: (name: string) => void,
 ): [current: CurrentState, apply: (next: BackendClientState) => void] {

@@ -115,8 +115,8 @@ function isUnsaved({ current, observed }: Entry): boolean {
 }
 
 /**
- * Returns whether a session without users can be removed from memory. An expired session stays, because its record is still
- * stored and a new Session object would take it for valid.
+ * Returns whether a session without users is removed from memory at once. An expired session is not, because its record is still
+ * stored and a new Session object would take it for valid. Like each idle session, it can be removed later.
  */
 function isForgettable({ observed, session }: Entry): boolean {
   const { status, reason }: SessionState = session.state

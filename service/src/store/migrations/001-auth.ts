@@ -16,6 +16,7 @@ async function createTenantTables(db: Kysely<unknown>, text: StoreEngine['text']
     .execute()
   await db.schema
     .createTable('tenants')
+    // In the order of code points, in which an export lists tenants.
     .addColumn('id', text, (column) => column.primaryKey())
     .addColumn('name', 'text', (column) => column.notNull())
     .addColumn('active', 'integer', (column) => column.notNull())

@@ -12,7 +12,7 @@ export interface RefreshToken {
   successorEncrypted: string | null
 }
 
-/** A refresh token with its authorization. It may be used, and its idle life may be over. */
+/** A refresh token with its authorization. It may have been used already, and its idle life may be over. */
 export interface UnrevokedRefreshToken {
   token: RefreshToken
   authorization: Authorization

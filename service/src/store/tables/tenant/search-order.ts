@@ -76,7 +76,7 @@ async function ranksBy(
   }
 }
 
-/** Returns the ids of agents by the next values of a column, after the value of one agent. */
+/** Returns the ids of agents by the next values of a column, after the value of one agent. On libSQL only (`searchInSteps`). */
 async function groupsBy(
   db: RawDatabase,
   { tenantId, column, afterId }: { tenantId: string; column: string; afterId: number | undefined },
