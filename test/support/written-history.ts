@@ -20,6 +20,16 @@ export interface WrittenCall {
   readonly reads?: Completed['reads']
 }
 
+/** Returns a call that began with a read and took 10 ms. */
+export function writtenCall(
+  kind: WrittenCall['kind'],
+  holder: string,
+  fromMs: number,
+  more: Partial<WrittenCall>,
+): WrittenCall {
+  return { kind, holder, fromMs, toMs: fromMs + 10, readMs: fromMs, ...more }
+}
+
 /** Writes a history by its calls. What the service issued follows from their tokens, a millisecond before each. */
 export function writtenHistory(calls: readonly WrittenCall[], rest: readonly HistoryEvent[] = []): HistoryEvent[] {
   const issued = new Set<string>()

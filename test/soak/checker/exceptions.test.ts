@@ -1,23 +1,15 @@
 import { expect, test } from 'vitest'
-import { fault, tokenRefused, type WrittenCall, writtenHistory } from '../../support/written-history.ts'
+import { fault, tokenRefused, type WrittenCall, writtenCall, writtenHistory } from '../../support/written-history.ts'
 import { check, type Report } from './check.ts'
 import type { HistoryEvent } from './history.ts'
 
 const failover = fault('failover', [1_000, 2_000], { losesSinceMs: 1_000, mayCost: 10_000 })
-const call = (kind: WrittenCall['kind'], holder: string, fromMs: number, more: Partial<WrittenCall>): WrittenCall => ({
-  kind,
-  holder,
-  fromMs,
-  toMs: fromMs + 10,
-  readMs: fromMs,
-  ...more,
-})
 const signIn = (token: string, fromMs: number, holder = 'a'): WrittenCall =>
-  call('signIn', holder, fromMs, { token, saved: true, savedMs: fromMs + 5 })
-const signOut = (fromMs: number): WrittenCall => call('signOut', 'a', fromMs, {})
+  writtenCall('signIn', holder, fromMs, { token, saved: true, savedMs: fromMs + 5 })
+const signOut = (fromMs: number): WrittenCall => writtenCall('signOut', 'a', fromMs, {})
 const getToken = (token: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall =>
-  call('getToken', 'b', fromMs, { token, ...more })
-const signedOut = (fromMs: number): WrittenCall => call('getToken', 'b', fromMs, { outcome: 'login_required' })
+  writtenCall('getToken', 'b', fromMs, { token, ...more })
+const signedOut = (fromMs: number): WrittenCall => writtenCall('getToken', 'b', fromMs, { outcome: 'login_required' })
 
 function judged(calls: readonly WrittenCall[], rest: readonly HistoryEvent[] = []): Report {
   return check(writtenHistory(calls, [...failover, ...rest]))
@@ -78,7 +70,7 @@ test('a refresh token that is used again because a fault lost the next one is an
 })
 
 test('a sign-in that the storage perhaps took is a named exception if a later read finds nothing', () => {
-  const pending = call('signIn', 'b', 3_000, { token: 'p1', saved: false })
+  const pending = writtenCall('signIn', 'b', 3_000, { token: 'p1', saved: false })
   const between = (reads: 'working' | 'failing'): WrittenCall => getToken('p1', 4_000, { reads })
   expect(judged([pending, between('failing'), signedOut(9_000)])).toMatchObject({
     holds: true,
@@ -88,15 +80,15 @@ test('a sign-in that the storage perhaps took is a named exception if a later re
 })
 
 test('a write that was confirmed late counts from its call to its confirmation', () => {
-  const pending = call('signIn', 'a', -9_000, { token: 'p1', saved: false })
-  const savedLater = call('getToken', 'a', 1_400, { token: 'p1', savedMs: 1_405 })
-  expect(judged([pending, savedLater, call('getToken', 'a', 5_000, { outcome: 'login_required' })])).toMatchObject(
-    excused,
-  )
-  const savedBefore = call('getToken', 'a', -5_000, { token: 'p1', savedMs: -4_995 })
-  expect(judged([pending, savedBefore, call('getToken', 'a', 5_000, { outcome: 'login_required' })])).toMatchObject(
-    broken('stays signed in'),
-  )
+  const pending = writtenCall('signIn', 'a', -9_000, { token: 'p1', saved: false })
+  const savedLater = writtenCall('getToken', 'a', 1_400, { token: 'p1', savedMs: 1_405 })
+  expect(
+    judged([pending, savedLater, writtenCall('getToken', 'a', 5_000, { outcome: 'login_required' })]),
+  ).toMatchObject(excused)
+  const savedBefore = writtenCall('getToken', 'a', -5_000, { token: 'p1', savedMs: -4_995 })
+  expect(
+    judged([pending, savedBefore, writtenCall('getToken', 'a', 5_000, { outcome: 'login_required' })]),
+  ).toMatchObject(broken('stays signed in'))
 })
 
 test('a holder learns of a change within six seconds, and later only by the time in which its process stood still', () => {

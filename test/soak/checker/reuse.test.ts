@@ -1,20 +1,12 @@
 import { expect, test } from 'vitest'
-import { tokenRefused, type WrittenCall, writtenHistory } from '../../support/written-history.ts'
+import { tokenRefused, type WrittenCall, writtenCall, writtenHistory } from '../../support/written-history.ts'
 import { check, type Report } from './check.ts'
 import type { HistoryEvent } from './history.ts'
 
-const call = (kind: WrittenCall['kind'], holder: string, fromMs: number, more: Partial<WrittenCall>): WrittenCall => ({
-  kind,
-  holder,
-  fromMs,
-  toMs: fromMs + 10,
-  readMs: fromMs,
-  ...more,
-})
 const signIn = (token: string, fromMs: number): WrittenCall =>
-  call('signIn', 'a', fromMs, { token, saved: true, savedMs: fromMs + 5 })
+  writtenCall('signIn', 'a', fromMs, { token, saved: true, savedMs: fromMs + 5 })
 const getToken = (token: string, fromMs: number, more: Partial<WrittenCall> = {}): WrittenCall =>
-  call('getToken', 'b', fromMs, { token, ...more })
+  writtenCall('getToken', 'b', fromMs, { token, ...more })
 const stoodStill = (process: string, [fromMs, toMs]: [number, number]): HistoryEvent[] => [
   { type: 'stalled', process, forMs: toMs - fromMs, monotonicMs: toMs, wallMs: 0 },
 ]
@@ -42,17 +34,17 @@ test('a refresh token that another holder uses again because none that followed 
   // The recording does not say which holder sent the token.
   expect(judged(refreshed({}), reusedBy())).toMatchObject(broken)
   // The holder received tokens of an earlier sign-in.
-  const earlier = [signIn('p0.0', 0), call('getToken', 'c', 1_000, { token: 'p0.1', savedMs: 1_005 })]
+  const earlier = [signIn('p0.0', 0), writtenCall('getToken', 'c', 1_000, { token: 'p0.1', savedMs: 1_005 })]
   expect(judged([...earlier, ...refreshed({})], reusedBy('c'))).toMatchObject({ holds: true, violations: [] })
   // No save of the session was ever confirmed.
-  const pending = call('signIn', 'a', 3_000, { token: 'p1.0', saved: false })
+  const pending = writtenCall('signIn', 'a', 3_000, { token: 'p1.0', saved: false })
   expect(judged([pending, getToken('p1.1', 4_000)], reusedBy('a'))).toMatchObject({
     exceptions: { 'a sign-in or refresh could not be saved': 1 },
   })
 })
 
 test('a holder that uses its own refresh token again breaks "one line" also if it saved nothing', () => {
-  const pending = call('signIn', 'b', 3_000, { token: 'p1.0', saved: false })
+  const pending = writtenCall('signIn', 'b', 3_000, { token: 'p1.0', saved: false })
   const reused = tokenRefused('p1.0', 'reused', 60_000, { holder: 'b' })
   expect(judged([pending, getToken('p1.1', 4_000)], [reused])).toMatchObject(broken)
   // The response was recorded without its holder.
@@ -66,7 +58,7 @@ test('a holder that uses its own refresh token again breaks "one line" also if i
 
 test('a refresh token that a holder used again breaks "one line" also if it could not read that it was used', () => {
   const used = [signIn('p1.0', 3_000), getToken('p1.1', 4_000, { savedMs: 4_005 })]
-  const sender = call('refresh', 'c', 59_000, { toMs: 63_000, outcome: 'storage_failed', reads: 'failing' })
+  const sender = writtenCall('refresh', 'c', 59_000, { toMs: 63_000, outcome: 'storage_failed', reads: 'failing' })
   expect(judged([...used, sender], [tokenRefused('p1.0', 'reused', 60_000)])).toMatchObject(broken)
 })
 
