@@ -1,6 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Figure, Size } from './figures.ts'
 import { exitCodeOf, figureLine, isMet } from './figures.ts'
@@ -44,7 +42,7 @@ async function throughput(where: 'loopback' | 'in process', extent: Extent): Pro
   return throughput(where, extent === 'short' ? shortLoad : load)
 }
 
-export const serviceHelp: string = `Usage: npm run bench -- service [part ...] [--full] [--record]
+export const serviceHelp: string = `Usage: npm run bench -- service [part ...] [--full]
 
 Measures agent-service beside oauth2-mock-server and oidc-provider, by turns in one run. Parts, all by default:
 
@@ -56,13 +54,10 @@ Measures agent-service beside oauth2-mock-server and oidc-provider, by turns in 
   search       agents of one tenant in 100 by filter, sort and text, on libSQL and PostgreSQL
 
   --full       search a million agents as well
-  --record     keep the figures in bench/service.json, which docs/benchmarks.md explains
   --help       this text
 
 Exit code 0: every target met, 1: one was missed, 2: wrong arguments.
 `
-
-const recordFile = new URL('service.json', import.meta.url)
 
 /** Returns the bench that these arguments ask for. It prints every figure as it comes, and resolves to the exit code. */
 export function readService(args: string[]): (() => Promise<0 | 1>) | undefined {
@@ -70,7 +65,7 @@ export function readService(args: string[]): (() => Promise<0 | 1>) | undefined 
   return flags && (() => measureParts(flags))
 }
 
-async function measureParts({ names, extent, isRecorded }: Flags): Promise<0 | 1> {
+async function measureParts({ names, extent }: Flags): Promise<0 | 1> {
   build()
   const figures: Figure[] = []
   for (const name of names) {
@@ -80,7 +75,6 @@ async function measureParts({ names, extent, isRecorded }: Flags): Promise<0 | 1
       process.stdout.write(figureLine(figure))
     }
   }
-  if (isRecorded) record(figures)
   const missed = figures.filter((figure) => !isMet(figure)).length
   process.stdout.write(`\n${missed === 0 ? 'Every target met.' : `${missed} targets missed.`}\n`)
   return exitCodeOf(figures)
@@ -105,26 +99,16 @@ function build(): void {
 interface Flags {
   readonly names: readonly string[]
   readonly extent: Extent
-  readonly isRecorded: boolean
 }
 
 function readFlags(args: string[]): Flags | undefined {
   try {
-    const options = { full: { type: 'boolean' }, record: { type: 'boolean' } } as const
+    const options = { full: { type: 'boolean' } } as const
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
     if (positionals.some((name) => !Object.hasOwn(parts, name))) return undefined
     const names = positionals.length > 0 ? positionals : Object.keys(parts)
-    return { names, extent: values.full ? 'full' : 'usual', isRecorded: values.record ?? false }
+    return { names, extent: values.full ? 'full' : 'usual' }
   } catch {
     return undefined
   }
-}
-
-/** Figures of parts that did not run stay as they were. */
-function record(figures: readonly Figure[]): void {
-  const before = JSON.parse(readFileSync(recordFile, 'utf8')) as { figures: Record<string, number> }
-  const measured = Object.fromEntries(figures.map(({ name, value }) => [name, Number(value.toPrecision(3))]))
-  const machine = `${cpus().length} cores, Node ${process.versions.node.split('.')[0]}, ${process.platform}`
-  const all = { machine, figures: { ...before.figures, ...measured } }
-  writeFileSync(recordFile, `${JSON.stringify(all, null, 2)}\n`)
 }
