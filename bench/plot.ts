@@ -29,9 +29,9 @@ export function numbersPlot({ figures }: Results): string {
   const labels = new Map(lines.map(({ line, label }) => [line, label]))
   const shares = points.map(({ share }) => share)
   return svg('Each figure that has a target, by how much of its target it takes', {
-    width: 900,
+    width: 960,
     height: lines.length * rowHeight + 50,
-    ...{ marginLeft: 385, marginRight: 215, marginTop: 42, marginBottom: 8 },
+    ...{ marginLeft: 445, marginRight: 215, marginTop: 42, marginBottom: 8 },
     x: { type: 'log', domain: [Math.min(0.5, ...shares), Math.max(2, ...shares)], label: null, axis: null },
     y: { domain: [...labels.keys()], label: null, axis: null },
     marks: [
