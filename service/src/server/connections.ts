@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { arrivalOrder } from './arrival-order.ts'
 
 export interface ConnectionLimits {
   maxConnections: number
@@ -12,8 +13,8 @@ export interface ConnectionLimits {
 /** The open connections of one server. */
 export interface Connections {
   /**
-   * Waits for the responses to earlier requests of this connection, because responses that wait would fill the memory.
-   * Returns `closed` if the connection closes during the wait.
+   * Waits for the responses to earlier requests of this connection, because responses that wait would fill the memory, and then
+   * for requests of other connections that arrived before. Returns `closed` if the connection closes during the wait.
    */
   turn(outgoing: ServerResponse): Promise<'go' | 'closed'>
 }
@@ -37,6 +38,7 @@ interface Connection {
 export function watchConnections(server: Server, limits: ConnectionLimits): Connections {
   // In the order of the last request, or of the connection if it sent no request yet.
   const open = new Map<Socket, Connection>()
+  const inOrder = arrivalOrder()
 
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress
@@ -75,7 +77,7 @@ export function watchConnections(server: Server, limits: ConnectionLimits): Conn
       open.delete(socket)
       open.set(socket, connection)
       connection.latest = outgoing.req
-      if ((await waitForTurn(connection, limits.maxPipelined)) === 'closed') return 'closed'
+      if ((await waitForTurn(connection, limits.maxPipelined, inOrder)) === 'closed') return 'closed'
       const overdue = setTimeout(() => socket.destroy(), limits.responseMs).unref()
       outgoing.once('close', () => {
         clearTimeout(overdue)
@@ -101,13 +103,18 @@ function closeOne(open: Map<Socket, Connection>, connections: Connection[]): boo
   return closed !== undefined && open.delete(closed.socket)
 }
 
-/** Waits until the request is the first of its connection. */
-async function waitForTurn({ socket, turns }: Connection, maxPipelined: number): Promise<'go' | 'closed'> {
+/** Waits until the request is the first of its connection, and of those that arrived. */
+async function waitForTurn(
+  { socket, turns }: Connection,
+  maxPipelined: number,
+  inOrder: () => Promise<void>,
+): Promise<'go' | 'closed'> {
   if (turns.length < maxPipelined) {
     await new Promise<void>((go) => {
       turns.push(go)
       if (turns.length === 1) go()
     })
+    await inOrder()
     if (socket.writable) return 'go'
   }
   socket.destroy()

@@ -1,8 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { buffer } from 'node:stream/consumers'
 import { createService, type Service, type ServiceOptions } from 'agent-service'
+import { listen, stop } from '../../../service/src/server/listener.ts'
 import type { AtEnd } from '../../support/children.ts'
-import { listen } from '../../support/listen.ts'
 import { lineRecorder } from './lines.ts'
 import type { Write } from './recorder.ts'
 
@@ -16,7 +14,7 @@ export interface RecordedService {
 
 const redirectUri = 'https://app.demo.example/callback'
 
-/** A real service in this process. A server in front of it records what each token request was answered with. */
+/** A real service in this process, behind its own listener, which records what each token request was answered with. */
 export async function recordedService(
   atEnd: AtEnd,
   write: Write,
@@ -24,28 +22,29 @@ export async function recordedService(
 ): Promise<RecordedService> {
   const listeners = new Set<(process: string) => void>()
   const line = lineRecorder(write)
-  let answer: (request: Request, body: string) => Promise<Response> = async () => new Response(null, { status: 503 })
-  const server = createServer((incoming, outgoing) => {
-    serve(incoming, outgoing, (request, body) => answer(request, body)).catch(() => outgoing.destroy())
+  const { server, url: authUrl, serve } = await listen(0, { origin: 'auth' })
+  atEnd(() => {
+    server.closeAllConnections()
+    return stop(server)
   })
-  const authUrl = `http://127.0.0.1:${await listen(server)}`
-  atEnd(() => closed(server))
   // Only the authorization server takes part.
   const service = await createService({ dev: 'on', authUrl, baseUrl: 'http://127.0.0.1:9', ...options })
   atEnd(() => service.close())
   const inTurn = oneAtATime()
-  answer = async (request, body) => {
+  async function answer(request: Request): Promise<Response> {
     const person = request.headers.get('x-person')
     if (person !== null)
       return inTurn(async () => {
         service.dev.autoApprove(person)
         return service.fetch(request)
       })
+    const sent = request.clone()
     const response = await service.fetch(request)
-    const grant = await line(body, response.clone(), request.headers)
+    const grant = await line(await sent.text(), response.clone(), request.headers)
     if (grant === 'refresh') for (const listener of listeners) listener(request.headers.get('x-process') ?? '')
     return response
   }
+  serve({ fetch: answer })
   const clientId = service.clients.find(({ name }) => name === 'Demo public')?.clientId ?? ''
   return {
     service,
@@ -67,24 +66,6 @@ export async function recordedService(
   }
 }
 
-async function serve(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  answer: (request: Request, body: string) => Promise<Response>,
-): Promise<void> {
-  const { method = 'GET', url, headers } = incoming
-  const body = (await buffer(incoming)).toString()
-  const sent = Object.entries(headers).filter(([name, value]) => name !== 'connection' && typeof value === 'string')
-  const request = new Request(`http://${headers.host}${url}`, {
-    method,
-    headers: sent as [string, string][],
-    ...(method === 'GET' ? {} : { body }),
-  })
-  const response = await answer(request, body)
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-  outgoing.end(Buffer.from(await response.arrayBuffer()))
-}
-
 /** The user of the automatic approval is one for the whole service. */
 function oneAtATime(): <Result>(task: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve()
@@ -93,9 +74,4 @@ function oneAtATime(): <Result>(task: () => Promise<Result>) => Promise<Result> 
     last = result.catch(() => {})
     return result
   }
-}
-
-function closed(server: Server): Promise<void> {
-  server.closeAllConnections()
-  return new Promise((resolve) => server.close(() => resolve()))
 }
