@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
-import { browserRig, call, signIn, untilStatus } from './rig.ts'
+import { browserRig, call, signIn, untilStatus, untilTrue } from './rig.ts'
 
 /** The back/forward cache is on, as in every browser people use. */
 const rig = browserRig({}, () =>
@@ -28,7 +28,7 @@ it.each(['indexed', 'memory'] as const)(
     const back = page.waitForEvent('framenavigated')
     await page.evaluate(() => history.back())
     await back
-    await page.waitForFunction(() => 'firstCall' in window)
+    await untilTrue(page, () => 'firstCall' in window)
     expect(await page.evaluate(() => (window as unknown as { firstCall: string }).firstCall)).toBe('login_required')
     await untilStatus(page, 'signed-out')
     const calls = rig.service.dev.journal().slice(before)

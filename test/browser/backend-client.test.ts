@@ -12,6 +12,7 @@ import { launchChromium } from '../support/chromium.ts'
 import { listen } from '../support/listen.ts'
 import type {} from './backend-client-app.ts'
 import { buildScript } from './built-app.ts'
+import { untilTrue } from './rig.ts'
 
 // src/backend/client in pages of a backend. The back/forward cache is on, as in every browser people use.
 
@@ -64,7 +65,7 @@ afterAll(async () => {
 })
 
 const untilStatus = (page: Page, status: string): Promise<unknown> =>
-  page.waitForFunction((wanted) => window.page?.auth.state.status === wanted, status)
+  untilTrue(page, (wanted) => window.page?.auth.state.status === wanted, status)
 
 async function open(status: string): Promise<Page> {
   const page = await context.newPage()
@@ -116,7 +117,7 @@ it('hears the other tabs again after it came back from the cache [C-107]', async
   const back = page.waitForEvent('framenavigated')
   await page.evaluate(() => history.back())
   await back
-  await page.waitForFunction(() => window.page?.isRestored)
+  await untilTrue(page, () => window.page?.isRestored)
   await other.evaluate(() => window.page.auth.signOut())
   await untilStatus(page, 'signed-out')
 })

@@ -3,7 +3,8 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { browserRig, call, signIn, started, statusOf, untilStatus } from './rig.ts'
+import { holdTokenResponse } from './held-response.ts'
+import { browserRig, call, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
 declare global {
   interface Window {
@@ -129,7 +130,7 @@ describe('login', () => {
     })
     await page.reload()
     await page.click('#redirect')
-    await page.waitForFunction(() => window.app?.started === 'signed-in')
+    await untilTrue(page, () => window.app?.started === 'signed-in')
     expect(await page.evaluate(() => sessionStorage.getItem('agent-auth:automatic'))).toMatch(
       /^[\d.]+@[\d.]+ [\d.]+@[\d.]+\+\d+$/,
     )
@@ -239,7 +240,7 @@ describe('login', () => {
       })
     })
     await page.goto('http://app.example/memory/home')
-    await page.waitForFunction(() => document.title !== 'App')
+    await untilTrue(page, () => document.title !== 'App')
     expect(await page.title()).toMatch(/^insecure_context .*http:\/\/app\.example/)
     expect(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).toEqual({})
   })
@@ -254,14 +255,14 @@ describe('callback', () => {
       history.replaceState({ k: 1 }, '')
       window.adjust = (options) => ({ ...options, navigate: () => {} })
     })
-    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
-    const requested = page.waitForRequest(/\/auth\/v1\/token/)
+    const held = await holdTokenResponse(page)
     await page.goto(`${callback}&tab=2&q=a%20b&scope=x#/x?y=1`)
-    await requested
+    await held.reached
     const shown = { href: `${rig.origin}/memory/callback?tab=2&q=a%20b#/x?y=1`, state: { k: 1 } }
     const look = () => page.evaluate(() => ({ href: location.href, state: history.state as unknown }))
     expect(await look()).toEqual(shown)
     expect(await statusOf(page)).not.toBe('signed-in')
+    await held.answer()
     expect(await started(page)).toBe('signed-in')
     expect(await look()).toEqual(shown)
   })
@@ -390,7 +391,7 @@ describe('callback', () => {
         window.start = 'twice'
       })
     const twinStarted = async (page: Page): Promise<string> => {
-      await page.waitForFunction(() => window.app?.twinStarted)
+      await untilTrue(page, () => window.app?.twinStarted)
       return page.evaluate(() => window.app.twinStarted)
     }
 
@@ -399,12 +400,14 @@ describe('callback', () => {
       await startTwice(context)
       const page = await rig.open(context, '/indexed/home')
       const callback = await interrupted(page)
-      rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+      const held = await holdTokenResponse(page)
       await page.goto(callback)
-      const answer = page.evaluate(() => window.app.twin?.fetch('/api/x').then(({ status }) => status))
+      const call = await page.evaluateHandle(() => ({ made: window.app.twin?.fetch('/api/x') }))
+      await held.reached
+      await held.answer()
       expect(await twinStarted(page)).toBe('signed-in')
       expect(await started(page)).toBe('signed-in')
-      expect(await answer).toBe(404)
+      expect(await call.evaluate(({ made }) => made?.then(({ status }) => status))).toBe(404)
       expect(page.url()).toBe(`${rig.origin}/indexed/home`)
       expect(rig.tokenRequests('authorization_code')).toBe(1)
     })
@@ -414,28 +417,28 @@ describe('callback', () => {
       await startTwice(context)
       const page = await rig.open(context, '/indexed/home')
       const callback = await interrupted(page)
-      rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+      const held = await holdTokenResponse(page)
       await page.goto(callback.replace(/code=[^&]*/, 'code=unknown'))
+      await held.answer()
       expect([await started(page), await twinStarted(page)]).toEqual(['grant_rejected', 'grant_rejected'])
     })
   })
 
   describe('a sign-out that comes before the login is finished', () => {
-    const atCallback = async (context: BrowserContext, kind: 'indexed' | 'memory' | 'session', delayMs = 400) => {
+    const atCallback = async (context: BrowserContext, kind: 'indexed' | 'memory' | 'session') => {
       const page = await rig.open(context, `/${kind}/home`)
       const callback = await interrupted(page)
-      rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs } })
-      const requested = page.waitForRequest(/\/auth\/v1\/token/)
+      const { reached, answer } = await holdTokenResponse(page)
       await page.goto(callback)
-      const answered = (await requested).response()
-      return { page, answered }
+      await reached
+      return { page, answer }
     }
 
     it.each(['indexed', 'memory'] as const)('ends the login without a session, over %s [C-108 F008]', async (kind) => {
-      const { page, answered } = await atCallback(await rig.context(), kind)
+      const { page, answer } = await atCallback(await rig.context(), kind)
       expect(await page.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
       expect(await started(page)).toBe('signed-out')
-      await answered
+      await answer()
       expect(await call(page)).toBe('login_required')
       expect(await page.evaluate(() => window.app.told.map(({ status }) => status))).not.toContain('signed-in')
       expect(page.url()).toBe(`${rig.origin}/${kind}/callback`)
@@ -446,10 +449,10 @@ describe('callback', () => {
     it.each(['indexed', 'session'] as const)('wins in another tab too, over %s [C-108]', async (kind) => {
       const context = await rig.context()
       const other = await rig.open(context, `/${kind}/home`)
-      const { page, answered } = await atCallback(context, kind, 1_500)
+      const { page, answer } = await atCallback(context, kind)
       await other.evaluate(() => window.app.auth.signOut())
       expect(await started(page)).toBe('signed-out')
-      await answered
+      await answer()
       expect(await call(page)).toBe('login_required')
     })
 
@@ -458,15 +461,15 @@ describe('callback', () => {
       await context.addInitScript(() => {
         window.start = 'twice'
       })
-      const { page, answered } = await atCallback(context, 'memory', 1_500)
+      const { page, answer } = await atCallback(context, 'memory')
       await page.evaluate(() => window.app.twin?.signOut())
       expect(await started(page)).toBe('signed-out')
-      await answered
+      await answer()
       expect(await call(page)).toBe('login_required')
     })
 
     it('lets the next signIn() start its own login at once [F008]', async () => {
-      const { page } = await atCallback(await rig.context(), 'memory', 1_500)
+      const { page } = await atCallback(await rig.context(), 'memory')
       const requested: string[] = []
       page.on('request', (request) => requested.push(`${request.method()} ${new URL(request.url()).pathname}`))
       await page.evaluate(async () => {
@@ -506,7 +509,7 @@ describe('callback', () => {
         })
       }, heldKey)
       await page.goto(callback)
-      await page.waitForFunction(() => document.title === 'held')
+      await untilTrue(page, () => document.title === 'held')
       await page.evaluate(async () => {
         await window.app.auth.signOut()
         window.release?.()
@@ -525,7 +528,7 @@ describe('callback', () => {
         window.start = 'without ready()'
       })
       await page.goto(`${callback}&tab=2`)
-      await page.waitForFunction(() => window.app)
+      await untilTrue(page, () => Boolean(window.app))
       await page.evaluate(() => window.app.auth.session.signOut())
       expect(page.url()).toBe(`${rig.origin}/indexed/callback?tab=2`)
       expect(await page.evaluate(() => window.app.codeOf(window.app.auth.ready()))).toBe('resolved')
@@ -603,7 +606,7 @@ describe('callback', () => {
       window.start = 'without ready()'
     })
     await page.goto(callback)
-    await page.waitForFunction(() => window.app)
+    await untilTrue(page, () => Boolean(window.app))
     const events = (): Promise<string[]> => page.evaluate(() => window.app.events.map(({ type }) => type))
     await page.clock.fastForward(2_000)
     expect(await events()).toEqual([])
@@ -623,7 +626,7 @@ describe('callback', () => {
       window.start = 'without ready()'
     })
     await page.goto(callback)
-    await page.waitForFunction(() => window.app)
+    await untilTrue(page, () => Boolean(window.app))
     await page.evaluate(() => window.app.auth.close())
     await page.clock.fastForward(60_000)
     const events = await page.evaluate(() => window.app.events.map(({ type }) => type))
@@ -672,22 +675,26 @@ describe('callback', () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
-    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+    const held = await holdTokenResponse(page)
     await page.goto(callback)
+    await held.reached
     expect(await statusOf(page)).not.toBe('signed-in')
-    expect(await call(page)).toBe(200)
+    const call = await page.evaluateHandle(() => ({ made: window.app.call() }))
+    await held.answer()
+    expect(await call.evaluate(({ made }) => made)).toBe(200)
   })
 
   it('a call whose signal fires meanwhile ends at once, with the signal’s own reason [C-102 F068]', async () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
-    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 1_000 } })
+    const held = await holdTokenResponse(page)
     await page.goto(callback)
     const reason = await page.evaluate(() =>
       window.app.codeOf(window.app.auth.fetch('/api/x', { signal: AbortSignal.abort(new Error('enough')) })),
     )
     expect([reason, await statusOf(page)]).toEqual(['Error', 'loading'])
+    await held.answer()
     await untilStatus(page, 'signed-in')
   })
 
@@ -695,9 +702,11 @@ describe('callback', () => {
     const context = await rig.context()
     const page = await rig.open(context, '/memory/home')
     const callback = await interrupted(page)
-    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 300 } })
+    const held = await holdTokenResponse(page)
     await page.goto(callback)
-    const code = await page.evaluate(() => window.app.codeOf(window.app.auth.signIn()))
+    const login = await page.evaluateHandle(() => ({ begun: window.app.codeOf(window.app.auth.signIn()) }))
+    await held.answer()
+    const code = await login.evaluate(({ begun }) => begun)
     expect({ code, status: await statusOf(page) }).toEqual({ code: 'resolved', status: 'signed-in' })
     expect(page.url()).toBe(`${rig.origin}/memory/home`)
   })

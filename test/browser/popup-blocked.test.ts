@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
-import { browserRig } from './rig.ts'
+import { browserRig, untilTrue } from './rig.ts'
 
 /** Popups are blocked, as in every browser people use. */
 const rig = browserRig({}, () => launchChromium({ build: 'whole', ignoreDefaultArgs: ['--disable-popup-blocking'] }))
@@ -31,5 +31,5 @@ it('a window that Chromium blocks for want of a click ends in popup_blocked, and
   expect(await evaluateUnclicked(page, 'JSON.stringify({ ...sessionStorage, ...localStorage })')).toBe('{}')
   expect(await evaluateUnclicked(page, 'window.app.auth.session.state.status')).toBe('signed-out')
   await page.click('#popup')
-  await page.waitForFunction(() => window.app.auth.session.state.status === 'signed-in')
+  await untilTrue(page, () => window.app.auth.session.state.status === 'signed-in')
 })

@@ -2,7 +2,8 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { browserRig, call, started, statusOf, untilStatus } from './rig.ts'
+import { holdTokenResponse } from './held-response.ts'
+import { browserRig, call, started, statusOf, untilStatus, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 
@@ -32,7 +33,7 @@ async function fillForms(popup: Page, decision: 'approve' | 'deny'): Promise<voi
 
 /** What the popup login of the page came to. */
 async function outcome(page: Page): Promise<string> {
-  await page.waitForFunction(() => window.app.started !== 'popup')
+  await untilTrue(page, () => window.app.started !== 'popup')
   return page.evaluate(() => window.app.started)
 }
 
@@ -149,7 +150,7 @@ async function openAndClose(context: BrowserContext): Promise<Page> {
   const popup = await openPopup(page)
   // The page has looked at the window twice since the form was there.
   const looks = await page.evaluate(() => (window as unknown as { looks: number }).looks)
-  await page.waitForFunction((before) => (window as unknown as { looks: number }).looks > before + 2, looks)
+  await untilTrue(page, (before) => (window as unknown as { looks: number }).looks > before + 2, looks)
   await popup.close()
   return page
 }
@@ -264,13 +265,12 @@ it('the second of two logins of one moment takes the first one’s place too [F1
 
 it('a sign-out after the window has handed over its callback ends the login without a session [C-108 F102]', async () => {
   const page = await rig.open(await rig.context(), '/indexed/home')
-  rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
-  const requested = page.waitForRequest(/\/auth\/v1\/token/)
+  const held = await holdTokenResponse(page)
   await page.click('#popup')
-  const answered = (await requested).response()
+  await held.reached
   await page.evaluate(() => window.app.auth.signOut())
   expect(await outcome(page)).toBe('aborted')
-  await answered
+  await held.answer()
   expect(await call(page)).toBe('login_required')
   await page.reload()
   expect(await started(page)).toBe('signed-out')
@@ -280,9 +280,8 @@ it.each(['an abort', 'another popup login'])(
   '%s after the window has handed over its callback ends the exchange and its request, and stores no session [F102]',
   async (how) => {
     const page = await rig.open(await rig.context(), '/indexed/home')
-    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
+    const held = await holdTokenResponse(page)
     const failed = page.waitForEvent('requestfailed', (request) => request.url().includes('/auth/v1/token'))
-    const requested = page.waitForRequest(/\/auth\/v1\/token/)
     await page.evaluate(() => {
       const controller = new AbortController()
       window.app.started = 'popup'
@@ -291,13 +290,14 @@ it.each(['an abort', 'another popup login'])(
       })
       Object.assign(window, { abort: () => controller.abort() })
     })
-    await requested
+    await held.reached
     await page.evaluate((wanted) => {
       if (wanted === 'an abort') return (window as unknown as { abort: () => void }).abort()
       void window.app.auth.signIn({ mode: 'popup', signal: AbortSignal.abort() }).catch(() => {})
     }, how)
     expect(await outcome(page)).toBe('aborted')
     await failed
+    await held.answer()
     expect(await call(page)).toBe('login_required')
     await page.reload()
     expect(await started(page)).toBe('signed-out')
@@ -330,12 +330,12 @@ it('a sign-out in another tab while the window is open is not taken for a later 
     await window.app.auth.signOut()
     new BroadcastChannel('test').postMessage('signed out')
   })
-  await page.waitForFunction(() => window.name === 'heard')
-  rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
-  const requested = page.waitForRequest(/\/auth\/v1\/token/)
+  await untilTrue(page, () => window.name === 'heard')
+  const held = await holdTokenResponse(page)
   await fillForms(popup, 'approve')
-  await requested
+  await held.reached
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+  await held.answer()
   expect(await outcome(page)).toBe('resolved')
   expect(await call(page)).toBe(200)
 })

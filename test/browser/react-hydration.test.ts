@@ -6,12 +6,12 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadRendering, type ReactMajor, reactAlias, reactMajors } from '../support/react-versions.ts'
 import { buildScript } from './built-app.ts'
 import type {} from './hydration-app.ts'
-import { browserRig } from './rig.ts'
+import { browserRig, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 
 async function untilShown(page: Page, text: string): Promise<void> {
-  await page.waitForFunction((wanted) => document.querySelector('#root p')?.textContent === wanted, text)
+  await untilTrue(page, (wanted) => document.querySelector('#root p')?.textContent === wanted, text)
 }
 
 const seen = (page: Page): Promise<string[]> => page.evaluate(() => window.reactApp.seen)

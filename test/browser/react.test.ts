@@ -4,8 +4,9 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { reactAlias, reactMajors } from '../support/react-versions.ts'
 import { buildScript } from './built-app.ts'
+import { holdTokenResponse } from './held-response.ts'
 import type {} from './react-app.ts'
-import { browserRig } from './rig.ts'
+import { browserRig, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 let script = ''
@@ -66,14 +67,13 @@ describe.each(reactMajors)('React %i', (major) => {
     const page = await context.newPage()
     await page.goto(`${rig.origin}/memory/home`)
     await page.getByText('signed-out').waitFor()
-    rig.service.dev.addFault({ match: { path: '/auth/v1/token' }, effect: { delayMs: 400 } })
-    const requested = page.waitForRequest(/\/auth\/v1\/token/)
+    const held = await holdTokenResponse(page)
     await page.evaluate(() => window.react.auth.signIn())
-    const answered = (await requested).response()
+    await held.reached
     await page.evaluate(() => window.react.auth.signOut())
     await page.getByText('signed-out').waitFor()
-    await answered
-    await page.waitForFunction(() => window.react.calls.length === 2)
+    await held.answer()
+    await untilTrue(page, () => window.react.calls.length === 2)
     expect(await page.evaluate(() => window.react.calls)).toEqual(['login_required', 'login_required'])
     expect(await rendered(page)).toEqual(['loading', 'signed-out'])
   })
@@ -84,7 +84,7 @@ describe.each(reactMajors)('React %i', (major) => {
     await page.goto(`${rig.origin}/memory/home`)
     // Development mode mounts twice.
     const bothCalls = async (): Promise<string[]> => {
-      await page.waitForFunction(() => window.react?.calls.length === 2)
+      await untilTrue(page, () => window.react?.calls.length === 2)
       return page.evaluate(() => window.react.calls)
     }
     expect(await bothCalls()).toEqual(['login_required', 'login_required'])

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { reactAlias, reactMajors } from '../support/react-versions.ts'
 import { buildScript } from './built-app.ts'
 import type {} from './require-session-app.ts'
-import { browserRig } from './rig.ts'
+import { browserRig, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 let script = ''
@@ -100,7 +100,7 @@ describe.each(reactMajors)('RequireSession in React %i', (major) => {
     const { context, page } = await protectedContext()
     await context.route(/\/auth\/v1\/authorize/, (route) => route.fulfill({ status: 204 }))
     await page.goto(`${rig.origin}/memory/deep`)
-    await page.waitForFunction(() => sessionStorage.getItem('agent-auth:login'))
+    await untilTrue(page, () => sessionStorage.getItem('agent-auth:login'))
     await shows(page, 'loading')
     await page.evaluate(() =>
       window.protectedAuth.session.signIn({ accessToken: 'of-another-login', obtainedAtMs: Date.now() }),

@@ -1,5 +1,5 @@
 import { type Service, type ServiceOptions, startService } from 'agent-service'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Frame, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { launchChromium } from '../support/chromium.ts'
 import { type AppServer, serveApp } from './app-server.ts'
@@ -76,19 +76,31 @@ export function browserRig(options: ServiceOptions = {}, launch: () => Promise<B
 }
 
 /** Resolves with what `ready()` of the page's start gave. */
-export async function started(page: Page): Promise<string> {
+export async function started(page: Page | Frame): Promise<string> {
   await page.waitForFunction(() => window.app?.started)
   return page.evaluate(() => window.app.started)
 }
 
-/** Resolves when the condition gives true in the page. Playwright's `waitForFunction` takes a promise for true. */
-export async function untilTrue(page: Page, condition: () => Promise<boolean>): Promise<void> {
+/**
+ * Resolves when the condition holds in the page. Its type admits no promise, because `waitForFunction` of Playwright takes one for
+ * true: those conditions go to `untilResolvesTrue`.
+ */
+export async function untilTrue<Arg extends string | number | undefined>(
+  page: Page | Frame,
+  condition: (arg: Arg) => boolean | string | null | undefined,
+  arg?: Arg,
+): Promise<void> {
+  await page.waitForFunction(condition as (arg: unknown) => unknown, arg)
+}
+
+/** Resolves when the promise that the condition gives in the page resolves with true. */
+export async function untilResolvesTrue(page: Page, condition: () => Promise<boolean>): Promise<void> {
   await expect.poll(() => page.evaluate(condition)).toBe(true)
 }
 
 /** Resolves when one tab waits for a lock. */
 export const untilLockWanted = (page: Page): Promise<void> =>
-  untilTrue(page, () => navigator.locks.query().then(({ pending }) => pending?.length === 1))
+  untilResolvesTrue(page, () => navigator.locks.query().then(({ pending }) => pending?.length === 1))
 
 /** Signs in by redirect, the service approving by itself, and waits until the app has started again. */
 export async function signIn(page: Page, returnTo?: string): Promise<void> {
@@ -96,7 +108,7 @@ export async function signIn(page: Page, returnTo?: string): Promise<void> {
     window.app.started = ''
     return window.app.auth.signIn(to === undefined ? {} : { returnTo: to })
   }, returnTo)
-  await page.waitForFunction(() => window.app?.started === 'signed-in')
+  await untilTrue(page, () => window.app?.started === 'signed-in')
 }
 
 export const call = (page: Page): Promise<number | string> => page.evaluate(() => window.app.call())
@@ -105,5 +117,5 @@ export const statusOf = (page: Page): Promise<string> => page.evaluate(() => win
 
 /** Resolves when the page's session has this status. */
 export async function untilStatus(page: Page, status: string): Promise<void> {
-  await page.waitForFunction((wanted) => window.app?.auth.session.state.status === wanted, status)
+  await untilTrue(page, (wanted) => window.app?.auth.session.state.status === wanted, status)
 }

@@ -7,7 +7,7 @@ import { leaks } from '../support/canary.ts'
 import { buildScript } from './built-app.ts'
 import type { WorkerConfig } from './greedy-worker.ts'
 import type { HoldingMessage } from './holding-worker.ts'
-import { browserRig, call, signIn, started, statusOf, untilLockWanted, untilTrue } from './rig.ts'
+import { browserRig, call, signIn, started, statusOf, untilLockWanted, untilResolvesTrue, untilTrue } from './rig.ts'
 
 const rig = browserRig()
 const tokenPath = '/auth/v1/token'
@@ -49,7 +49,7 @@ async function register(page: Page): Promise<void> {
     })
     await navigator.serviceWorker.register(policy.createScriptURL('/worker.js'))
   })
-  await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+  await untilTrue(page, () => navigator.serviceWorker.controller !== null)
 }
 
 /** Everything the worker has kept: addresses, headers and bodies. */
@@ -154,7 +154,7 @@ it('a service worker that holds the token request for ever ends no session: the 
   // The worker sends the request although the page has given it up, so the service rotates a token of which the page knows nothing.
   await expect.poll(() => rig.tokenRequests('refresh_token')).toBe(1)
   // On a busy machine this may take longer than `timeoutMs` again.
-  await untilTrue(page, () => window.app.call().then((result) => result === 200))
+  await untilResolvesTrue(page, () => window.app.call().then((result) => result === 200))
   expect(await statusOf(page)).toBe('signed-in')
 })
 
@@ -181,5 +181,5 @@ it('a service worker that holds an API request holds no other: a refresh, calls 
   await page.evaluate(() => (window as unknown as { stop: AbortController }).stop.abort())
   expect(await held).toBe('AbortError')
   expect(await other.evaluate(() => window.app.codeOf(window.app.auth.signOut()))).toBe('resolved')
-  await page.waitForFunction(() => window.app.auth.session.state.status === 'signed-out')
+  await untilTrue(page, () => window.app.auth.session.state.status === 'signed-out')
 })

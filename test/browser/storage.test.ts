@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { leaks } from '../support/canary.ts'
 import { dumpDatabase } from './database.ts'
 import { callOnResume, whileFrozen } from './freeze.ts'
-import { browserRig, call, signIn, started, statusOf, untilStatus, untilTrue } from './rig.ts'
+import { browserRig, call, signIn, started, statusOf, untilResolvesTrue, untilStatus, untilTrue } from './rig.ts'
 
 declare global {
   interface Window {
@@ -77,7 +77,7 @@ describe('kinds', () => {
 
 /** Resolves when no tab has or wants the lock, so that a removal which was set off before has ended. */
 async function removalEnded(page: Page): Promise<void> {
-  await untilTrue(page, async () => {
+  await untilResolvesTrue(page, async () => {
     const { held = [], pending = [] } = await navigator.locks.query()
     return [...held, ...pending].every(({ name = '' }) => !name.startsWith('agent-auth:http'))
   })
@@ -171,7 +171,7 @@ describe('bad storage', () => {
     await slow.clock.install()
     await slow.addInitScript(() => sessionStorage.setItem('slow', 'on'))
     await slow.goto(`${rig.origin}/indexed/home`)
-    await slow.waitForFunction(() => window.answer)
+    await untilTrue(slow, () => Boolean(window.answer))
     return slow
   }
 
@@ -292,7 +292,7 @@ describe('bad storage', () => {
       window.app.ahead.monotonicMs += 10_000
     })
     expect(await call(page)).toBe(200)
-    await page.waitForFunction(() => Object.keys(localStorage).some((key) => key.endsWith(':default')))
+    await untilTrue(page, () => Object.keys(localStorage).some((key) => key.endsWith(':default')))
     expect(await reload(page)).toBe('signed-in')
   })
 
@@ -419,7 +419,7 @@ describe('bad storage', () => {
     })
     expect(await reload(page)).toBe('signed-out')
     expect(await eventsOf(page)).toEqual(['storage_degraded unreadable'])
-    await untilTrue(page, dumpIsEmpty)
+    await untilResolvesTrue(page, dumpIsEmpty)
     await signIn(page)
     expect(await reload(page)).toBe('signed-in')
   })

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
 import { callOnResume, whileFrozen } from './freeze.ts'
-import { startRefresh } from './held-refresh.ts'
+import { startRefresh } from './held-response.ts'
 import { browserRig, call, signIn, started, statusOf, untilLockWanted } from './rig.ts'
 
 const rig = browserRig()

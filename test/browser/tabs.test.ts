@@ -8,8 +8,18 @@ import { sessionName } from '../../src/session/record.ts'
 import { listen } from '../support/listen.ts'
 import { runs, soakShare } from '../support/runs.ts'
 import { callOnResume, whileFrozen } from './freeze.ts'
-import { startRefresh } from './held-refresh.ts'
-import { browserRig, call, signIn, started, statusOf, untilLockWanted, untilStatus, untilTrue } from './rig.ts'
+import { startRefresh } from './held-response.ts'
+import {
+  browserRig,
+  call,
+  signIn,
+  started,
+  statusOf,
+  untilLockWanted,
+  untilResolvesTrue,
+  untilStatus,
+  untilTrue,
+} from './rig.ts'
 
 const rig = browserRig()
 const tokenPath = { path: '/auth/v1/token' }
@@ -109,7 +119,7 @@ describe('refresh', () => {
     expect(await Promise.all(pages.map(call))).toEqual([200, 200])
     expect(await Promise.all(pages.map(statusOf))).toEqual(['signed-in', 'signed-in'])
     await signOut(pages[0] as Page)
-    await untilTrue(pages[1] as Page, () => window.app.call().then((code) => code === 'login_required'))
+    await untilResolvesTrue(pages[1] as Page, () => window.app.call().then((code) => code === 'login_required'))
   })
 })
 
@@ -188,7 +198,7 @@ describe('sign-in and sign-out', () => {
     const before = await sessionRef(watching)
     rig.service.dev.autoApprove('rui@demo.example')
     await signIn(other)
-    await watching.waitForFunction((old) => window.app.auth.session.state.sessionRef !== old, before)
+    await untilTrue(watching, (old) => window.app.auth.session.state.sessionRef !== old, before)
     expect(await sessionRef(watching)).toBe(await sessionRef(other))
     expect(await call(watching)).toBe(200)
     expect(rig.tokenRequests('refresh_token')).toBe(0)
@@ -257,7 +267,7 @@ describe('sign-in and sign-out', () => {
       // Once this is heard, so is whatever the tab has told before.
       await other.evaluate((name) => new BroadcastChannel(name).postMessage({ type: 'all told' }), channelName())
     }
-    await here.waitForFunction(() => window.name === 'xx')
+    await untilTrue(here, () => window.name === 'xx')
     expect(await statusOf(here)).toBe('signed-in')
     expect(await here.evaluate(() => window.app.told.map(({ status }) => status))).toEqual([
       'signed-in',
@@ -345,9 +355,8 @@ describe('tabs that were away', () => {
       await first.evaluate(() => void window.open('/session/holder'))
       const copy = await opened
       await copy.waitForSelector('iframe')
-      const frame = copy.frames()[1]
-      await frame?.waitForFunction(() => window.app?.started)
-      expect(await frame?.evaluate(() => window.app.started)).toBe('signed-out')
+      const frame = copy.frames()[1] as Frame
+      expect(await started(frame)).toBe('signed-out')
       if (holder.includes('later')) {
         await copy.evaluate(() => {
           document.head.append(Object.assign(document.createElement('script'), { type: 'module', src: '/app.js' }))
@@ -373,9 +382,8 @@ describe('tabs that were away', () => {
     await page.evaluate(() =>
       Object.assign(document.body.appendChild(document.createElement('iframe')), { src: '/session/home' }),
     )
-    const frame = page.frames()[1]
-    await frame?.waitForFunction(() => window.app?.started)
-    expect(await frame?.evaluate(() => window.app.started)).toBe('signed-in')
+    const frame = page.frames()[1] as Frame
+    expect(await started(frame)).toBe('signed-in')
     await page.evaluate(() => {
       window.app.ahead.monotonicMs += 2_000
     })
@@ -389,21 +397,21 @@ describe('tabs that were away', () => {
     const port = await listen(portal, 'localhost')
     const page = await (await rig.context()).newPage()
     await page.goto(`http://localhost:${port}`)
-    const addFrame = async (): Promise<Frame | undefined> => {
+    const addFrame = async (): Promise<Frame> => {
       await page.evaluate(
         (src) => Object.assign(document.body.appendChild(document.createElement('iframe')), { src }),
         `${rig.origin}/session/home`,
       )
-      const frame = page.frames().at(-1)
-      await frame?.waitForFunction(() => window.app?.started)
+      const frame = page.frames().at(-1) as Frame
+      await started(frame)
       return frame
     }
     const first = await addFrame()
-    await first?.evaluate(() =>
+    await first.evaluate(() =>
       window.app.auth.session.signIn({ accessToken: 'of-the-first-frame', obtainedAtMs: Date.now() }),
     )
     const second = await addFrame()
-    expect(await second?.evaluate(() => window.app.started)).toBe('signed-in')
-    expect(await first?.evaluate(() => window.app.auth.session.getAccessToken())).toBe('of-the-first-frame')
+    expect(await second.evaluate(() => window.app.started)).toBe('signed-in')
+    expect(await first.evaluate(() => window.app.auth.session.getAccessToken())).toBe('of-the-first-frame')
   })
 })
