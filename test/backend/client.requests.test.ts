@@ -277,6 +277,35 @@ describe('clients of one origin', () => {
     await until(() => other.state, { status: 'signed-out', reason: 'signed_out' })
   })
 
+  it('follow a second sign-out of which they hear during a read that began before it', async () => {
+    const rig = backendClientRig(signedOut)
+    await rig.client.ready()
+    const [sender, witness] = [new BroadcastChannel(`${pageOrigin}/auth`), new BroadcastChannel(`${pageOrigin}/auth`)]
+    const sendSignOut = async (): Promise<void> => {
+      const heard = new Promise((resolve) => {
+        witness.onmessage = resolve
+      })
+      sender.postMessage('signed_out')
+      await heard
+      await flush()
+    }
+    await sendSignOut()
+    await until(rig.page.reads, 2)
+    await flush()
+    let respond: ((response: Response) => void) | undefined
+    rig.session = () =>
+      new Promise<Response>((resolve) => {
+        respond = resolve
+      })
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 3)
+    await sendSignOut()
+    for (const channel of [sender, witness]) channel.close()
+    rig.session = signedOut
+    respond?.(Response.json(signedIn))
+    await until(() => rig.client.state, { status: 'signed-out', reason: 'signed_out' })
+  })
+
   it('follow a sign-in in another tab', async () => {
     const rig = backendClientRig(signedOut)
     await rig.client.ready()

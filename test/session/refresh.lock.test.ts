@@ -150,6 +150,34 @@ describe('the critical section', () => {
     expect(here.session.state.status).toBe('signed-in')
   })
 
+  test('is left when both writes of a refresh of unsaved tokens never end, after at most 10 s [C-072]', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    const records = sharedRecords()
+    let write = async (): Promise<void> => {}
+    const storage = records.handle({ step: (operation) => (operation === 'setItem' ? write() : Promise.resolve()) })
+    const { session, eventsOf } = realm({ storage })
+    await session.signIn(service.issue())
+    await time.pass(hour)
+    write = () => Promise.reject(new Error('full'))
+    await session.getAccessToken()
+    expect(eventsOf('storage_degraded')).toHaveLength(1)
+    await time.pass(hour)
+    let writes = 0
+    write = () => {
+      writes += 1
+      return never()
+    }
+    const call = codeOf(session.getAccessToken())
+    await flush()
+    const startMs = time.nowMs()
+    const [name = ''] = records.items.keys()
+    const next = storage.withLock?.(name, async () => time.nowMs())
+    expect((await time.until(next ?? never())) - startMs).toBe(10_000)
+    expect([writes, service.sent.length]).toEqual([2, 2])
+    expect(await time.until(call)).toEqual({ resolved: expect.any(String) })
+  })
+
   test.each(['getItem', 'setItem', 'token request'])('is left at once when %s fails [F050]', async (what) => {
     let failing = false
     const { time, service, session, records } = await expired((honest) => ({

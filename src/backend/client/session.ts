@@ -24,8 +24,8 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
  * the state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
  * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts),
  * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out here or in another client is the reason of an
- * end, until a read that begins after it shows that a user is signed in. Returns the state, what a page does with its session, and a
- * function that asks the backend again and never rejects.
+ * end, until a read that began after it has succeeded. Returns the state, what a page does with its session, and a function that asks
+ * the backend again and never rejects.
  */
 export function pageSession(
   base: string,
@@ -44,7 +44,7 @@ export function pageSession(
       const next = await callBackend(`${base}/session`, 'GET')
       // After a sign-out the response of a read that began before it no longer counts.
       if (current.state === before) apply(withReason(next, before, heardReason))
-      if (next.status === 'signed-in' && heardBefore) heardReason = undefined
+      if (heardBefore) heardReason = undefined
       problem = undefined
       failures = 0
       return nextReadMs(current.state)
