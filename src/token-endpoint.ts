@@ -1,6 +1,7 @@
 import type { AuthConfig } from './config.ts'
 import { isAgentAuthError } from './errors.ts'
 import type { AuthEvent } from './events.ts'
+import { attempt } from './internal/attempt.ts'
 import { present } from './internal/present.ts'
 import { abortedError, withDeadline } from './internal/timeouts.ts'
 import { unconnected } from './internal/unconnected.ts'
@@ -61,7 +62,7 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
     return await withDeadline(config.timeoutMs, roundTrip, request.signal)
   } catch (error) {
     if (isAgentAuthError(error)) return { lost: error }
-    return { lost: isOffline || wasNotSent(error) ? 'not_sent' : 'unknown' }
+    return { lost: isOffline || attempt(() => wasNotSent(error)) ? 'not_sent' : 'unknown' }
   }
 }
 
@@ -107,7 +108,8 @@ function wireRequest(
 /**
  * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
  * `fetch` of Node names the cause. Parts match most of its thirty codes for certificates, because a set would be larger. An alert of
- * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown.
+ * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown. Throws if a member
+ * of the cause is not text.
  */
 function wasNotSent(error: unknown): boolean {
   const { code = '', syscall = 'connect' } =

@@ -3,7 +3,7 @@ import { isAgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { backoffMs } from '../internal/backoff.ts'
 import { sleep, withDeadline } from '../internal/timeouts.ts'
-import { unconnected } from '../internal/unconnected.ts'
+import { unconnectedCode } from '../internal/unconnected.ts'
 import { retryAfterMs } from '../token-endpoint/response.ts'
 import { AgentApiError } from './error.ts'
 import { type Effect, failureOf } from './failure.ts'
@@ -94,8 +94,8 @@ async function once(
 
 /** Returns the error if no byte has left, and throws it otherwise. The reason goes no further: it may quote the request. */
 function unsent({ baseUrl }: CallConfig, effect: Effect, reason: unknown): AgentApiError {
-  const { cause, code = cause?.code } = Object(reason)
-  const isUnclear = !unconnected.test(code)
+  const code = unconnectedCode(reason)
+  const isUnclear = !code
   // A page is not told why a request failed.
   const toCheck = globalThis.location ? 'baseUrl, CORS, and connect-src of the CSP' : 'and baseUrl'
   const what = `${baseUrl} gave no response${isUnclear ? '' : ` (${code})`}. Check that it runs, ${toCheck}.`

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { AgentAuthError } from '../errors.ts'
 import { discardBody } from '../internal/discard-body.ts'
-import { unconnected } from '../internal/unconnected.ts'
+import { unconnectedCode } from '../internal/unconnected.ts'
 
 /** How long a login waits for a sign that its authorization server runs, in milliseconds. */
 const reachMs = 3_000
@@ -14,8 +14,8 @@ export async function requireServer({ authUrl, fetch }: AuthConfig, timeoutMs: n
   try {
     discardBody(await fetch(`${authUrl}/`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) }))
   } catch (error) {
-    const { cause, code = cause?.code } = Object(error)
-    if (!unconnected.test(code)) return
+    const code = unconnectedCode(error)
+    if (!code) return
     const message = `${new URL(authUrl).origin} was not reached (${code}). Check --auth-url, and that the service runs.`
     throw new AgentAuthError('temporarily_unavailable', message, { retryable: true })
   }

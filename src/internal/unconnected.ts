@@ -3,3 +3,9 @@
  * a set would be larger.
  */
 export const unconnected: RegExp = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(NET|HOST)UNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
+/** Returns the code of a failed `fetch` if no connection came about. */
+export function unconnectedCode(error: unknown): string | undefined {
+  const { cause, code = cause?.code } = Object(error)
+  return typeof code === 'string' && unconnected.test(code) ? code : undefined
+}

@@ -251,6 +251,13 @@ describe('what an error shows', () => {
     })
   })
 
+  it('nothing of a reason whose code is no text, which counts as unknown', async () => {
+    const reason = new TypeError('fetch failed', { cause: { code: Symbol('ECONNREFUSED') } })
+    const { fetch, calls } = scriptedFetch(reason)
+    const error = await apiFailure(search(createAgentApi({ baseUrl: 'https://api.example.com', fetch })))
+    expect([error.code, calls.length]).toEqual(['request_failed', 1])
+  })
+
   it('in a page, a failed fetch names the origin and the usual causes: not running, CORS and CSP [C-063]', async () => {
     vi.stubGlobal('location', { href: 'https://app.example.com/' })
     onTestFinished(() => void vi.unstubAllGlobals())

@@ -62,6 +62,7 @@ test.each<[what: string, fetch: typeof globalThis.fetch]>([
     (_, init) => new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))),
   ],
   ['whose certificate is unknown here', () => Promise.reject(new TypeError('x', { cause: { code: 'ESOMETHING' } }))],
+  ['whose failure has a code that is no text', () => Promise.reject(new TypeError('x', { cause: { code: Symbol() } }))],
 ])('a server %s is not refused, because its page may say more [C-137]', async (_, fetch) => {
   await requireServer(configWith({ fetch }), 10)
 })

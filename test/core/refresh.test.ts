@@ -134,6 +134,15 @@ describe('before and while it is sent', () => {
     expect(await refreshTokens(config, tokens)).toMatchObject({ accessToken: 'x' })
   })
 
+  it.each(['code', 'syscall'])('a cause whose %s is no text: its outcome is unknown [C-029]', async (member) => {
+    const cause = { code: 'ECONNREFUSED', syscall: 'connect', [member]: Symbol('connect') }
+    const { fetch } = scriptedFetch(new TypeError('fetch failed', { cause }))
+    expect(await failure(refreshTokens(configWith({ fetch }), tokensWith()))).toMatchObject({
+      code: 'temporarily_unavailable',
+      details: { outcome: 'ambiguous' },
+    })
+  })
+
   it('the deadline ends the request: timeout, retryable [C-037 C-040]', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { fetch, calls } = scriptedFetch(() => new Promise<Response>(() => {}))
