@@ -195,6 +195,19 @@ describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
   )
 })
 
+test('a lock whose release Redis refuses ends with its lease of 8 s [C-073]', async () => {
+  const server = await ownRedis()
+  const prefix = randomUUID()
+  const { storage } = await clients.ioredis(server.url, prefix)
+  const admin = await onAdmin(server)
+  await storage.withLock('name', async () => {
+    await admin.config('SET', 'min-replicas-to-write', '1')
+  })
+  const leftMs = await admin.pttl(`${prefix}{name}:lock`)
+  expect(leftMs).toBeGreaterThan(0)
+  expect(leftMs).toBeLessThanOrEqual(8_000)
+})
+
 describe.each(kinds)('a lock in Redis that is lost, seen through %s', (kind) => {
   const storages = async () => {
     const server = await ownRedis()

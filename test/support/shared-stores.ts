@@ -4,6 +4,7 @@ import { type PostgresPool, postgresStorage } from 'agent-auth/postgres'
 import { type IoRedisClient, type NodeRedisClient, redisStorage, type SharedStorage } from 'agent-auth/redis'
 import type { Cluster, Redis } from 'ioredis'
 import type pg from 'pg'
+import { withWait } from '../../docs/snippets/redis-wait.ts'
 
 // Each client is loaded when it is used: together they take half a second of the processor in every process of a test.
 
@@ -104,16 +105,7 @@ export async function onNodeRedisClusterWithWait(
   const cluster = createCluster({ rootNodes: addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` })) })
   cluster.on('error', ignore)
   await cluster.connect()
-  const client: NodeRedisClient = {
-    isOpen: true,
-    get: (key) => cluster.get(key),
-    async eval(script, options) {
-      const result = await cluster.eval(script, options)
-      const replicas = await cluster.sendCommand(options.keys[0], false, ['WAIT', '1', '1000'])
-      if (Number(replicas) === 0) throw new Error('NOREPLICAS No replica has the write.')
-      return result
-    },
-  }
+  const client = withWait(cluster)
   return { client, storage: redisStorage(client, { prefix }), close: async () => cluster.destroy() }
 }
 
