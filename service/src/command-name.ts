@@ -1,6 +1,14 @@
-/** Returns how to call this command. In a clone of the repository it is a script of npm, and in an app npx finds it. */
+import { basename, relative } from 'node:path'
+import { shellWord } from './shell-word.ts'
+
+/**
+ * Returns how to call this command. In a clone of the repository it is a script of npm. In an app, npx finds it, also if a script of
+ * the app started it. Without npm, Node may have been started with its file, as in a container.
+ */
 export function commandName(): string {
-  const { npm_lifecycle_event: script } = process.env
-  if (script === 'service') return 'npm run service --'
-  return script === 'npx' ? 'npx agent-service' : 'agent-service'
+  const { npm_lifecycle_event: script, npm_package_name: packageName } = process.env
+  if (script === 'service' && packageName === 'agent-auth') return 'npm run service --'
+  if (script) return 'npx agent-service'
+  const [, file = ''] = process.argv
+  return basename(file) === 'cli.js' ? `node ${shellWord(relative('', file))}` : 'agent-service'
 }

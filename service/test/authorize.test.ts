@@ -70,7 +70,7 @@ const useAnother = {
 }
 const otherPort = 'Only the port differs from a registered one. Use that port, or register this one.'
 const register = (uri: string, kind?: keyof typeof useAnother) => [
-  `To register it, start agent-service with --redirect-uri ${uri}`,
+  `To register it, call startService with redirectUris, or start agent-service with --redirect-uri ${uri}`,
   `If the service keeps its data, register a client at ${service.authUrl}/auth/v1/clients instead.`,
   ...(kind === undefined ? [] : [useAnother[kind]]),
 ]
@@ -105,6 +105,18 @@ test.each([
     expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(uri, kind)])
   },
 )
+
+test('a redirect URI with characters of a shell is quoted for it, because any page can send one [S-003]', async () => {
+  await restart({ dev: 'on' })
+  const uri = "https://app.example/cb?a=$(id)&b='"
+  const said = (await problem({ redirect_uri: uri })).map(decoded)
+  expect(said[1]).toBe(register("'https://app.example/cb?a=$(id)&b='\\'''")[0])
+})
+
+/** Returns the text that HTML shows. */
+function decoded(html: string): string {
+  return html.replaceAll('&#39;', "'").replaceAll('&amp;', '&')
+}
 
 test('another port of a backend is named, and not the kind of its client, which is right [S-003]', async () => {
   await restart({ dev: 'on' })
@@ -157,7 +169,7 @@ test('markup in a return address is text [S-003]', async () => {
   const escaped = 'https://localhost:5173/&quot;&gt;&lt;b&gt;&amp;'
   expect(await problem({ redirect_uri })).toEqual([
     `The redirect_uri ${escaped} ${isNotRegistered}`,
-    ...register(escaped),
+    ...register(`&#39;${escaped}&#39;`),
   ])
 })
 

@@ -90,7 +90,7 @@ test('clients list shows every tenant or one, and no secret', async () => {
 
 test.each([
   ['an unknown tenant', ['create', ...newClient, '--tenant', 'nowhere'], 'no such tenant; there are demo, other'],
-  ['an unknown client', ['activate', '--client', 'app_x'], 'no such client; agent-service clients list shows all'],
+  ['an unknown client', ['activate', '--client', 'app_x'], 'no such client; the action list shows all'],
   ['a hostile name', ['create', ...newClient, '--name', 'a\u202eb'], 'bidi'],
   ['a bad redirect URI', ['create', ...newClient, '--redirect-uri', 'http://example.com'], 'redirect URI'],
   ['no redirect URI', ['create', '--tenant', 'demo', '--name', 'x'], 'redirect URI'],

@@ -63,7 +63,7 @@ async function refused(args: string[], env: Record<string, string>): Promise<Awa
 }
 
 const freePorts = ['--auth-port', '0', '--base-port', '0']
-const byNpm = { npm_lifecycle_event: 'service' }
+const byNpm = { npm_lifecycle_event: 'service', npm_package_name: 'agent-auth' }
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '--json prints one line with everything, and %s ends it with 0',
@@ -284,7 +284,7 @@ test.each([
     ['clients', 'list', '--data', '/nowhere/x.db'],
     {},
     1,
-    'there is no data file "/nowhere/x.db"; agent-service --data creates it\n',
+    'there is no data file "/nowhere/x.db"; a start with --data creates it\n',
   ],
   ['--dev in production [S-084]', ['--dev'], { NODE_ENV: 'production' }, 2, 'leave --dev out, or set another NODE_ENV'],
   ['--dev with a public auth URL [S-084]', ['--dev', '--auth-url', 'https://auth.example'], {}, 2, 'loopback'],

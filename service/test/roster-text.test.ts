@@ -6,7 +6,6 @@ import { createService } from './start.ts'
 test.each([
   ['', 'agent-service'],
   ['npx', 'npx agent-service'],
-  ['service', 'npm run service --'],
 ])(
   'a later start by %j says that secrets are stored as hashes, and which command of %s makes another',
   async (by, name) => {
@@ -23,7 +22,7 @@ test.each([
     expect(text).toContain(`  ada@demo.example  (stored as a hash; ${name} ${reset} --data service.db makes another)\n`)
     expect(text).toContain(`    secret (stored as a hash; ${name} ${rotate} --data service.db makes another)\n`)
     expect(environmentText(later, 'node', { dataFile: 'my data.db' })).toContain(
-      `\n# AGENT_CLIENT_SECRET is stored as a hash; ${name} ${rotate} --data "my data.db" makes another\n`,
+      `\n# AGENT_CLIENT_SECRET is stored as a hash; ${name} ${rotate} --data 'my data.db' makes another\n`,
     )
     expect(rosterText(later, { databaseUrl: 'postgresql://u:hidden@h/d' })).toContain(
       `; ${name} ${rotate} makes another)\n`,

@@ -319,7 +319,7 @@ test('with dev controls, an unknown client_id and a wrong secret each say what t
   expect(await describe(basic(confidential))).toEqual(refusal(isUnknown))
   expect(await describe(basic(own, 'x'))).toEqual(
     refusal(
-      'wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret; form-encode both parts of Basic (RFC 6749 section 2.3.1)',
+      'wrong secret of this client: copy it again, or make another on the page /auth/v1/clients; form-encode both parts of Basic (RFC 6749 section 2.3.1)',
     ),
   )
   await memory.close()

@@ -1,6 +1,6 @@
-import { commandName } from '../command-name.ts'
 import { requestLimits } from '../limits.ts'
 import { matchesRegistered, refuseRedirectUri } from '../redirect-uris.ts'
+import { shellWord } from '../shell-word.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
 
 interface Unregistered {
@@ -38,7 +38,7 @@ export function unregisteredFix({ sent, authUrl, known }: Unregistered): string[
   }
   return [
     ...(isOtherPort ? ['Only the port differs from a registered one. Use that port, or register this one.'] : []),
-    `To register it, start ${commandName()} with --redirect-uri ${sent}`,
+    `To register it, call startService with redirectUris, or start agent-service with --redirect-uri ${shellWord(sent)}`,
     `If the service keeps its data, register a client at ${authUrl}/auth/v1/clients instead.`,
     ...(kind === undefined || isOtherPort ? [] : [kindTexts[kind]]),
   ]

@@ -17,7 +17,7 @@ const confidentialIdText =
 const unknownIdText =
   'this service does not know the client_id: was it restarted without --data, or with other data? copy its new ids'
 const wrongSecretText =
-  'wrong secret of this client: copy it again, or make another with agent-service clients rotate-secret; form-encode both parts of Basic (RFC 6749 section 2.3.1)'
+  'wrong secret of this client: copy it again, or make another on the page /auth/v1/clients; form-encode both parts of Basic (RFC 6749 section 2.3.1)'
 
 /** Authenticates a confidential client by HTTP Basic. A public client only sends its client_id (spec 5.2, S-043). */
 export async function authenticateClient(c: Context<HttpEnvironment>, fields: TokenFields): Promise<ClientRecord> {

@@ -35,7 +35,7 @@ export async function runClientsCommand(command: ClientsCommand): Promise<Comman
   // Opening a misspelt name would create an empty database.
   const { dataFile, databaseUrl } = command.location
   if (dataFile !== undefined && !existsSync(dataFile))
-    return refused(`there is no data file ${JSON.stringify(dataFile)}; agent-service --data creates it`)
+    return refused(`there is no data file ${JSON.stringify(dataFile)}; a start with --data creates it`)
   const store = await openStore({ dataFile, databaseUrl }, { migrations: 'refuse' })
   try {
     if (command.action === 'list') return await list(store, command)
@@ -49,7 +49,7 @@ async function change(store: Store, command: ClientsCommand): Promise<CommandRes
   const client = command.client === undefined ? undefined : await findClient(store.db, command.client)
   const tenantId = client?.tenantId ?? command.tenant
   if (command.action !== 'create' && client === undefined)
-    return refused('there is no such client; agent-service clients list shows all')
+    return refused('there is no such client; the action list shows all')
   const all = await listTenantIds(store.db)
   if (tenantId === undefined || !all.includes(tenantId)) return noTenant(all)
   const { hashKey } = await loadKeys(store.db)
