@@ -57,6 +57,8 @@ export interface Sending {
 /** Does the work of `createBearerFetch` for callers that have checked the options. */
 export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof fetch {
   const { targetOf, fetch: injected, onElsewhere } = sending
+  // The check reads each character of the token, and most calls send the same one.
+  let checked: string | undefined
   return async (input, init) => {
     const send = injected ?? fetch
     const target = targetOf(input)
@@ -78,14 +80,16 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     let response: Response | undefined
     let token: string | undefined
     try {
-      token = await tokenFrom(tokens, { rejected: undefined, signal })
+      const current = await tokens.getAccessToken({ signal })
+      if (current !== checked) checked = checkToken(current)
+      token = current
       headers.set('authorization', `Bearer ${token}`)
       response = await send(replay.input, replay.init)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
       // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`
       // (docs/bearer.md). In both cases the 401 is not that of an allowed URL.
       if (response.redirected && !(response.url && targetOf(response.url))) return response
-      const newer = await tokenFrom(tokens, { rejected: token, signal })
+      const newer = await newerToken(tokens, { rejected: token, signal })
       const again = newer === token ? undefined : await replay.again?.()
       if (!again) return response
       headers.set('authorization', `Bearer ${newer}`)
@@ -93,8 +97,9 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
       return await send(again.input, { ...again.init, headers })
     } catch (error) {
       if (response) discardBody(response)
-      if (token === undefined) replay.discard?.()
-      throw error
+      if (token !== undefined) throw error
+      replay.discard?.()
+      throw reasonOf(error, signal)
     } finally {
       replay.release?.()
     }
@@ -120,20 +125,23 @@ function fixedToken(text: string): AccessTokenSource {
   return { getAccessToken: async () => token }
 }
 
-async function tokenFrom(
+async function newerToken(
   source: AccessTokenSource,
-  options: { rejected: string | undefined; signal: AbortSignal | null | undefined },
+  options: { rejected: string; signal: AbortSignal | null | undefined },
 ): Promise<string> {
   const { rejected, signal } = options
   try {
     return checkToken(await source.getAccessToken(options))
   } catch (error) {
-    // A caller that aborts a `fetch` expects its own reason back.
-    if (signal?.aborted) throw signal.reason === undefined ? error : signal.reason
     // If the token cannot be refreshed, the API's 401 tells the caller more than an error would.
-    if (rejected && isAgentAuthError(error) && error.code === 'login_required') return rejected
-    throw error
+    if (!signal?.aborted && isAgentAuthError(error) && error.code === 'login_required') return rejected
+    throw reasonOf(error, signal)
   }
+}
+
+/** A caller that aborts a `fetch` expects its own reason back. */
+function reasonOf(error: unknown, signal: AbortSignal | null | undefined): unknown {
+  return signal?.aborted && signal.reason !== undefined ? signal.reason : error
 }
 
 /** Throws before the platform does, because its error quotes the header. */

@@ -564,6 +564,7 @@ test.each<[args: string[], code: number, said?: string]>([
   [['fetch', 'GET', '/api/x', '{}'], 2],
   [['fetch', 'TRACE', '/api/x'], 2],
   [[...loginAt('https://a.test'), '--ports', 'x'], 2, '--ports takes numbers'],
+  [loginAt('http://agent-service:4001'), 2, 'must be an https URL, or http on loopback, without user info'],
   [['doctor', '--ports', 'x'], 2, '--ports takes numbers'],
   [['login', '--timeout', '700', '--json'], 2, '--timeout takes seconds from 1 to 600\n'],
   [['login', '--timeout', '600'], 2, 'AGENT_BASE_URL, --client-id or AGENT_PUBLIC_CLIENT_ID.'],

@@ -57,9 +57,6 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['store', 'sessions'],
   ['cookieSecret', 'secrets'],
   ['cookieSecrets', 'secrets'],
-  ['callbackUrl', 'redirectUri'],
-  ['callbackURL', 'redirectUri'],
-  ['apiUrl', 'baseUrl'],
   ['callbackPath', 'redirectUri and basePath'],
 ])
 

@@ -6,8 +6,9 @@ export function urlGetter(): () => (() => unknown) | undefined {
   let known: typeof Request | undefined
   let getter: (() => unknown) | undefined
   return () => {
-    if (known !== Request) getter = platformMember('url')?.get
-    known = Request
+    const current = Request
+    if (known !== current) getter = platformMember('url')?.get
+    known = current
     return getter
   }
 }

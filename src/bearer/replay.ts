@@ -18,6 +18,8 @@ export interface Replay extends Sending {
   discard?(): void
 }
 
+const withoutBody = ['GET', 'HEAD']
+
 /**
  * Prepares the second request before the first is sent. `bearer.ts` decides whether to send it. Text, bytes, Blob, FormData and
  * URLSearchParams of any size can be sent twice, and a stream up to 1 MiB. The caller's objects stay as they are.
@@ -25,7 +27,8 @@ export interface Replay extends Sending {
 export function replayable(input: Request | string, init: RequestInit): Replay {
   const { body, method } = init
   if (body == null) {
-    if (typeof input === 'string' || /^(GET|HEAD)$/i.test(method ?? input.method)) return twice(input, init)
+    if (typeof input === 'string' || withoutBody.includes(method?.toUpperCase() ?? input.method))
+      return twice(input, init)
     // The streams of some polyfills stop until both copies are read.
     if (input.body && !('getReader' in input.body)) return { input, init }
     const spare = cloneOf(input)

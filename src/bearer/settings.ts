@@ -1,8 +1,5 @@
 import { bareObject } from '../internal/bare-object.ts'
 
-/** The members of a Request that `fetch(request, settings)` discards. All others stay, except for the mode `navigate`. */
-const discarded = ['referrer', 'referrerPolicy', 'targetAddressSpace']
-
 /**
  * Returns the settings as `fetch` reads them, with the members that they would discard from a Request. Inherited members count,
  * undefined ones do not. Web IDL, dictionary types; Fetch, the Request constructor.
@@ -10,16 +7,19 @@ const discarded = ['referrer', 'referrerPolicy', 'targetAddressSpace']
 export function settingsOf(init: RequestInit | null | undefined, request: Request | undefined): RequestInit {
   // Without the prototype of all objects, so that a member named __proto__ has no effect.
   const settings = bareObject<Record<string, unknown>>()
-  const add = (from: object, names: readonly string[]): void => {
-    for (const name of names) {
-      const value: unknown = Reflect.get(from, name)
-      if (value !== undefined) settings[name] = value
-    }
+  if (request) {
+    // `fetch(request, settings)` discards these members of a Request. All others stay, except for the mode `navigate`.
+    const { referrer, referrerPolicy, targetAddressSpace } = request as Request & { targetAddressSpace?: string }
+    settings.referrer = referrer
+    settings.referrerPolicy = referrerPolicy
+    if (targetAddressSpace !== undefined) settings.targetAddressSpace = targetAddressSpace
   }
-  if (request) add(request, discarded)
   let level: object | null = init ?? null
   while (init && level && level !== Object.prototype) {
-    add(init, Object.getOwnPropertyNames(level))
+    for (const name of Object.getOwnPropertyNames(level)) {
+      const value: unknown = Reflect.get(init, name)
+      if (value !== undefined) settings[name] = value
+    }
     level = Object.getPrototypeOf(level)
   }
   return settings

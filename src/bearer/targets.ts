@@ -49,24 +49,28 @@ function targetsAt(allowed: readonly string[], prefix: string, relativeTo?: stri
   let base: string | undefined
   let relative = absolute
   const getterOf = urlGetter()
+  function targetOfRequest(request: Request): string | Request | undefined {
+    const getter = getterOf()
+    const text = urlOf(request, getter)
+    if (text === undefined || !absolute(text)) return undefined
+    if (getter) return request
+    // A copy, so that its URL cannot be changed while the call waits for the token.
+    const copy = cloneOf(request)
+    return copy.url === text ? copy : undefined
+  }
   return (input) => {
-    const text = textOf(input, getterOf)
-    if (text === undefined) return undefined
     if (typeof input !== 'string') {
-      const url = absolute(text)
-      if (!url || !(input instanceof Request)) return url
-      if (getterOf()) return input
-      // A copy, so that its URL cannot be changed while the call waits for the token.
-      const copy = cloneOf(input)
-      return copy.url === text ? copy : undefined
+      if (input instanceof Request) return targetOfRequest(input)
+      const text = textOf(input)
+      return text === undefined ? text : absolute(text)
     }
-    if (relativeTo && text.startsWith('api/')) checkApiUrl(relativeTo)
+    if (relativeTo && input.startsWith('api/')) checkApiUrl(relativeTo)
     const current = relativeTo ?? pageUrl()
     if (base !== current) {
       base = current
       relative = judgeFrom(base)
     }
-    return relative(text)
+    return relative(input)
   }
 }
 
@@ -78,7 +82,8 @@ function remembered(judgeText: Judge): Judge {
   const judged = new Map<string, string | undefined>()
   return (text) => {
     if (text.length > maxRememberedUrlLength) return judgeText(text)
-    if (judged.has(text)) return judged.get(text)
+    const known = judged.get(text)
+    if (known !== undefined || judged.has(text)) return known
     if (judged.size >= maxRememberedUrls) judged.clear()
     const url = judgeText(text)
     judged.set(text, url)
@@ -111,15 +116,21 @@ function parse(text: string, base: string | undefined): URL | undefined {
   return attempt(() => new URL(text, base))
 }
 
-/** Returns the URL as text, read once. An object that only looks like a Request, or shows another URL than its own, has none. */
-function textOf(input: FetchInput, getterOf = urlGetter()): string | undefined {
+/** Returns the URL as text. An object that only looks like a Request has none. */
+function textOf(input: FetchInput): string | undefined {
   if (typeof input === 'string') return input
-  return attempt(() => {
-    if (!(input instanceof Request)) return 'url' in input ? undefined : String(input)
-    const { url } = input
-    const getter = getterOf()
-    return typeof url === 'string' && (!getter || getter.call(input) === url) ? url : undefined
-  })
+  if (input instanceof Request) return urlOf(input, urlGetter()())
+  return attempt(() => ('url' in input ? undefined : String(input)))
+}
+
+/** Returns the URL that the Request shows, unless the platform's getter, which `fetch` uses, returns another one. */
+function urlOf(request: Request, getter: (() => unknown) | undefined): string | undefined {
+  try {
+    const { url } = request
+    return typeof url === 'string' && (!getter || getter.call(request) === url) ? url : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function judge(url: URL | undefined, allowed: readonly string[], prefix: string): string | undefined {

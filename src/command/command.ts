@@ -66,7 +66,7 @@ async function complain(error: unknown): Promise<number> {
   return retryable ? 4 : 1
 }
 
-/** Returns a message of the library with what a user of the command does for a login. */
+/** Returns a message of the library with what a user of the command does for a login, and without an option that the command lacks. */
 function inTerminal(message: string): string {
-  return message.replace('Start a login.', 'Run agent-auth login.')
+  return message.replace('Start a login.', 'Run agent-auth login.').replace(' or at a host of allowHttpHosts', '')
 }

@@ -58,9 +58,11 @@ export function checkNames<T extends object>(
   if ('getItem' in options)
     invalid(`${caller} needs an object of options, not a storage. Pass the storage as one of the options`)
   // Own members alone, because another script of the page may have added members to the prototype of all objects.
-  const own = Object.assign(bareObject<T>(), options)
-  for (const name of Object.keys(own))
-    if (!names.includes(name) && own[name as keyof T] !== undefined) rejectUnknown(caller, name, names, remedy)
+  const own = bareObject<T>()
+  for (const name of Object.keys(options) as (keyof T & string)[]) {
+    if (names.includes(name)) own[name] = options[name]
+    else if (options[name] !== undefined) rejectUnknown(caller, name, names, remedy)
+  }
   return own
 }
 
@@ -89,7 +91,9 @@ export function checkArgument(name: string, value: unknown, kind: OptionKind): v
 function rejectUnknown(caller: string, name: string, names: readonly string[], remedy: string): never {
   // Another name could be a secret value in the wrong place.
   if (!/^\w{1,24}$/.test(name)) invalid(`there is an unknown option of ${caller}`)
-  const meant = names.find((known) => isNear(name.toLowerCase(), known.toLowerCase(), 2))
+  // Other libraries say `callbackUrl` and `apiUrl`.
+  const usual = name.toLowerCase().replace('callback', 'redirect').replace('api', 'base')
+  const meant = names.find((known) => isNear(usual, known.toLowerCase(), 2))
   invalid(`${name} is not an option of ${caller}. ${meant ? `Use ${meant}` : remedy}`)
 }
 

@@ -12,10 +12,13 @@ export function checkServiceUrl(name: string, value: unknown, httpHosts: readonl
   const forbidden = isRedirect ? /[\s\p{Cc}#\\]|^[^?]*\/\/[^/?]*@/u : /[\s\p{Cc}?#\\]|\/\/[^/]*@/u
   const url = attempt(() => new URL(text))
   const { protocol, hostname = '' } = url ?? {}
-  const secure = protocol === 'https:' || isLoopback(hostname) || (httpHosts.includes(hostname) && !isBrowser())
+  const mayHaveHttp = protocol === 'http:' && !isRedirect && !isBrowser()
+  const secure = protocol === 'https:' || isLoopback(hostname) || (mayHaveHttp && httpHosts.includes(hostname))
   if (secure && /^https?:\/\/[^/]/i.test(text) && !forbidden.test(text)) return text
   const parts = isRedirect ? 'user info' : 'user info, query'
-  invalid(`${name} ${text ? `must be an https URL, or http on loopback, without ${parts} or fragment` : 'is missing'}`)
+  const hosts = mayHaveHttp ? ' or at a host of allowHttpHosts' : ''
+  const form = `must be an https URL, or http on loopback${hosts}, without ${parts} or fragment`
+  invalid(`${name} ${text ? form : 'is missing'}`)
 }
 
 /** Returns whether this is a page or a worker of a browser. */

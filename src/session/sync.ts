@@ -23,8 +23,8 @@ export function storageSync(parts: SyncedParts): StorageSync {
   /** The record applied last, and the version after that: applying it again would change nothing. */
   let applied: { readonly stored: Stored; readonly version: number } | undefined
   let reading: Promise<void> | undefined
-  // Set by asynchronous and failed reads only. NaN means "never", because every comparison with NaN is false.
-  let readAtMs = Number.NaN
+  /** Set by asynchronous and failed reads only. */
+  let readAtMs: number | undefined
   const nowMs = (): number => config.clock.monotonicMs()
 
   function revalidate(when: 'due' | 'now' = 'due'): MaybePromise<void> {
@@ -32,7 +32,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
       const before = reading
       return when === 'due' ? before : succeedsOrThrowsBug(() => before).then(() => revalidate(when))
     }
-    if (when === 'due' && current.record && nowMs() - readAtMs < revalidateAfterMs) return
+    if (when === 'due' && current.record && readAtMs !== undefined && nowMs() - readAtMs < revalidateAfterMs) return
     try {
       const stored = store.read()
       if (!isPromise(stored)) return applyAndNotify(stored)

@@ -55,10 +55,30 @@ describe('allowHttpHosts', () => {
     })
   })
 
+  it.each(['authUrl', 'baseUrl'])('is named by the message about %s with http [C-009]', async (name) => {
+    const options = { ...optionsWith(), [name]: 'http://agent-service:4001' }
+    const message = `${name} must be an https URL, or http on loopback or at a host of allowHttpHosts, without user info`
+    expect(await failure(() => createAuthConfig(options))).toMatchObject({
+      ...invalid,
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it('is not named by the message about the redirect URI [C-009]', async () => {
+    const options = { ...optionsWith(), redirectUri: 'http://agent-service/auth/callback' }
+    expect(await failure(() => createAuthConfig(options))).toMatchObject({
+      ...invalid,
+      message: expect.not.stringContaining('allowHttpHosts'),
+    })
+  })
+
   it.each(['document', 'importScripts'])('refuses these hosts in a browser, where %s exists [C-009]', async (name) => {
     vi.stubGlobal(name, {})
     const options = { ...optionsWith(), ...inNetwork, allowHttpHosts }
-    expect(await failure(() => createAuthConfig(options))).toMatchObject(invalid)
+    expect(await failure(() => createAuthConfig(options))).toMatchObject({
+      ...invalid,
+      message: expect.not.stringContaining('allowHttpHosts'),
+    })
     expect(
       await failure(() => createBearerFetch('token', { baseUrl: inNetwork.baseUrl, allowHttpHosts })),
     ).toMatchObject(invalid)

@@ -119,9 +119,30 @@ it.each<[caller: string, name: string, remedy: string, call: (options: never) =>
     'Remove it, or pass it to createSession',
     (options) => createAuthConfig({ ...optionsWith(), ...(options as object) }),
   ],
+  [
+    'createBrowserAuth',
+    'clientSecret',
+    'Remove it, or pass it to createBackend',
+    (options) => createBrowserAuth({ ...optionsWith(), ...(options as object) }),
+  ],
 ])('%s({ %s }) names the place of the option', async (caller, name, remedy, call) => {
   expect(await failure(async () => call(untyped({ [name]: 'x' })))).toMatchObject(
     invalid(`${name} is not an option of ${caller}. ${remedy}`),
+  )
+})
+
+it.each([
+  ['callbackUrl', 'redirectUri'],
+  ['callbackURL', 'redirectUri'],
+  ['callback_uri', 'redirectUri'],
+  ['redirectURI', 'redirectUri'],
+  ['redirect_uri', 'redirectUri'],
+  ['apiUrl', 'baseUrl'],
+  ['apiURL', 'baseUrl'],
+])('createAuthConfig({ %s }) says that %s is meant', async (name, meant) => {
+  const options = untyped({ ...optionsWith(), [name]: 'https://app.example' })
+  expect(await failure(() => createAuthConfig(options))).toMatchObject(
+    invalid(`${name} is not an option of createAuthConfig. Use ${meant}`),
   )
 })
 
