@@ -6,6 +6,7 @@ export const databaseTests: string[] = [
   'api-create',
   'api-responses',
   'api-search',
+  'beside-a-writer',
   'broken-store',
   'clients-pages',
   'codes',

@@ -20,12 +20,13 @@ export interface SeedRows {
   contextGroups: Row<'context_groups'>[]
 }
 
-/** Reads them as they were at one moment, in an order that gives the same export of the same data. */
+/**
+ * Reads the rows of a seed as they were at one moment, in an order that gives the same export of the same data. The transaction only
+ * reads, because a service that runs on the same data file could not write until the end of one that may write.
+ */
 export function readSeedRows(db: Db, nowMs: number): Promise<SeedRows> {
-  return rawDatabase(db)
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute((tx) => readRows(tx, nowMs))
+  const reading = rawDatabase(db).transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  return reading.execute((tx) => readRows(tx, nowMs))
 }
 
 async function readRows(tx: RawDatabase, nowMs: number): Promise<SeedRows> {
