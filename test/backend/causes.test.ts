@@ -241,6 +241,46 @@ describe('errors that are not expected', () => {
     expect(lastOf(rig, 'proxied').cause).toEqual({ name: 'AgentAuthError', code: 'request_failed', message })
   })
 
+  test.each<[runtime: string, error: Error]>([
+    ['Node', new TypeError('fetch failed', { cause: new Error('unexpected redirect') })],
+    ['Deno', new TypeError("Fetch failed: Encountered redirect while redirect mode is set to 'error'")],
+    ['Bun', Object.assign(new TypeError('UnexpectedRedirect fetching "https://a.example/"'), { code: 'ERR' })],
+  ])(
+    'a redirect of the API that `fetch` of %s refuses: 502, and a retry is of no use [C-062 C-125]',
+    async (_, error) => {
+      const rig = await rigOf({ api: () => Promise.reject(error) })
+      const browser = rig.browser()
+      await browser.logIn()
+      const answered = await browser.call()
+      expect(answered.status).toBe(502)
+      expect(await answered.json()).toEqual({
+        code: 'request_failed',
+        message: 'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.',
+        retryable: false,
+      })
+    },
+  )
+
+  const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND redirect.example'), { code: 'ENOTFOUND' })
+  test.each<[runtime: string, error: Error]>([
+    ['Node', new TypeError('fetch failed', { cause: notFound })],
+    ['Deno', new TypeError('error sending request for url (https://redirect.example/api/redirects): client error')],
+  ])(
+    'an unreachable host whose name has "redirect", in %s: 502, and the request may be retried [C-062]',
+    async (_, error) => {
+      const rig = await rigOf({ api: () => Promise.reject(error) })
+      const browser = rig.browser()
+      await browser.logIn()
+      const answered = await browser.call()
+      expect(answered.status).toBe(502)
+      expect(await answered.json()).toMatchObject({
+        message: 'The API could not be reached. Try again.',
+        retryable: true,
+      })
+      expect(lastOf(rig, 'proxied').cause?.message).toMatch(/gave no response/)
+    },
+  )
+
   test('a response of the API that ends early: an event with the route and the cause [C-062]', async () => {
     const token = secret('in a stream')
     const body = new ReadableStream({

@@ -64,7 +64,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
       },
     })
     response = await send(context, call, body, stop.signal)
-    // An API in this process responds to a body that broke off, and its response would hide why.
+    // An injected `fetch` that calls an API in this process may respond although the body broke off. That response would hide why.
     if (streamed.problem) throw new UnusableBodyError(streamed.problem)
     return passOn(context, { response, call }, (how, interruption) => {
       // A browser that left has aborted the request to the API, which is no failure of the API.
@@ -117,7 +117,7 @@ function passOn(
   if (body && !isDecoded(response.headers)) {
     onEnd('broken')
     return refusedResponse(
-      'The API sent a content coding that was not requested. It must send none, gzip, deflate or br.',
+      'The API sent a content coding that cannot be decoded. It must send none, gzip, deflate or br.',
     )
   }
   const headers = responseHeaders(response.headers, context.passedHeaders)
@@ -146,7 +146,8 @@ function failedResponse({ config }: BackendContext, error: unknown, received: Re
     if (error.code === 'login_required') return { response, refusal: 'signed_out' }
     return { response, cause: tokenEndpointCause(error) }
   }
-  if (/redirect/i.test(`${error} ${(error as Error).cause}`)) return refusedResponse(redirectMessage)
+  // With `redirect: 'error'`, `fetch` rejects, and only its text says why.
+  if (refusedRedirect.test(`${error} ${(error as Error).cause}`)) return refusedResponse(redirectMessage)
   const message = 'The API could not be reached. Try again.'
   return {
     response: errorResponse(502, { code: 'request_failed', message, retryable: true }),
@@ -171,6 +172,9 @@ function lateResponse({ config }: BackendContext, error: AgentAuthError): Forwar
 function leftResponse(): Forwarded {
   return { response: errorResponse(499, { code: 'aborted', message: 'The browser left before the API responded.' }) }
 }
+
+/** The text of Node, Deno or Bun. The letters or blanks are such that no host name in the text matches. */
+const refusedRedirect = /unexpected redirect|Encountered redirect|UnexpectedRedirect/
 
 const redirectMessage =
   'The API responded with a redirect, which is not followed. Check baseUrl and the paths in proxy.'
