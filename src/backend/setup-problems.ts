@@ -5,8 +5,10 @@ import type { SetupProblemEvent } from './events.ts'
 
 /** Where a framework sends requests to the backend. */
 export interface Mount {
-  /** The part of the path that stays the same, or a scope of a framework, which gets its own routes alone. */
+  /** A mount path, or that of a route before its first parameter. `scope`: a Fastify scope, which gets only requests for its own routes. */
   readonly path: string | 'scope'
+  /** The values of the parameters and wildcards in a mount path, which counts only up to the first of them. */
+  readonly params?: unknown
   /** The methods of the route, in upper case. Default: all. */
   readonly methods?: readonly string[] | undefined
 }
@@ -59,17 +61,18 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
         `${pathname} was requested, but the backend serves ${meant}. Pass the whole path on, or use toNodeHandler.`,
       )
     },
-    checkMount({ path, methods }, routes) {
+    checkMount({ path: mountPath, params, methods }, routes) {
       if (!isLocal || reported.has('mount')) return
-      if (path === 'scope') {
+      if (mountPath === 'scope') {
         const where = 'toFastifyPlugin is in a scope of the Fastify app, where it gets the routes of the scope alone.'
         report('mount', `${where} Register it on the app.`)
         return
       }
+      const path = fixedPart(mountPath, params)
       const arrives = (route: string): boolean =>
         route.includes(` ${path}/`) && (!methods || methods.includes(route.replace(/ .*/, '')))
       const hidden = routes.filter((route) => !arrives(route))
-      // A mount path that begins no route may hold parameters, and events name none.
+      // If no route begins with the mount path, it may hold part of a parameter, which no event may name. So nothing is reported.
       if (hidden.length === 0 || hidden.length === routes.length) return
       report(
         'mount',
@@ -85,6 +88,16 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       if (isLocal && !reported.has('call')) report('call', message)
     },
   }
+}
+
+/** Returns the beginning of a path before the first segment that is a value of a parameter or wildcard. */
+function fixedPart(path: string, params: unknown): string {
+  const values = Object.values(Object(params) as object)
+    .flat()
+    .flatMap((value) => String(value).split('/'))
+  const segments = path.split('/')
+  const end = segments.findIndex((segment) => values.includes(segment))
+  return segments.slice(0, end < 0 ? undefined : end).join('/')
 }
 
 /** Returns what to do about a login that began at this host. */

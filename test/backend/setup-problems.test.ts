@@ -143,6 +143,7 @@ const connect = (mount: string, handle: RequestListener): RequestListener =>
 
 test.each<[framework: string, mount: (handle: RequestListener) => RequestListener]>([
   ['Express', (handle) => express().use('/auth', handle)],
+  ['Express with a wildcard', (handle) => express().use('/auth/*rest', handle)],
   ['Connect', (handle) => connect('/auth', handle)],
 ])(
   'toNodeHandler under a mount path of %s that hides routes: one event names the first of them [C-123]',
@@ -161,6 +162,8 @@ test.each<[what: string, mount: string, path: string, backend?: object]>([
   ['a wildcard', '/{*rest}', '/auth/session'],
   ['a path with all routes', '/auth', '/auth/session', { proxy: [] }],
   ['a path with a parameter', '/tenants/:id', '/tenants/7/x'],
+  ['a parameter', '/:first', '/auth/session'],
+  ['a parameter and a wildcard', '/:first/*rest', '/auth/session'],
   [
     'a path, of an app that is not on loopback',
     '/auth',
@@ -219,6 +222,11 @@ test('endSessionsOf with an email address, which ends no session in memory, is o
     ),
   ])
   expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-in')
+})
+
+test('endSessionsOf with text that is not well-formed says so of the subject, because no session has it', async () => {
+  const { backend } = await rigOf({ backend: { redirectUri } })
+  expect(await failure(backend.endSessionsOf('\ud800'))).toMatchObject(invalid('subject must be well-formed text'))
 })
 
 test.each<[what: string, uri: string, from: 'claims' | 'elsewhere', logins: number]>([

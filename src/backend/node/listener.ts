@@ -9,7 +9,10 @@ import { errorResponse } from '../responses.ts'
 /** A request of Node, with what Express and Connect add. */
 export type MountedRequest = (IncomingMessage | Http2ServerRequest) & {
   readonly originalUrl?: unknown
-  /** The route of Express, if it is no middleware. */
+  /** Set by Express: the part of the path that a mount path matched, and the values of its parameters and wildcards. */
+  readonly baseUrl?: unknown
+  readonly params?: unknown
+  /** Set by Express if the handler belongs to a route. A middleware has none. */
   readonly route?: unknown
 }
 
@@ -33,10 +36,11 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
     serves: (request) => backend.serves(request.method ?? 'GET', pathOf(targetOf(request))),
     checkMount(request) {
       const target = targetOf(request)
-      const { url = '' } = request
-      // Of a mount with a wildcard the mount path is the whole path, and nothing is hidden.
-      const isCut = target.endsWith(url) && target !== url && !/^\/(\?|$)/.test(url)
-      if (isCut) backend.checkMount({ path: target.slice(0, -url.length) })
+      const { url = '', baseUrl, params } = request
+      // Connect only removes the mount path from `url`.
+      const removed = target.endsWith(url) ? target.slice(0, -url.length) : ''
+      const mountPath = typeof baseUrl === 'string' ? baseUrl : removed
+      if (mountPath) backend.checkMount({ path: mountPath, params })
       const { path, methods } = Object(request.route) as { path?: unknown; methods?: object }
       if (typeof path === 'string') backend.checkMount({ path: fixedPart(path), methods: methodsOf(methods) })
     },

@@ -5,6 +5,7 @@ import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
 import { checkSessionKey, isSessionKey } from '../cookies/session-cookie.ts'
 import { endSession } from './end-session.ts'
+import { isWellFormed } from './endings.ts'
 import type { RevocationResult } from './revocation.ts'
 
 /**
@@ -28,6 +29,7 @@ export async function endSessionsOf(context: BackendContext, subject: string): P
   const { endings, live, emit, setupProblems } = context
   checkArgument('subject', subject, 'string')
   if (subject === '') invalid('subject must not be empty')
+  if (!isWellFormed(subject)) invalid('subject must be well-formed text')
   if (isSessionKey(subject))
     invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)')
   const subjects = live.all().map(({ current }) => current.record && readClaims(current.record.tokens)?.subject)

@@ -77,7 +77,12 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
 /** Returns the subject, if it is well-formed text. No ending is stored for another one, because no name can hold it. */
 function subjectOf(tokens: Tokens): string | undefined {
   const subject = readClaims(tokens)?.subject
-  return subject === undefined || /\p{Surrogate}/u.test(subject) ? undefined : subject
+  return subject !== undefined && isWellFormed(subject) ? subject : undefined
+}
+
+/** Returns whether a text has no surrogate without its other half. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
 }
 
 function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
