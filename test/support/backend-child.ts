@@ -6,6 +6,8 @@ import { listen } from './listen.ts'
 import { connectTo } from './shared-stores.ts'
 
 // One process of a backend, on a port of its own; it says when it sends a refresh. The message endAll ends all sessions.
+// Its connection to the storage would keep it running after the process that started it.
+process.once('disconnect', () => process.exit())
 const { kind, url, prefix, options } = JSON.parse(process.argv[2] ?? '') as BackendTask
 const { storage } = await connectTo(kind, url, prefix)
 const backend = createBackend({

@@ -2,6 +2,8 @@ import { isAgentAuthError } from 'agent-auth'
 import { connectTo, type StoreKind } from './shared-stores.ts'
 
 // A process of its own that holds a lock, writes when it is told to, and says what became of the write.
+// Its connection to the storage would keep it running after the process that started it.
+process.once('disconnect', () => process.exit())
 const [kind = '', url = '', prefix = '', name = ''] = process.argv.slice(2)
 const { storage, close } = await connectTo(kind as StoreKind, url, prefix)
 const told = new Promise<void>((resolve) => process.once('message', () => resolve()))

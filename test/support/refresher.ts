@@ -3,6 +3,8 @@ import { connectTo } from './shared-stores.ts'
 import type { StormTask } from './storm.ts'
 
 // A process whose session is told to renew its token, and that is killed before the answer comes.
+// Its connection to the storage would keep it running after the process that started it.
+process.once('disconnect', () => process.exit())
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
 const { storage } = await connectTo(task.kind, task.url, task.prefix)
 const config = createAuthConfig({

@@ -3,6 +3,8 @@ import { connectTo } from './shared-stores.ts'
 import type { StormOrder, StormReport, StormTask } from './storm.ts'
 
 // One backend process: a session for each person over the shared storage, and many requests at once when it is told to.
+// Its connection to the storage would keep it running after the process that started it.
+process.once('disconnect', () => process.exit())
 const task = JSON.parse(process.argv[2] ?? '') as StormTask
 const { storage, close } = await connectTo(task.kind, task.url, task.prefix)
 let aheadMs = 0
