@@ -67,6 +67,7 @@ describe.concurrent('processes while nemeses strike break no promise of a sessio
       const events = await recordHistory(onTestFinished, { ...size, ...rest, strikes, seed: 'one' })
       const report = check(events)
       expect(report.violations, printReport(report)).toEqual([])
+      expect(report.signedIn).toBe(size.sessions)
       if (strikes.every(({ losesSinceMs }) => losesSinceMs === undefined)) expect(report.losses.seen).toBe(0)
       expect(report.handledLate.seen).toBeLessThanOrEqual(report.handledLate.allowed)
       // The exceptions of the checker need to know who received each token.

@@ -14,6 +14,8 @@ interface Count {
 export interface Report {
   readonly calls: number
   readonly sessions: number
+  /** How many sessions a user signed in to. Without a sign-in, a session can break no promise. */
+  readonly signedIn: number
   /** Each place in which a promise did not hold and no document names the loss. */
   readonly violations: readonly Violation[]
   /** How many sessions have each documented exception. */
@@ -49,11 +51,13 @@ export function check(events: readonly HistoryEvent[]): Report {
   const allowed = allowedLosses(sessions[0]?.faults ?? [], sessions.length)
   const losses = { allowed, seen: lost.size }
   const handledLate = { allowed: allowedLate(sessions.length), seen: exceptions[late] ?? 0 }
+  const signedIn = sessions.filter(({ signIns }) => signIns.some(({ issued }) => issued)).length
   const cut = onePerPromise(violations).map((violation) => ({ violation, events: shortest(events, violation) }))
   cut.sort((one, other) => one.events.length - other.events.length)
   return {
     calls: sessions.reduce((sum, { calls }) => sum + calls.length, 0),
     sessions: sessions.length,
+    signedIn,
     violations,
     exceptions,
     examples: Object.fromEntries([...all].reverse().map((each) => [each.exception ?? '', each])),

@@ -128,3 +128,8 @@ test('what a fault may lose is an exception, which is counted and limited', () =
   for (const report of [withFault({}), withFault({ losesSinceMs: 50 }), withFault({ losesSinceMs: 9_000 }, 6_000)])
     expect(report).toMatchObject({ holds: false, exceptions: {} })
 })
+
+test('a report says how many sessions a user signed in to', () => {
+  expect(judged([signedOut(0)])).toMatchObject({ sessions: 1, signedIn: 0 })
+  expect(judged([signIn('p1', 0), { ...signedOut(0), session: 's2' }])).toMatchObject({ sessions: 2, signedIn: 1 })
+})

@@ -40,7 +40,7 @@ test('a history that holds is exit code 0', async () => {
   expect(await checked(formatHistory(writtenHistory([signedIn])))).toEqual({
     code: 0,
     printed:
-      '1 calls of 1 sessions: every promise held\n  sessions lost by faults: 0, allowed 0\n  sessions handled too late: 0, allowed 1',
+      '1 calls of 1 sessions, 1 with a sign-in: every promise held\n  sessions lost by faults: 0, allowed 0\n  sessions handled too late: 0, allowed 1',
   })
 })
 
@@ -48,7 +48,7 @@ test('a history that does not hold is exit code 1, and its shortest part is prin
   const { code, printed } = await checked(formatHistory(writtenHistory([signedIn, lost])))
   expect(code).toBe(1)
   expect(printed.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
-    '2 calls of 1 sessions: NOT every promise held',
+    '2 calls of 1 sessions, 1 with a sign-in: NOT every promise held',
     ' stays signed in: 1 violations',
     ' sessions lost by faults: 0, allowed 0',
     ' sessions handled too late: 0, allowed 1',

@@ -5,6 +5,7 @@ import type { HistoryEvent } from './history.ts'
 export function printReport({
   calls,
   sessions,
+  signedIn,
   violations,
   exceptions,
   examples,
@@ -16,7 +17,7 @@ export function printReport({
   const counts = new Map<string, number>()
   for (const { promise } of violations) counts.set(promise, (counts.get(promise) ?? 0) + 1)
   const lines = [
-    `${calls} calls of ${sessions} sessions: ${holds ? 'every promise held' : 'NOT every promise held'}`,
+    `${calls} calls of ${sessions} sessions, ${signedIn} with a sign-in: ${holds ? 'every promise held' : 'NOT every promise held'}`,
     ...[...counts].map(([promise, count]) => `  ${promise}: ${count} violations`),
     ...Object.entries(exceptions).map(
       ([name, count]) => `  exception, ${name}: ${count} sessions, such as: ${examples[name]?.says}`,

@@ -31,17 +31,20 @@ export async function recordedService(
   const service = await createService({ dev: 'on', authUrl, baseUrl: 'http://127.0.0.1:9', ...options })
   atEnd(() => service.close())
   const inTurn = oneAtATime()
-  async function answer(request: Request): Promise<Response> {
-    const person = request.headers.get('x-person')
+  async function answer(incoming: Request): Promise<Response> {
+    const { url, method, headers } = incoming
+    const body = await incoming.text()
+    // The request of the listener is no Request that fetch takes.
+    const request = new Request(url, { method, headers, ...(body === '' ? {} : { body }) })
+    const person = headers.get('x-person')
     if (person !== null)
       return inTurn(async () => {
         service.dev.autoApprove(person)
         return service.fetch(request)
       })
-    const sent = request.clone()
     const response = await service.fetch(request)
-    const grant = await line(await sent.text(), response.clone(), request.headers)
-    if (grant === 'refresh') for (const listener of listeners) listener(request.headers.get('x-process') ?? '')
+    const grant = await line(body, response.clone(), headers)
+    if (grant === 'refresh') for (const listener of listeners) listener(headers.get('x-process') ?? '')
     return response
   }
   serve({ fetch: answer })
