@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
@@ -9,12 +9,11 @@ import { assemble } from './start.ts'
 let assembly: Assembly
 let service: Service
 let browser: Browser
-beforeEach(async () => {
-  assembly = await assemble({})
-  service = assembly.service
+beforeAll(async () => use(await assemble({})))
+beforeEach(() => {
   browser = new Browser(service.fetch)
 })
-afterEach(() => service.close())
+afterAll(() => service.close())
 
 async function codeCount(): Promise<number> {
   return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()).length
@@ -75,11 +74,20 @@ const register = (uri: string, kind?: keyof typeof useAnother) => [
   ...(kind === undefined ? [] : [useAnother[kind]]),
 ]
 
-async function restart(options: ServiceOptions): Promise<void> {
-  await service.close()
-  assembly = await assemble(options)
+function use(next: Assembly): void {
+  assembly = next
   service = assembly.service
   browser = new Browser(service.fetch)
+}
+
+/** Gives the test that runs a service of its own. */
+async function useOwn(options: ServiceOptions = {}): Promise<void> {
+  const shared = assembly
+  use(await assemble(options))
+  onTestFinished(async () => {
+    await service.close()
+    use(shared)
+  })
 }
 
 test.each([
@@ -100,14 +108,14 @@ test.each([
 ] as const)(
   '%s of the %s client is told --redirect-uri and what kind of client it has [S-003]',
   async (uri, name, kind) => {
-    await restart({ dev: 'on' })
+    await useOwn({ dev: 'on' })
     const said = await problem({ redirect_uri: uri }, '', name)
     expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(uri, kind)])
   },
 )
 
 test('a redirect URI with characters of a shell is quoted for it, because any page can send one [S-003]', async () => {
-  await restart({ dev: 'on' })
+  await useOwn({ dev: 'on' })
   const uri = "https://app.example/cb?a=$(id)&b='"
   const said = (await problem({ redirect_uri: uri })).map(decoded)
   expect(said[1]).toBe(register("'https://app.example/cb?a=$(id)&b='\\'''")[0])
@@ -119,7 +127,7 @@ function decoded(html: string): string {
 }
 
 test('another port of a backend is named, and not the kind of its client, which is right [S-003]', async () => {
-  await restart({ dev: 'on' })
+  await useOwn({ dev: 'on' })
   const uri = 'http://127.0.0.1:3001/auth/callback'
   const said = await problem({ redirect_uri: uri }, '', 'Demo confidential')
   expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, otherPort, ...register(uri)])
@@ -135,7 +143,7 @@ test.each([
   ],
   ['a public client id in a backend', 'http://127.0.0.1:3000/auth/callback', 'Demo public', 'confidential', 'public'],
 ] as const)('%s is named [S-003]', async (_, redirect_uri, name, owner, kind) => {
-  await restart({ dev: 'on' })
+  await useOwn({ dev: 'on' })
   expect(await problem({ redirect_uri }, '', name)).toEqual([
     `The redirect_uri ${redirect_uri} ${isNotRegistered}`,
     `It is registered for a ${owner} client of the same tenant.`,
@@ -144,7 +152,7 @@ test.each([
 })
 
 test('a backend on another port is told so, also if the public client has the same path [S-003]', async () => {
-  await restart({ dev: 'on', redirectUris: ['http://127.0.0.1:3003/auth/callback'] })
+  await useOwn({ dev: 'on', redirectUris: ['http://127.0.0.1:3003/auth/callback'] })
   const uri = 'http://127.0.0.1:3007/auth/callback'
   expect(await problem({ redirect_uri: uri }, '', 'Demo confidential')).toEqual([
     `The redirect_uri ${uri} ${isNotRegistered}`,
@@ -196,7 +204,7 @@ test('200 characters are shown, and of two return addresses none [S-003]', async
 test('an unknown client is told of new ids where the service is a developer’s [S-003]', async () => {
   const unknown = 'Unknown client_id. The application that sent you here is not registered.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown])
-  await restart({ dev: 'on' })
+  await useOwn({ dev: 'on' })
   const hint =
     'Was this service restarted without --data, or with other data? Then copy the new .env block into your application.'
   expect(await problem({ client_id: 'app_0' })).toEqual([unknown, hint])
@@ -305,6 +313,7 @@ test.each([
 )
 
 test('a refusal found when approving is a 303, one found on the way to the pages a 302 [S-010 S-013]', async () => {
+  await useOwn()
   const page = await signIn()
   await rawDatabase(assembly.context.store.db).updateTable('client_approvals').set({ active: 0 }).execute()
   const refused = await browser.submit(page, consentPath, { decision: 'approve' })

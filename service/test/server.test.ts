@@ -2,17 +2,17 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
 import * as services from '../src/index.ts'
 import { agentSearch, callApi, clientOf, login, refresh } from './login.ts'
 import { createService, startService } from './start.ts'
 
 let service: Service
-beforeEach(async () => {
+beforeAll(async () => {
   service = await startService({ dev: 'on' })
 })
-afterEach(() => service.close())
+afterAll(() => service.close())
 
 /** Sends bytes as they are and reads the whole answer. */
 function wire(origin: string, head: string[], body = ''): Promise<string> {
@@ -120,14 +120,13 @@ test('two fresh starts have nothing in common [S-084]', async () => {
 })
 
 test('closing frees the ports, also when asked twice', async () => {
-  const { authUrl } = service
-  await Promise.all([service.close(), service.close()])
-  await expect(fetch(authUrl)).rejects.toThrow()
+  const own = await startService()
+  await Promise.all([own.close(), own.close()])
+  await expect(fetch(own.authUrl)).rejects.toThrow()
 })
 
 test('after close, requests in process reject and say why', async () => {
-  const inProcess = await createService()
-  for (const one of [inProcess, service]) {
+  for (const one of [await createService(), await startService()]) {
     await one.close()
     for (const url of [one.authUrl, `${one.baseUrl}${agentSearch}`])
       await expect(one.fetch(url)).rejects.toThrow(new TypeError('fetch failed: the service is closed'))

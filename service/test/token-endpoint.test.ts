@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
@@ -11,13 +11,25 @@ let assembly: Assembly
 let service: Service
 let publicClient: Client
 let confidential: Client
-beforeEach(async () => {
-  assembly = await assemble({})
+beforeAll(async () => use(await assemble({})))
+afterAll(() => service.close())
+
+function use(next: Assembly): void {
+  assembly = next
   service = assembly.service
   publicClient = clientOf(service, 'Demo public')
   confidential = clientOf(service, 'Demo confidential')
-})
-afterEach(() => service.close())
+}
+
+/** Gives the test that runs a service of its own, because it changes rows. */
+async function useOwn(): Promise<void> {
+  const shared = assembly
+  use(await assemble({}))
+  onTestFinished(async () => {
+    await service.close()
+    use(shared)
+  })
+}
 
 interface Post {
   query?: string
@@ -154,6 +166,7 @@ test.each(['GET', 'PUT', 'HEAD', 'DELETE', 'PATCH'])('%s is 405 [S-037]', async 
 })
 
 test('a broken store gives 500 with an id and nothing about the cause [S-039 S-088]', async () => {
+  await useOwn()
   const callback = await authorize(service)
   await rawDatabase(assembly.context.store.db).schema.alterTable('grants').renameTo('gone').execute()
   const answer = await exchange(service, callback)
@@ -212,6 +225,7 @@ test.each([{ client_secret: 'x' }, { client_id: 'app_0' }])(
 )
 
 test('secrets have 256 bits, are stored as keyed hashes, and two can be active [S-042]', async () => {
+  await useOwn()
   const db = rawDatabase(assembly.context.store.db)
   expect(confidential.clientSecret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   const dump = JSON.stringify(await db.selectFrom('client_secrets').selectAll().execute())
@@ -360,6 +374,7 @@ test('a preflight from a registered origin is answered, from another it is not [
 })
 
 test('answers and errors are readable from a registered origin [S-045]', async () => {
+  await useOwn()
   const tokens = await login(service)
   const read = async (body: object) => {
     const { status, headers } = await post({ body: JSON.stringify(body), headers: { origin: registered } })
@@ -375,6 +390,7 @@ test('answers and errors are readable from a registered origin [S-045]', async (
 })
 
 test('the origin of another client cannot read, an unregistered one is refused and burns nothing [S-045]', async () => {
+  await useOwn()
   const db = rawDatabase(assembly.context.store.db)
   const row = {
     client_id: clientOf(service, 'Other public').clientId,
@@ -423,6 +439,7 @@ test('a page on the loopback port that authorize accepted exchanges its code, re
 })
 
 test('a loopback port is free for the pages of public clients only [A-12 S-045]', async () => {
+  await useOwn()
   const db = rawDatabase(assembly.context.store.db)
   await db.deleteFrom('client_redirect_uris').where('client_id', '!=', confidential.clientId).execute()
   const answer = await post({ body: '{}', headers: { origin: 'http://127.0.0.1:5199' } })
