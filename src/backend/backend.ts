@@ -75,9 +75,11 @@ export function createBackend(options: BackendOptions): Backend {
     [`${basePath}/logout`, { method: 'POST', serve: (request) => logout(context, request) }],
   ])
   return Object.freeze<Backend>({
-    async handle(request, ...others: unknown[]) {
+    async handle(request, ...mistaken: unknown[]) {
       const problem = requestProblem(request)
-      if (problem) return answerMistakenCall(context, problem, others[0])
+      // `createServer(backend.handle)` passes a response of Node as well, which must be ended.
+      if (problem) return answerMistakenCall(context, problem, mistaken[0])
+      // The name of the route in `unexpected_error`: the method alone if the search for a route failed.
       let route = request.method
       try {
         const found = findRoute(context, own, request)
@@ -125,7 +127,7 @@ interface OwnRoute {
 }
 
 interface FoundRoute {
-  /** Method and path as configured, without parameters. */
+  /** Method and path as configured, so without the values of parameters. */
   readonly route: string
   serve(): Response | Promise<Response>
 }

@@ -32,7 +32,7 @@ export interface BackendContext {
   readonly live: LiveSessions
   /** The last uses of the sessions. Undefined if `idleMs` is not set, so that no session ends for lack of use. */
   readonly uses: SessionUses | undefined
-  /** The keys of the latest session ids. */
+  /** A cache by session id, because a session key is a hash of it (`sessionKey` in cookies/session-cookie.ts). */
   readonly sessionKeys: Map<string, string>
   readonly pendingLoginKeys: () => Promise<EncryptionKeys>
   readonly basePath: string
@@ -51,7 +51,7 @@ export interface BackendContext {
   emit(event: BackendEvent): void
 }
 
-/** Names that the other functions, the printed variables and other libraries have for an option. */
+/** Names that other functions of this library, the variables that `agent-service` prints, and other libraries have for an option. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['storage', 'sessions'],
   ['store', 'sessions'],
@@ -71,6 +71,7 @@ export function backendContext(given: BackendOptions): BackendContext {
   const { sessionLifeMs = sessionLifeLimitsMs.default, idleMs } = options
   const config = configFrom(options as AuthConfigOptions, clientCredentials(options))
   const routes = proxyRoutes(proxy, basePath)
+  // The paths of the API begin with /api. With a baseUrl that ends in /api, they would have it twice.
   if (routes.some(({ template }) => / \/api\//.test(template))) checkApiUrl(config.baseUrl)
   const { origin, protocol, port, pathname } = new URL(config.redirectUri)
   const { allowHttpHosts } = config
@@ -101,7 +102,7 @@ export function backendContext(given: BackendOptions): BackendContext {
   })
 }
 
-/** Returns the storage of the sessions that have not ended, and the endings. */
+/** Returns the storage that shows only sessions that have not ended, and what tells that: their endings and their last uses. */
 function endableSessions(
   config: AuthConfig,
   watched: LockedStorage,
@@ -131,14 +132,14 @@ interface CheckedValues {
 }
 
 /**
- * Throws `config_invalid` for a value that an option may not have. The limits are for `sessionLifeMs` (`sessionLifeLimitsMs.min`,
- * 1 minute; `sessionLifeLimitsMs.max`, 400 days) and for `idleMs` (`idleLimits.minMs`, 2 minutes, and the same longest).
+ * Throws `config_invalid` for a value that an option may not have. `sessionLifeMs` may be from `sessionLifeLimitsMs.min`, 1 minute,
+ * to `sessionLifeLimitsMs.max`, 400 days. `idleMs` may be from `idleLimits.minMs`, 2 minutes, to the same maximum.
  */
 function checkValues(values: CheckedValues): void {
   const { sessions, basePath, pathname, sessionLifeMs, idleMs, errorPath, revocationEndpoint, allowHttpHosts } = values
   const { min, max } = sessionLifeLimitsMs
   if (!/^(\/[\w.~-]+)+$/.test(basePath)) invalid('basePath must be a plain path such as /auth')
-  // This line refuses a basePath with dots as well, because the URL parser removed them from the redirect URI.
+  // This also refuses a basePath with a segment `.` or `..`, because the URL parser removed those from the redirect URI.
   if (pathname !== `${basePath}/callback`) invalid(`redirectUri must end in ${basePath}/callback`)
   if (!sessions) invalid('sessions is missing. Set a storage such as memoryStorage()')
   if (Object.prototype.toString.call(sessions) === '[object Storage]')

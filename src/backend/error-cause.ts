@@ -20,7 +20,7 @@ export interface ErrorCause {
   readonly cause?: ErrorCause
 }
 
-/** Returns the cause of an error. Never throws, even if members of the error do. */
+/** Returns what an event says of this error, as its `cause`. Never throws, even if members of the error do. */
 export function causeOf(error: unknown): ErrorCause {
   return attempt(() => described(error, 0)) ?? { name: 'Error' }
 }

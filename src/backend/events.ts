@@ -3,13 +3,13 @@ import type { AuthEvent } from '../events.ts'
 import type { ErrorCause } from './error-cause.ts'
 
 /**
- * An event of a backend or of its sessions. None holds a cookie, a path with its parameters, a header or a token. An error that
- * `onEvent` throws is ignored (`emit` in config.ts).
+ * An event of a backend or of its sessions. None holds a cookie, a path with the values of its parameters, a header or a token. An
+ * error that `onEvent` throws is ignored (`emit` in config.ts).
  */
 export type BackendEvent =
   | AuthEvent
   | { readonly type: 'login_started' }
-  /** `durationMs`: the time of the callback, in milliseconds. */
+  /** `durationMs`: how long the request of the callback took, in milliseconds. */
   | { readonly type: 'login_finished'; readonly durationMs: number }
   | LoginFailedEvent
   | LoggedOutEvent
@@ -79,7 +79,7 @@ export interface ProxiedEvent {
   /** How long it took until the response began, with the wait for its turn, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why the response is not the API's. Missing if the browser left, and for an error of the session, unless the token endpoint
+   * Why the response is not the API's. Missing if the browser left. For an error of the session, it is set only if the token endpoint
    * did not respond.
    */
   readonly cause?: ErrorCause
@@ -119,7 +119,7 @@ export interface LoginFailedEvent {
   readonly code: AgentAuthErrorCode
   /** The `error` code of the authorization server. RFC 6749 sections 4.1.2.1 and 5.2. */
   readonly error?: string
-  /** The time of the callback, in milliseconds. */
+  /** How long the request of the callback took, in milliseconds. */
   readonly durationMs: number
   /** Set if the token endpoint did not respond. Its message names the origin. */
   readonly cause?: ErrorCause

@@ -12,7 +12,7 @@ import type { ProxyRouteOptions } from './proxy/routes.ts'
 export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   /** Stores the sessions. Several processes need a storage that they share, with `withLock`. */
   sessions: TokenStorage
-  /** Encrypt the cookies of logins: the first encrypts, all decrypt. Different strings of at least 32 characters. Any number of them. */
+  /** Encrypt the cookies of logins: the first encrypts, all decrypt. Different strings of at least 32 characters, one or more. */
   secrets: readonly string[]
   /** Sets the path of the routes login, callback, session and logout. Default `/auth`. */
   basePath?: string | undefined
@@ -34,8 +34,8 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
    */
   sessionLifeMs?: number | undefined
   /**
-   * Ends a session without requests for so long, at 90 % of this time at the earliest. Milliseconds, at least two minutes. Default:
-   * no limit but `sessionLifeMs`.
+   * Ends a session that was not used for this time, or for 90 % of it, because a use is noted once in a tenth of it. Milliseconds,
+   * from two minutes to 400 days. Default: no limit but `sessionLifeMs`.
    */
   idleMs?: number | undefined
   /** Names a path of the app that shows a failed login. It is loaded with `?code=`. Default: a page of the backend. */

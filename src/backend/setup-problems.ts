@@ -5,7 +5,7 @@ import type { SetupProblemEvent } from './events.ts'
 
 /** Where a framework sends requests to the backend. */
 export interface Mount {
-  /** A mount path, or that of a route before its first parameter. `scope`: a Fastify scope, which gets only requests for its own routes. */
+  /** A mount path, or a route before its first parameter. `scope`: a Fastify scope, which gets only requests for routes of its own. */
   readonly path: string | 'scope'
   /** The values of the parameters and wildcards in a mount path, which counts only up to the first of them. */
   readonly params?: unknown

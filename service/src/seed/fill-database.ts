@@ -49,7 +49,7 @@ export async function fillDatabase(
   )
   const fill = async (tx: Db): Promise<'filled' | 'filled before'> => {
     if (mode === 'replace') {
-      await store.lockParentRows(tx)
+      await store.lockForReset(tx)
       // Authorization requests that sign-in pages carry are void from now on.
       await replaceServiceKey(tx, 'reset', randomSecret())
       await deleteAllData(tx)

@@ -21,13 +21,13 @@ export interface Store {
   readonly db: Db
   forTenant(tenantId: string): TenantStore
   /**
-   * For a reset (seed/fill-database.ts): locks every row that others refer to. Until the transaction ends, no other one adds a row
-   * that belongs to them.
+   * For a reset (seed/fill-database.ts): locks the rows that other transactions lock or refer to. Agents need no lock, because each
+   * new context group comes with a new agent, which the lock of its tenant stops.
    */
-  lockParentRows(tx: Db): Promise<void>
+  lockForReset(tx: Db): Promise<void>
   /**
-   * For the dev controls and a new password: waits for every transaction that writes an authorization, also a new one. No other one
-   * begins until this one ends.
+   * For the dev controls and a new password: waits for every transaction that has written an authorization. Until this transaction
+   * ends, no other can write one.
    */
   lockAuthorizations(tx: Db): Promise<void>
   /** For a new password: lets no other transaction add a sign-in session until this one ends. */
@@ -70,7 +70,7 @@ export async function openStore(location: StoreLocation, opening: Opening = { mi
   return {
     db,
     forTenant: (tenantId) => tenantStore(db, tenantId),
-    lockParentRows: (tx) => lockParentRows(rawDatabase(tx), engine),
+    lockForReset: (tx) => lockForReset(rawDatabase(tx), engine),
     async continueIds(tx) {
       for (const table of ['llm_models', 'parent_agents'] as const) await engine.continueIds(rawDatabase(tx), table)
     },
@@ -95,7 +95,7 @@ const lockedTables = [
   'tenants',
 ] as const
 
-async function lockParentRows(tx: RawDatabase, { lockRows }: StoreEngine): Promise<void> {
+async function lockForReset(tx: RawDatabase, { lockRows }: StoreEngine): Promise<void> {
   for (const table of lockedTables) await lockRows(tx, table)
 }
 
@@ -105,8 +105,8 @@ const refusals = {
 } as const
 
 /**
- * Rejects with the error that is left. If another process migrates at the same time, it begins again after `migrationPauseMs`, 100
- * ms, for `migrationMs`, 5 s at most (A-42).
+ * Brings the tables up to date. If another process migrates at the same time, it tries again after `migrationPauseMs`, 100 ms, for
+ * `migrationMs`, 5 s at most (A-42). Then it rejects, with the last error as the cause.
  */
 async function migrate(
   db: RawDatabase,

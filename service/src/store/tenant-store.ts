@@ -13,10 +13,10 @@ import type { RegistryChanges } from './tables/tenant/registry-changes.ts'
 import { registryChangesOf } from './tables/tenant/registry-changes.ts'
 
 /**
- * The data of one tenant: for a call of the API, that of its bearer token (`serve` in server/api-origin.ts). Each query of agents, models, context groups and registry changes names the tenant. `clients.find`
- * compares the tenant of the client that it found. `clients.addSecret` takes a client that `find` or `create` returned. Reads of
- * agents, models and context groups also throw if a row of another tenant comes back (`requireTenant` in
- * tables/tenant/tenant-search.ts).
+ * The data of one tenant. A call of the API gets the tenant of its bearer token (`serve` in server/api-origin.ts). Each query of
+ * agents, models, context groups and registry changes names the tenant. `clients.find` compares the tenant of the client that it
+ * found. `clients.addSecret` takes a client that `find` or `create` returned. Reads of agents, models and context groups also throw if
+ * a row of another tenant comes back (`requireTenant` in tables/tenant/tenant-search.ts).
  */
 export interface TenantStore {
   readonly tenantId: string

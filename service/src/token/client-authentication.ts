@@ -44,8 +44,8 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 }
 
 /**
- * Accepts a correct secret at any time. It has 256 random bits, so unlimited guesses do not find it. Other clients at the
- * same address cannot lock this client out. Wrong secrets are slowed down (S-044).
+ * Accepts a correct secret at any time. It has 256 random bits, so unlimited guesses do not find it. Other senders at
+ * the same address cannot lock this client out. Wrong secrets are slowed down (S-044).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,
@@ -54,7 +54,7 @@ async function authenticateBySecret(
 ): Promise<ClientRecord> {
   const { throttles } = c.get('service')
   const clientKey = `${nearestAddressOf(c)} ${clientId}`
-  // Without a known proxy all clients may share one address, which is then not slowed down (client-address.ts).
+  // Without a known proxy all senders may have one address. It is then not throttled (client-address.ts).
   const address = clientAddressOf(c)
   const { client, proof } = await compareSecret(c, clientId, secret)
   if (client !== undefined && proof === 'right') {
@@ -75,7 +75,10 @@ function refusedSecretText(c: Context<HttpEnvironment>, client: ClientRecord | u
   return client === undefined ? unknownIdText : wrongSecretText
 }
 
-/** Runs the same queries and comparisons whether the client exists or not, against timing attacks (S-044). */
+/**
+ * Runs the same queries and comparisons whether the client exists or not, so that the time of a refusal tells no more than its text
+ * (S-044). A request without a secret does learn whether an id exists (`identifyPublicClient`), because ids are not secret.
+ */
 async function compareSecret(
   c: Context<HttpEnvironment>,
   clientId: string,

@@ -67,7 +67,7 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   if (code === undefined || !isBoundTo(code, client, presented)) return { kind: 'invalid' }
   const { personId, tenantId } = code
   if (code.usedMs !== null) {
-    // The request has the client, redirect URI and verifier of the code, so the code has leaked. Any other revokes nothing (S-028).
+    // The request has the client, redirect URI and verifier of the code, so two parties may have it. Any other revokes nothing (S-028).
     if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }

@@ -24,11 +24,15 @@ interface PresentedToken {
   scope: string | undefined
 }
 
-/** A refresh token that passed all checks, with what its tokens need. */
-interface RefreshTokenUse extends UnrevokedRefreshToken {
+/** A request for a refresh, before its checks. */
+interface PresentedRefresh {
   tx: Db
   client: ClientRecord
   presented: PresentedToken
+}
+
+/** A refresh token that passed all checks, with what its tokens need. */
+interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
   permissions: string[]
   /** Set if the token was used before, and is in its grace period. */
   successorEncrypted: string | undefined
@@ -66,7 +70,7 @@ export async function refresh(
 /** Runs under the lock of the authorization, so that uses of one token family run one after the other (S-047). */
 async function checkAndIssue(
   service: ServiceContext,
-  { tx, client, presented }: Pick<RefreshTokenUse, 'tx' | 'client' | 'presented'>,
+  { tx, client, presented }: PresentedRefresh,
 ): Promise<IssueResult | { kind: 'other-scope' }> {
   const nowMs = service.clock.nowMs()
   const hash = hashToken(presented.refreshToken)
@@ -86,7 +90,7 @@ async function checkAndIssue(
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }
-  // Not for a repeat: the successor is younger than `graceMs`, so its idle life is not over.
+  // Only an unused token can be too old: a used one got this far by a successor that is younger than `graceMs`.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
   const { permissions } = eligibility
   return {
@@ -101,8 +105,8 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
 }
 
 /**
- * Returns the successor that a used token gets again, because the client may have lost the response. It does for a short
- * time, while the successor is unused (S-048). If a used token gets none, two parties have it (S-050).
+ * Returns the tokens that a used token gets again, because the client may have lost the response: only within `graceMs` and while
+ * they are unused (S-048). Undefined for an unused token. If a used one gets undefined, two parties may have it (S-050).
  */
 async function repeatableSuccessor(
   { clock, config }: ServiceContext,

@@ -33,13 +33,13 @@ export interface BackendClient extends BackendClientSession {
 export function createBackendClient(options: BackendClientOptions = {}): BackendClient {
   const basePath = ownOption('createBackendClient', options, 'basePath') ?? '/auth'
   if (!/^\/[\w.~-]/.test(basePath)) invalid('basePath must be like /auth')
-  // With it no URL depends on the page's <base href>. A server has none.
+  // Absolute URLs, because a page may have a <base href>. A server has no location, so `base` is of no use there.
   const origin = globalThis.location?.origin
   const base = origin + basePath
   const closing = new AbortController()
   const [current, methods, revalidate] = pageSession(base, closing.signal)
   return Object.assign(current, methods, {
-    // With `methods` it is one.
+    // `Object.assign` adds `methods` to `current`, which makes it a BackendClientSession.
     session: current as BackendClientSession,
     async signIn(given: BackendSignInOptions = {}) {
       if (!globalThis.document) invalid('signIn needs a page')

@@ -1,5 +1,5 @@
 import { attempt } from '../../internal/attempt.ts'
-import { type BackendClientState, nameOf } from './state.ts'
+import { type BackendClientState, summaryOf } from './state.ts'
 
 /** What is known about the user of a page. */
 export interface CurrentState {
@@ -12,11 +12,11 @@ export interface CurrentState {
 }
 
 /**
- * Starts with `loading`. Returns the state and a function that changes it. Calls `renamed` with the text for other pages
- * (`nameOf`) when that has changed.
+ * Starts with `loading`. Returns the state and a function that changes it. Calls `summaryChanged` with the text for other pages
+ * (`summaryOf`) when that has changed.
  */
 export function currentState(
-  renamed: (name: string) => void,
+  summaryChanged: (summary: string) => void,
 ): [current: CurrentState, apply: (next: BackendClientState) => void] {
   const listeners = new Set<() => void>()
   let state: BackendClientState = { status: 'loading' }
@@ -36,7 +36,7 @@ export function currentState(
     const before = state
     if (JSON.stringify(next) === JSON.stringify(before)) return
     state = next
-    if (nameOf(next) !== nameOf(before)) renamed(nameOf(next))
+    if (summaryOf(next) !== summaryOf(before)) summaryChanged(summaryOf(next))
     for (const listener of listeners) attempt(listener)
   }
   return [current, apply]

@@ -10,12 +10,15 @@ export interface PageListeners {
 }
 
 /** Connects this page with the other clients of its origin. Returns a function that sends them a text. */
-export function openPageEvents(name: string, { received, returned, signal }: PageListeners): (text: string) => void {
+export function openPageEvents(
+  channelName: string,
+  { received, returned, signal }: PageListeners,
+): (text: string) => void {
   let channel: BroadcastChannel | undefined
   const join = (): void => {
     // Old browsers have none, and Firefox throws if it blocks site data.
     attempt(() => {
-      channel ??= new BroadcastChannel(name)
+      channel ??= new BroadcastChannel(channelName)
       channel.onmessage = ({ data }) => received(data)
     })
   }

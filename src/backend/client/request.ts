@@ -11,7 +11,7 @@ type BackendBody = BackendClientState & { readonly code?: string }
  */
 export async function callBackend(path: string, method: 'GET' | 'POST'): Promise<BackendClientState> {
   const signal = AbortSignal.timeout(defaultTimeoutMs)
-  // The network failed, or the response is not the backend's. An error of the backend has no status in its body.
+  // `{}` if the network failed or the body is no JSON. The body of a backend's error has a `code` and no `status`.
   const body: BackendBody = Object(
     await fetch(path, { method, headers: { [csrfHeader]: '1' }, signal })
       .then((response) => response.json())

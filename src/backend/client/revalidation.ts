@@ -14,7 +14,8 @@ export function revalidation(read: () => Promise<number>, signal: AbortSignal): 
     clearTimeout(timer)
     timer = setTimeout(run, Math.min(await read(), maxTimerMs))
   }
-  // A read in progress may have begun before the change that this call heard of.
+  // A read in progress may have begun before the change that this call heard of. So both variables then hold the next read:
+  // `waiting` until it begins, and `latest` until another one follows it.
   const run = (): Promise<void> => {
     latest = waiting ??= latest.then(readOnce)
     return latest

@@ -4,7 +4,7 @@ import { type CurrentState, currentState } from './current.ts'
 import { openPageEvents } from './page-events.ts'
 import { callBackend } from './request.ts'
 import { revalidation } from './revalidation.ts'
-import { type BackendClientState, nameOf, nextReadMs, withReason } from './state.ts'
+import { type BackendClientState, nextReadMs, summaryOf, withReason } from './state.ts'
 
 /** The session of the user of a page, as its backend reports it. */
 export interface BackendClientSession extends CurrentState {
@@ -23,9 +23,9 @@ export interface SessionMethods extends Pick<BackendClientSession, 'ready'> {
  * Keeps the state in sync with the backend and with other clients of this origin, until the signal fires. A read that failed leaves
  * the state, because the user may still be signed in, and is repeated after a wait that doubles from `firstBackoffMs`, 500 ms, to
  * `maxBackoffMs`, 30 s. Otherwise it reads when the page comes back, another client reports a change, a request gets 401 (client.ts),
- * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out here or in another client is the reason of an
- * end, until a read that began after it has succeeded. Returns the state, what a page does with its session, and a function that asks
- * the backend again and never rejects.
+ * or the session should end (`nextReadMs` in state.ts): it does not poll. A sign-out, here or in another client, sets
+ * `heardReason` to `signed_out`, until a read that began later has succeeded. An end that is seen in this time gets it as its reason.
+ * Returns the state, what a page does with its session, and a function that asks the backend again and never rejects.
  */
 export function pageSession(
   base: string,
@@ -35,8 +35,8 @@ export function pageSession(
   let failures = 0
   let heardReason: SessionEndReason | undefined
   let first: Promise<void> | undefined
-  let send: ((name: string) => void) | undefined
-  const [current, apply] = currentState((name) => send?.(name))
+  let send: ((summary: string) => void) | undefined
+  const [current, apply] = currentState((summary) => send?.(summary))
   const revalidate = revalidation(async () => {
     const before = current.state
     const heardBefore = heardReason
@@ -56,9 +56,9 @@ export function pageSession(
   // A server has no page, so the state stays `loading` there.
   if (globalThis.document) {
     send = openPageEvents(base, {
-      received(name) {
-        if (name === nameOf(current.state)) return
-        heardReason = name === 'signed_out' ? name : undefined
+      received(text) {
+        if (text === summaryOf(current.state)) return
+        heardReason = text === 'signed_out' ? text : undefined
         void revalidate()
       },
       returned: revalidate,

@@ -1,6 +1,9 @@
 import { maxLoginMs } from '../../internal/limits.ts'
 
-/** One cookie of the backend. The same descriptor sets and removes it, because a browser compares name, path and flags. */
+/**
+ * One cookie of the backend. The same descriptor sets and removes it: a browser finds the cookie by name, host and path, and ignores
+ * a line with `__Host-` that lacks its flags. RFC 6265 section 5.3.
+ */
 export interface CookieKind {
   readonly name: string
   readonly sameSite: 'Strict' | 'Lax'
@@ -70,8 +73,8 @@ export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, va
 }
 
 /**
- * Removes spaces and tabs only. Without other blanks, the cookie of a sibling domain could pass for one with `__Host-`. The
- * pattern is greedy, because one that tries each blank as the last takes quadratic time.
+ * Removes spaces and tabs only. If it removed other blanks too, a cookie of a sibling domain, whose name begins with one, could pass
+ * for one with `__Host-`. The pattern is greedy, because one that tries each blank as the last takes quadratic time.
  */
 function trimmed(text: string): string {
   return /^[ \t]*((?:.*[^ \t])?)/s.exec(text)?.[1] ?? ''

@@ -9,13 +9,13 @@ import type { EncryptionKeys } from '../../storage/encrypt.ts'
  * session cookie is a random id (session-cookie.ts), so a changed secret signs no user out. The callback of a login whose secret
  * was removed is `flow_not_found` unless a user is signed in (`withoutPendingLogin` in routes/callback.ts). To change a secret, put
  * the new one first, and remove the old one after ten minutes. A secret has a least length (`minCookieSecretLength`, 32
- * characters), and there may be any number of them. Throws `config_invalid`.
+ * characters), and there are one or more of them. Throws `config_invalid`.
  */
 export function pendingLoginKeys(secrets: readonly string[]): () => Promise<EncryptionKeys> {
   const areDifferent = secrets?.length > 0 && new Set(secrets).size === secrets.length
-  const areLong =
+  const areValid =
     areDifferent && secrets.every((text) => typeof text === 'string' && text.length >= minCookieSecretLength)
-  if (!areLong)
+  if (!areValid)
     invalid(
       `secrets must be different strings of at least ${minCookieSecretLength} characters. Create each with openssl rand -base64 32`,
     )

@@ -6,8 +6,8 @@ interface NodeCrypto {
 }
 
 /**
- * Returns the SHA-256 of a text in base64url. Node has a function for it that needs no other thread, which takes a fifth of the time
- * in which a session is read. Other platforms have Web Crypto.
+ * Returns the SHA-256 of a text in base64url. Node has a function for it that runs on this thread. Web Crypto, which other
+ * platforms have, waits for another thread.
  */
 export async function sha256(text: string): Promise<string> {
   const { hash }: NodeCrypto = globalThis.process?.getBuiltinModule?.('node:crypto') ?? {}

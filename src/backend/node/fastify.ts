@@ -32,12 +32,13 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
   const listener = nodeListener('toFastifyPlugin', backend)
   const { basePath } = backend
   const plugin = async (scope: FastifyScope, ...others: unknown[]): Promise<void> => {
+    // As a listener of node:http or a middleware, it gets a request, a response and perhaps `next`.
     if (typeof scope?.addHook !== 'function') return refuse(others)
     const name = `agent-auth ${basePath}`
     if (scope.hasDecorator(name))
       invalid(`a backend with basePath ${basePath} is mounted twice in this Fastify app. Register its plugin once`)
     scope.decorate(name, basePath)
-    // Fastify makes a scope from the instance around it.
+    // The app is a plain object. A scope has the instance around it as its prototype.
     if (Object.getPrototypeOf(scope) !== Object.prototype) backend.checkMount({ path: 'scope' })
     scope.addHook('onRequest', ({ raw }, reply, done) => {
       if (!listener.serves(raw)) return done()

@@ -19,7 +19,7 @@ import { createResponse, publicMessage } from '../responses.ts'
 import { pageStatusOf } from '../statuses.ts'
 import { continuePage, errorPage } from './callback-page.ts'
 import { prefetchRefused } from './login.ts'
-import { isCodeUnsent, type SharedCallbacks } from './shared-callbacks.ts'
+import { canLoadAgain, type SharedCallbacks } from './shared-callbacks.ts'
 
 /** `GET {basePath}/callback`: checks the callback, exchanges the code, starts the session and continues to the return URL. */
 export async function callback(context: BackendContext, shared: SharedCallbacks, request: Request): Promise<Response> {
@@ -65,8 +65,8 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // Reads again, because a write that was reported as failed may have succeeded. If it did, the session would otherwise save its
-      // record again after a logout elsewhere. What the storage shows decides, because the state is `signed-in` in any case.
+      // The state is `signed-in` even if the save failed, so the storage decides. A write that was reported as failed may have
+      // succeeded: this read then marks the record as saved. Otherwise the session would write it again, also after a logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())
@@ -121,7 +121,7 @@ function failedLogin(
   const cause = tokenEndpointCause(error)
   context.emit(present<LoginFailedEvent>({ type: 'login_failed', code, error: reason, durationMs, cause }))
   // If the code was not sent, loading the page again may succeed, which needs the cookie.
-  const cookies = state && !isCodeUnsent(error) ? [pendingLoginRemoval(context, state)] : []
+  const cookies = state && !canLoadAgain(error) ? [pendingLoginRemoval(context, state)] : []
   if (context.errorPath)
     return createResponse(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
   const returnTo = details?.returnTo ?? login?.pending.returnTo ?? '/'
@@ -129,7 +129,7 @@ function failedLogin(
   return errorPage({ code, message: messageOf(context, error), loginUrl }, { status: pageStatusOf(code), cookies })
 }
 
-/** Returns the message for the browser. `tokenError` has said what to check of the client; this adds how it is encoded. */
+/** Returns the message for the browser. Adds the other encoding of id and secret to what `tokenError` says to check. */
 function messageOf({ config, otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
   const message = publicMessage(error)
   const isSecretRefused = error.details?.error === 'invalid_client' && config.clientKind === 'confidential'

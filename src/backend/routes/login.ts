@@ -8,8 +8,8 @@ import { isNavigation, isOwnNavigation, isPrefetch } from '../navigation.ts'
 import { createResponse, errorResponse } from '../responses.ts'
 
 /**
- * `GET {basePath}/login?return_to=/path`: redirects a page load to the authorization server. A user who is signed in stays so until the
- * callback of this login succeeds, which ends the session before (`endReplaced` in callback.ts).
+ * `GET {basePath}/login?return_to=/path`: redirects a page load to the authorization server. A user who is signed in stays so until
+ * the callback of this login succeeds. It then ends the earlier session (`endReplaced` in callback.ts).
  */
 export async function login(context: BackendContext, request: Request): Promise<Response> {
   if (isPrefetch(request)) return prefetchRefused()
@@ -46,8 +46,8 @@ function returnUrl(context: BackendContext, request: Request): string {
 }
 
 /**
- * Returns `/` for a return URL that is too long (`maxReturnUrlLength`, 1,024 characters) or a route of the backend. Measures the path
- * as it is stored: without dots, and with several characters for each letter outside ASCII. `startLogin` checks the origin
+ * Returns `/` for a return URL that is too long (`maxReturnUrlLength`, 1,024 characters) or a route of the backend. Measures path,
+ * query and fragment as they are stored: without the segments `.` and `..`, and percent-encoded. `startLogin` checks the origin
  * (return-url.ts).
  */
 function requestedUrl({ basePath, origin }: BackendContext, request: Request): string {

@@ -95,6 +95,7 @@ async function turnOf(
   return turn
 }
 
+// `origin_forbidden` also stands for a URL to which the token must not go (docs/errors.md).
 const invalidPath: ErrorBody = {
   code: 'origin_forbidden',
   message:

@@ -22,7 +22,7 @@ export function sharedCallbacks(): SharedCallbacks {
     try {
       await task()
     } catch (error) {
-      if (!isCodeUnsent(error)) {
+      if (!canLoadAgain(error)) {
         failures.set(state, error)
         removeOldest(failures, maxRememberedFailures)
       }
@@ -45,8 +45,8 @@ export function sharedCallbacks(): SharedCallbacks {
 /** The retryable codes that a callback gets before it sends the code. */
 const beforeExchange: ReadonlySet<AgentAuthErrorCode> = new Set(['storage_failed', 'lock_timeout'])
 
-/** Returns whether a login failed before its code was sent, so that loading the callback again may succeed. */
-export function isCodeUnsent(error: unknown): boolean {
+/** Returns whether the same callback can be loaded again: its code was not sent, and the failure may pass. */
+export function canLoadAgain(error: unknown): boolean {
   if (!isAgentAuthError(error) || !error.retryable) return false
   return beforeExchange.has(error.code) || error.details?.outcome === 'not_sent'
 }

@@ -8,8 +8,8 @@ import type { LiveSession } from './live-sessions.ts'
 import { type RevocationResult, revokeAll, type TokensToRevoke } from './revocation.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
-/** A session that has begun to end. */
-interface EndingSession extends TokensToRevoke {
+/** A session whose sign-out has begun. */
+interface SignOutBegun extends TokensToRevoke {
   /** Resolves when the user is signed out everywhere. Rejects with `storage_failed` if the record may still be there. */
   readonly signedOut: Promise<void>
 }
@@ -52,7 +52,7 @@ async function isUnknown({ session }: LiveSession): Promise<boolean> {
  * Waits for a refresh in any process (`maxRefreshWaitMs`, 1 s), because that refresh replaces the token to revoke, then begins the
  * sign-out. With the lock, the record is removed before the lock is free. `endSession` sends the revocation.
  */
-async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<EndingSession> {
+async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<SignOutBegun> {
   const { config, sessions, revocationEndpoint } = context
   // Without an endpoint nothing is revoked, so there is no refresh to wait for.
   if (!revocationEndpoint) return { signedOut: live.session.signOut(), refreshTokens: [], otherTokens: 'none' }

@@ -22,11 +22,11 @@ export interface EndingMark {
  */
 export interface EndingMarks {
   /**
-   * Returns the ending of this name, if there is one. `due` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms).
+   * Returns the ending of this name, if there is one. `recent` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms).
    * `now` reads again, and shares no read in progress. Throws or rejects with `storage_failed` if the storage fails or has another
    * text there.
    */
-  read(name: string, when: 'due' | 'now'): MaybePromise<EndingMark | undefined>
+  read(name: string, when: 'recent' | 'now'): MaybePromise<EndingMark | undefined>
   /** Writes another ending. Rejects with `storage_failed` if that may not have taken effect. */
   write(name: string): Promise<void>
 }
@@ -61,8 +61,8 @@ export function endingMarks({ clock }: AuthConfig, sessions: TokenStorage): Endi
   return {
     read(name, when) {
       const last = known.get(name)
-      if (when === 'due' && last && clock.monotonicMs() - last.readAtMs < endingLimits.readMs) return last.found
-      const shared = when === 'due' ? reading.get(name) : undefined
+      if (when === 'recent' && last && clock.monotonicMs() - last.readAtMs < endingLimits.readMs) return last.found
+      const shared = when === 'recent' ? reading.get(name) : undefined
       if (shared !== undefined) return shared
       try {
         const raw = sessions.getItem(name)

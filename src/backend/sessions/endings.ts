@@ -40,7 +40,7 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
   const read = marks.read
 
-  function concerning({ tokens }: SessionRecord, when: 'due' | 'now'): MaybePromise<Concerning> {
+  function concerning({ tokens }: SessionRecord, when: 'recent' | 'now'): MaybePromise<Concerning> {
     const ofSubject = after(read(anySubjectName, when), (any): MaybePromise<EndingMark | undefined> => {
       const subject = any && subjectOf(tokens)
       return subject === undefined ? undefined : read(nameOf(subject), when)
@@ -48,15 +48,18 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
     return after(ofSubject, (own) => after(read(allName, when), (all) => ({ all, own })))
   }
 
-  const isOverBy = (record: SessionRecord, when: 'due' | 'now'): MaybePromise<boolean> =>
+  const isOverBy = (record: SessionRecord, when: 'recent' | 'now'): MaybePromise<boolean> =>
     after(concerning(record, when), (known) => isOver(record, known))
 
   return {
     exist: () =>
-      after(read(allName, 'due'), (found) => found !== undefined || after(read(anySubjectName, 'due'), (any) => !!any)),
+      after(
+        read(allName, 'recent'),
+        (found) => found !== undefined || after(read(anySubjectName, 'recent'), (any) => !!any),
+      ),
     hasEnded: (record) =>
       // Reads again, because the sign-in may have noted an ending that this process has not read yet.
-      after(isOverBy(record, 'due'), (ended) => ended && isOverBy(record, 'now')),
+      after(isOverBy(record, 'recent'), (ended) => ended && isOverBy(record, 'now')),
     async signInId(tokens) {
       const subject = subjectOf(tokens)
       const [all, own] = await Promise.all([

@@ -54,7 +54,7 @@ export async function getSession(context: BackendContext, source: SessionSource)
   return {
     status: context.config.clock.wallMs() < expiresAtMs ? 'signed-in' : 'needs_refresh',
     key,
-    // Read, as `fetch` is created, at the first use, because most callers only want the status.
+    // Claims are read and `fetch` is created at their first use, because most callers want only the status.
     get claims() {
       claims ??= { read: readClaims(tokens) }
       return claims.read
@@ -89,7 +89,7 @@ function headersOf(source: unknown): CookieHeader {
   return { get: () => (typeof cookie === 'string' ? cookie : null) }
 }
 
-/** Returns what is wrong with the request objects of Node, Express and Fastify, whose headers are a plain object. */
+/** Returns what is wrong with an argument of `handle` that is no `Request`, such as a request of Node or Express; else undefined. */
 export function requestProblem(request: unknown): string | undefined {
   if (isFetchHeaders(membersOf(request).headers)) return undefined
   return 'handle needs a Request of the Fetch API. For node:http, Express and Fastify, use agent-auth/backend/node'

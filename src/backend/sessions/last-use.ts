@@ -29,7 +29,7 @@ export interface LastUses {
 export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clock; idleMs: number }): LastUses {
   // A session name has four parts, so a name with a fifth is that of no session.
   const nameOf = (name: string): string => `${name}:last-use`
-  /** The uses in this process that the storage did not take, because a storage without writes must not end a session in use. */
+  /** Uses whose note the storage did not take. They count here, because a storage that takes no writes must not end a session in use. */
   const unsavedUses = new Map<string, number>()
   /** The last uses that this process read from the storage or wrote to it. */
   const storedUses = new Map<string, number>()
@@ -55,7 +55,7 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
   return {
     isIdle: (name, { tokens }) =>
       after(sessions.getItem(nameOf(name)), (noted) => {
-        // Only a session that is used gets tokens, so that their time counts if there is no note yet, or none any more.
+        // Tokens are obtained only for a session in use, so the time of the newest ones counts as a use. There may be no note.
         const notedMs = Math.max(tokens.obtainedAtMs, timeOf(noted))
         remember(storedUses, name, notedMs)
         return clock.wallMs() - lastUseMs(name, notedMs) >= idleMs

@@ -102,7 +102,8 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
 /** Removes the session from memory, unless it is unsaved. Returns whether it did. */
 function forgetSaved(entries: Map<string, Entry>, key: string): boolean {
   const entry = entries.get(key)
-  return !(entry && isUnsaved(entry)) && entries.delete(key)
+  if (entry && isUnsaved(entry)) return false
+  return entries.delete(key)
 }
 
 async function resumeAll(entries: Iterable<Entry>): Promise<void> {

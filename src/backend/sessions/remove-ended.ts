@@ -9,10 +9,10 @@ import type { RevocationTarget } from './revocation-request.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /** Removes the record of a session that has ended, and revokes its tokens. If the storage fails, the next request tries again. */
-export type RemoveEnded = (name: string, ending: EndingFound) => Promise<void>
+export type RemoveEnded = (name: string, ended: EndedSession) => Promise<void>
 
-/** Why a process hides the record of a session. */
-export interface EndingFound {
+/** A session whose record a process hides, because it has ended. */
+export interface EndedSession {
   readonly reason: EndedSessionRemovedEvent['reason']
   /** Returns whether this record, which is read again under the lock, is to be removed. */
   isEnded(record: SessionRecord): MaybePromise<boolean>

@@ -21,6 +21,7 @@ export async function revoke({ config, revocationEndpoint }: RevocationTarget, t
     if (authorization) headers.set('authorization', authorization)
     else body.set('client_id', client.client_id)
   }
+  // `revokeAll` calls this only with an endpoint, and `checkValues` (context.ts) allowed http only on loopback or at `allowHttpHosts`.
   const server = { issuer: authUrl, revocation_endpoint: revocationEndpoint as string }
   const response = await withDeadline(revocationTimeoutMs, (signal) =>
     revocationRequest(server, { client_id: clientId }, authenticate, token, {

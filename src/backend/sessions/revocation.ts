@@ -14,8 +14,8 @@ export interface TokensToRevoke {
 }
 
 /**
- * Revokes the refresh tokens, all at the same time and none twice (`revocationTimeoutMs`, 2 s). Sends no access token. Returns `failed`
- * also without a token, because one that could not be read may be valid. Never rejects.
+ * Revokes the refresh tokens, all at the same time, with one request each (`revocationTimeoutMs`, 2 s). Sends no access token.
+ * Returns `failed` also without a token, because one that could not be read may be valid. Never rejects.
  */
 export async function revokeAll(
   target: RevocationTarget,

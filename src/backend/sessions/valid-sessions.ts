@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../storage/token-storage.ts'
 import { after } from './after.ts'
 import type { Endings } from './endings.ts'
 import type { LastUses } from './last-use.ts'
-import type { EndingFound, RemoveEnded } from './remove-ended.ts'
+import type { EndedSession, RemoveEnded } from './remove-ended.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 interface Validity {
@@ -51,9 +51,9 @@ function endingOf(
   name: string,
   record: SessionRecord,
   { endings, uses }: Validity,
-): MaybePromise<EndingFound | undefined> {
+): MaybePromise<EndedSession | undefined> {
   const { hasEnded } = endings
-  return after(hasEnded(record), (ended): MaybePromise<EndingFound | undefined> => {
+  return after(hasEnded(record), (ended): MaybePromise<EndedSession | undefined> => {
     if (ended) return { reason: 'ended', isEnded: hasEnded }
     // Another process may use an idle session again, but it has ended in this process already. So under the lock only the sign-in
     // is compared. An ending cannot be undone, so `hasEnded` can be asked again there.

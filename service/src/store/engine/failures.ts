@@ -36,7 +36,7 @@ const unavailableClass = /^(?:SQLITE_(?:BUSY|LOCKED|READONLY|FULL|IOERR|CANTOPEN
 /** `pg` gives these errors no code. */
 const unavailableMessage = /^Connection terminated|^timeout exceeded when trying to connect|not queryable/
 
-/** Returns whether a query gave up because another transaction kept a lock. */
+/** Returns whether a query of PostgreSQL gave up because another transaction kept a lock. On libSQL that is `unavailable` alone. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === lockNotAvailable
 }

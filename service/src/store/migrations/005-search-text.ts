@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Tables } from '../schema.ts'
 import { searchTextOf } from '../tables/tenant/search.ts'
 
-/** What earlier versions wrote: a sigma at the end of a word as it was, and line breaks of a description as they were. */
+/** Folds what earlier versions left: the sigma at the end of a word, and line breaks of descriptions. */
 export async function foldSearchText(db: Kysely<Tables>): Promise<void> {
   for (const table of ['parent_agents', 'llm_models'] as const) {
     await db

@@ -27,13 +27,13 @@ export async function findAccountByEmail(db: Db, email: string): Promise<Account
   return row === undefined ? undefined : accountOf(row)
 }
 
-interface LiveSession {
+interface SessionCondition {
   idHash: string
   seenAfterMs: number
   createdAfterMs: number
 }
 
-const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<LiveSession>) =>
+const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<SessionCondition>) =>
   selectAccounts(db)
     .innerJoin('sign_in_sessions as session', 'session.person_id', 'people.id')
     .where('session.id_hash', '=', idHash)
@@ -42,7 +42,7 @@ const bySession = prepare((db, { idHash, seenAfterMs, createdAfterMs }: Slots<Li
 )
 
 /** Finds the user of a sign-in session that was used and created after these times. */
-export async function findAccountBySession(db: Db, session: LiveSession): Promise<Account | undefined> {
+export async function findAccountBySession(db: Db, session: SessionCondition): Promise<Account | undefined> {
   const row = await bySession.first(db, session)
   return row === undefined ? undefined : accountOf(row)
 }

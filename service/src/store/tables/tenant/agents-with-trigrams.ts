@@ -27,7 +27,7 @@ export async function agentsWithTrigrams<Column extends string>(
   let after = 0
   do {
     await pause()
-    part = await indexedIds(db, rare, { after, lastId })
+    part = await idsByIndex(db, rare, { after, lastId })
     for (const id of part) ids.add(id)
     after = part.at(-1) ?? 0
   } while (part.length === storeLimits.comparedRows)
@@ -42,7 +42,7 @@ export function withoutTrigrams(
   return db.selectFrom('parent_agents').where('tenant_id', '=', tenantId).where('has_trigrams', '=', sql.lit(0))
 }
 
-/** Agents that are added during a search have larger ids. */
+/** Returns the largest id of the tenant's agents. Those that are added during the search have larger ones, and are left out. */
 async function lastIdOf(db: RawDatabase, tenantId: string): Promise<number> {
   const last = await db
     .selectFrom('parent_agents')
@@ -80,7 +80,7 @@ async function rarest(db: RawDatabase, trigrams: number[]): Promise<number[]> {
     .flatMap(({ index }) => trigrams[index] ?? [])
 }
 
-async function indexedIds(
+async function idsByIndex(
   db: RawDatabase,
   trigrams: number[],
   { after, lastId }: { after: number; lastId: number },

@@ -16,8 +16,8 @@ export interface Candidates {
 }
 
 /**
- * Finds the agents that an index leaves: that of a filter, or else that of trigrams. If the text has trigrams, a filter counts only
- * if it leaves few agents.
+ * Finds the agents that an index leaves. Of a text with trigrams: those of the filter if they are few, else those of the trigrams. Of
+ * any other search: those of the filter, or all agents if the filter has no index.
  */
 export async function candidates<Column extends string>(db: RawDatabase, steps: Steps<Column>): Promise<Candidates> {
   const { tenantId, search } = steps
@@ -32,8 +32,8 @@ export async function candidates<Column extends string>(db: RawDatabase, steps: 
 
 /**
  * Returns the agents that have all trigrams of the text, and those that the index does not know yet. Returns undefined, which means
- * "search all agents of the tenant", if the text has no trigrams, if the filter alone leaves few agents, or if over `indexedIds`,
- * 2,000, are found. It is for PostgreSQL, whose planner does not know how many agents have all trigrams. On libSQL a search with a
+ * that the search names no agents, if the text has no trigrams, if the filter alone leaves few agents, or if over `indexedIds`, 2,000,
+ * are found. It is for PostgreSQL, whose planner does not know how many agents have all trigrams. On libSQL a search with a
  * text runs in steps instead (parent-agents.ts), so this returns undefined.
  */
 export async function fewCandidates<Column extends string>(

@@ -49,7 +49,7 @@ export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
     const client = await findRegisteredClient(handle, clientId)
     return client?.tenantId === tenantId ? client : undefined
   }
-  function ownClient(clientId: string) {
+  function updateOf(clientId: string) {
     return db.updateTable('clients').where('id', '=', lookupText(clientId)).where('tenant_id', '=', tenantId)
   }
   return {
@@ -74,13 +74,13 @@ export function clientRegistryOf(handle: Db, tenantId: string): ClientRegistry {
     },
     create: (client) => insertClient(db, tenantId, client),
     async setActive(clientId, activity) {
-      await ownClient(clientId)
+      await updateOf(clientId)
         .set({ active: activity === 'active' ? 1 : 0 })
         .execute()
     },
     async lock(clientId) {
       // An update locks the row on both engines, also if it changes nothing.
-      await ownClient(clientId).set({ tenant_id: tenantId }).execute()
+      await updateOf(clientId).set({ tenant_id: tenantId }).execute()
     },
     ...clientSecretsOf(db, tenantId),
   }

@@ -1,6 +1,6 @@
 import type { Filter } from './search.ts'
 
-/** Filters by these columns leave the fewest agents, in this order. Each has an index that also holds the id. */
+/** Columns with an index that also holds the id. A filter by an earlier one leaves fewer agents. */
 const narrowColumns = ['id', 'agent_key', 'agent_name', 'parent_agent_type_key', 'llm_model', 'active']
 
 /** One comparison of a filter. */

@@ -31,7 +31,7 @@ export type NewParentAgent = Omit<Selectable<ParentAgentTable>, 'id' | OwnColumn
 
 /** The agents of one tenant. */
 export interface ParentAgents {
-  /** Pauses between its queries where they run on the event loop. Default: one turn of the loop. */
+  /** Pauses between its queries and before it returns, on libSQL more often. Default: one turn of the event loop. */
   search(search: Search<ParentAgentColumn>, pause?: Pause): Promise<Found<ParentAgentRow>>
   /** Returns undefined if the tenant has an agent with this key already. */
   create(agent: NewParentAgent): Promise<ParentAgentRow | undefined>
@@ -42,7 +42,7 @@ export interface ParentAgents {
   areAtLeast(count: number): Promise<boolean>
 }
 
-/** All but the search text, which can be as long as the rest of the row. */
+/** What a response needs. The search text can be as long as the rest of the row. */
 const readColumns = [
   'id',
   'tenant_id',

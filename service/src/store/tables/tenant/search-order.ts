@@ -76,7 +76,10 @@ async function ranksBy(
   }
 }
 
-/** Returns the ids of agents by the next values of a column, after the value of one agent. On libSQL only (`searchInSteps`). */
+/**
+ * Returns agents in groups with the same value, in the order of a column, from the value after that of `afterId` on. libSQL only
+ * (`searchInSteps`).
+ */
 async function groupsBy(
   db: RawDatabase,
   { tenantId, column, afterId }: { tenantId: string; column: string; afterId: number | undefined },

@@ -2,7 +2,7 @@ import { storeLimits } from '../../../limits.ts'
 import { betweenFields, foldCase } from './search.ts'
 
 /**
- * Returns a number for each three code points in a row of a search text, of one tenant. The upper 22 bits are of the tenant, so that
+ * Returns a number for each three consecutive code points of a search text, of one tenant. The upper 22 bits are of the tenant, so that
  * an index by these numbers keeps tenants apart (A-94). Other code points seldom have the same number. A migration fills the
  * index with them, so a change needs a new migration that fills it again.
  */
