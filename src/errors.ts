@@ -50,7 +50,7 @@ export interface AgentAuthErrorDetails {
   readonly returnTo?: string
   /**
    * The class of a failed token request. docs/sessions.md has the responses of each.
-   * - `not_sent`: the request was not sent.
+   * - `not_sent`: the request was not sent, as far as is known.
    * - `busy`: the service asks to send the request later.
    * - `ambiguous`: no usable response arrived, so the service may have used the token or code.
    * - `terminal`: the service refuses the refresh token or code.

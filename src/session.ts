@@ -3,7 +3,6 @@ import { checkAwaited, checkOptions, type OptionKinds, storageKind } from './con
 import { type AuthConfig, checkConfig } from './config.ts'
 import { AgentAuthError } from './errors.ts'
 import { randomText } from './internal/base64url.ts'
-import { succeedsOrThrowsBug } from './internal/timeouts.ts'
 import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.ts'
 import type { CurrentSession } from './session/current.ts'
 import { sessionParts } from './session/parts.ts'
@@ -22,8 +21,8 @@ export type { GetAccessTokenOptions }
 /** The options of `resume`. */
 export interface ResumeOptions {
   /**
-   * Says what happened in another page or process. `sign-out` also ends what that sign-out found no record of: a session whose
-   * record is not saved, and a `signIn` that waits for an earlier `signOut` here. Default `change`.
+   * Says what happened in another page or process. `sign-out` also ends a session that the sign-out there did not find in the storage,
+   * because its record is not saved, and a `signIn` that waits for an earlier `signOut` here. Default `change`.
    */
   readonly after?: 'change' | 'sign-out' | undefined
 }
@@ -66,7 +65,7 @@ export interface Session extends AccessTokenSource {
    * JWT. Not verified: fit for display, never for a decision about access.
    */
   readonly claims: TokenClaims | undefined
-  /** Calls the listener after each change of `state`. Returns a function that ends the subscription. */
+  /** Calls the listener after each change of `state`, at the latest when the write of it has ended. Returns a function that ends this. */
   subscribe(listener: () => void): () => void
 }
 
@@ -90,7 +89,7 @@ export interface SessionHooks {
 /** A session for another entry point. */
 export interface HookedSession {
   readonly session: Session
-  /** What the session has in memory, also what the storage does not show. */
+  /** The tokens and the state in memory, which may be newer than the record in the storage. */
   readonly current: CurrentSession
   /** Signs out because of a sign-out elsewhere, and does not call `onSignOut`. Rejects as `signOut` does. */
   followSignOut(): Promise<void>
@@ -119,14 +118,14 @@ export function createHookedSession(
   const { current, sync } = parts
   const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here')
   let firstRemovals: Promise<unknown> = Promise.resolve()
-  /** The number of the latest `signIn` or `signOut`. An earlier `signIn` that still waits has no effect. */
+  /** Rises with each call that a waiting `signIn` gives way to: `signIn`, `signOut`, and `resume` after a sign-out. */
   let latestCall = 0
 
-  function followSignOut(): Promise<void> {
+  function endHere(): Promise<void> {
     latestCall++
     schedule.cancel()
     const { firstRemoval, done } = signOut(parts)
-    // Without the result of `Promise.all`, which would hold every earlier result.
+    // `then` drops the result, because each result would hold the one before it.
     firstRemovals = Promise.all([firstRemovals, firstRemoval]).then(() => {})
     return done
   }
@@ -134,8 +133,8 @@ export function createHookedSession(
   async function signInAs(id: string, tokens: Tokens): Promise<void> {
     const own = checkedTokens(tokens)
     const call = ++latestCall
-    // The first removal of a `signOut` removes the record of any sign-in, so wait for it. A call during that wait takes effect instead.
-    await succeedsOrThrowsBug(() => firstRemovals)
+    // The first removal of a `signOut` removes the record of any sign-in. A later call takes effect instead.
+    await firstRemovals
     if (call !== latestCall) return
     schedule.cancel()
     current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save' })
@@ -147,7 +146,7 @@ export function createHookedSession(
     getAccessToken: tokenGetter(parts, schedule),
     signIn: (tokens) => signInAs(randomText(), tokens),
     signOut() {
-      const done = followSignOut()
+      const done = endHere()
       onSignOut()
       return done
     },
@@ -167,10 +166,10 @@ export function createHookedSession(
     },
     subscribe: current.subscribe,
   }
-  return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut, signInAs }
+  return { session: Object.assign(new SessionStateView(current), methods), current, followSignOut: endHere, signInAs }
 }
 
-/** Has the getters of all sessions, because V8 gives each object with a getter of its own a hash table. */
+/** Has `state` and `claims` as getters of a prototype, because V8 gives each object with getters of its own a hash table. */
 class SessionStateView {
   readonly #current: CurrentSession
 

@@ -25,7 +25,7 @@ export interface TokenRequest {
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
   const { clock, tokenEndpoint } = config
   const { grant, signal } = request
-  // An event would tell of a request that is not sent.
+  // Checked here and not in `send`, because an event would report a request that was not sent.
   if (signal?.aborted) throw abortedError()
   const { origin } = new URL(tokenEndpoint)
   const startedMs = clock.monotonicMs()
@@ -52,7 +52,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
 /** Returns the response, or why there is none. An error of the network goes no further, because it may quote a secret or a body. */
 async function send(config: AuthConfig, request: TokenRequest): Promise<TokenResult> {
   // `onLine` is read before the request, because a request may have been sent before the page goes offline. `onLine` can be false on a
-  // working network. So it alone makes only a refresh count as not sent, which may be repeated, and no code, which may not.
+  // working network. So it counts only for a refresh, which may be repeated, and not for a code.
   const isOffline = request.grant === 'refresh_token' && globalThis.navigator?.onLine === false
   const roundTrip = async (signal: AbortSignal): Promise<TokenResponse> => {
     const [url, init] = wireRequest(config, request)
@@ -107,11 +107,13 @@ function wireRequest(
 
 /**
  * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
- * `fetch` of Node names the cause. Parts match most of its thirty codes for certificates, because a set would be larger. An alert of
+ * `fetch` of Node names the cause. The expression matches parts of the
+ * names of most of its thirty codes for certificates, because a set of them would be larger. An alert of
  * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown. Throws if a member
  * of the cause is not text.
  */
 function wasNotSent(error: unknown): boolean {
+  // An error of a certificate has no `syscall`. A `read` or `write` that fails with such a code came after the connection.
   const { code = '', syscall = 'connect' } =
     (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
   return (

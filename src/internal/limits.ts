@@ -51,7 +51,7 @@ export const revalidateAfterMs = 1_000
 /** How long a session waits before it repeats a pending write, in milliseconds. A token may be asked for many times a second. */
 export const saveAgainMs = 5_000
 /** How long a session waits before it removes an unwanted record again, in milliseconds, for the same reason. */
-export const discardAgainMs = 5_000
+export const removeAgainMs = 5_000
 /** How long after a refresh a 401 is final, in milliseconds, because another new token would be refused as well. */
 export const finalRefusalMs = 30_000
 /** How long an access token is not refreshed proactively after it was granted, in milliseconds. Half its life, if shorter. */

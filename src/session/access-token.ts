@@ -47,7 +47,7 @@ export function tokenGetter(
     const { record } = current
     try {
       const token = accessToken(parts, schedule, wanted)
-      // Without a wait for a token at hand, because each wait adds to the cost of every request.
+      // A token in memory is returned without `await`, which would add to the cost of every request.
       return typeof token === 'string' ? token : await token
     } finally {
       // Not after a refresh, because it wrote the record itself, or its write has just failed.
@@ -81,7 +81,8 @@ function accessToken(
 
 /**
  * Refreshes and returns the new token. If a proactive refresh fails, also with `lock_timeout`, the caller gets the current token
- * while that is valid. If a required one fails, the call rejects with its error.
+ * while that is valid. If a required one fails, the call rejects with its error, unless another page or process has stored a newer
+ * token meanwhile, and that is valid.
  */
 async function refreshedToken(
   { config, current }: SessionParts,
@@ -91,9 +92,10 @@ async function refreshedToken(
   try {
     await refresh()
   } catch (error) {
-    const isUsable = current.record === record && freshness(record, config.clock.monotonicMs()) !== 'expired'
-    const isOfRefresh = isAgentAuthError(error) && error.code !== 'aborted'
-    if (urgency === 'proactive' && isUsable && isOfRefresh) return record.tokens.accessToken
+    const now = current.record
+    const isUsable = now?.id === record.id && freshness(now, config.clock.monotonicMs()) !== 'expired'
+    const hasRefreshFailed = isAgentAuthError(error) && error.code !== 'aborted'
+    if ((urgency === 'proactive' || now !== record) && isUsable && hasRefreshFailed) return now.tokens.accessToken
     throw error
   }
   if (current.record?.id !== record.id) throw loginRequiredOrChanged(current.record)

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import { discardAgainMs } from '../internal/limits.ts'
+import { removeAgainMs } from '../internal/limits.ts'
 import type { CurrentSession } from './current.ts'
 import type { StorageProblems } from './problems.ts'
 import { expectSaved, reconcile } from './reconcile.ts'
@@ -14,7 +14,7 @@ export interface RecordApplier {
   ignoreUntil(work: Promise<unknown>): void
 }
 
-/** The parts that follow the storage. */
+/** The parts of a session that reading and applying its record needs. */
 export interface SyncedParts {
   readonly config: AuthConfig
   readonly store: SessionStore
@@ -23,15 +23,16 @@ export interface SyncedParts {
 }
 
 export function recordApplier({ config, store, current, problems }: SyncedParts): RecordApplier {
-  // NaN means "never", because every comparison with NaN is false.
-  let discardAtMs = Number.NaN
+  /** The earliest time of the next removal, on the monotonic clock. */
+  let nextRemovalMs = 0
   let unfinishedWork = 0
 
   function applyStored(stored: Stored): void {
     if (unfinishedWork > 0) return
-    if (stored === 'absent' || isRecord(stored)) problems.clear('read_failed', 'unreadable', 'newer', 'foreign')
+    problems.clear('read_failed')
+    if (stored === 'absent' || isRecord(stored)) problems.clear('unreadable', 'newer', 'foreign')
     else problems.report(stored)
-    if (stored === 'unreadable') discard((still) => still === stored)
+    if (stored === 'unreadable') removeUnwanted((still) => still === stored)
     if (current.record) change(current, stored, current.record)
     else if (isRecord(stored)) load(stored)
     current.finishLoading()
@@ -39,17 +40,16 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
 
   function load(stored: SessionRecord): void {
     if (!current.hasEnded(stored.id)) current.set(stored, expectSaved)
-    // An expired session keeps its record, because by the clock of another machine its token may be valid.
-    else if (current.state.reason !== 'expired') discard((still) => isRecord(still) && current.hasEnded(still.id))
+    else if (current.expired !== stored.id) removeUnwanted((still) => isRecord(still) && current.hasEnded(still.id))
   }
 
   /**
    * Removes a record that should not be there, such as one whose write took effect after a sign-out, if it is still there. It does
-   * so at most once in `discardAgainMs`, 5 s.
+   * so at most once in `removeAgainMs`, 5 s.
    */
-  function discard(isStill: (stored: Stored) => boolean): void {
-    if (config.clock.monotonicMs() < discardAtMs) return
-    discardAtMs = config.clock.monotonicMs() + discardAgainMs
+  function removeUnwanted(isStill: (stored: Stored) => boolean): void {
+    if (config.clock.monotonicMs() < nextRemovalMs) return
+    nextRemovalMs = config.clock.monotonicMs() + removeAgainMs
     const remove = async (): Promise<void> => {
       if (isStill(await store.read())) await store.remove()
     }
@@ -60,7 +60,7 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
     unfinishedWork++
     const finish = (): void => {
       unfinishedWork--
-      current.discardReads()
+      current.ignoreReads()
     }
     work.then(finish, finish)
   }
@@ -69,7 +69,7 @@ export function recordApplier({ config, store, current, problems }: SyncedParts)
 }
 
 function change(current: CurrentSession, stored: Stored, record: SessionRecord): void {
-  const decided = reconcile(stored, { current: record, expected: current.expected, hasEnded: current.hasEnded })
+  const decided = reconcile(stored, { record, expected: current.expected, hasEnded: current.hasEnded })
   if (decided.change === 'expect') current.expect(decided.expected)
   if (decided.change === 'take') current.set(decided.record, expectSaved)
   if (decided.change === 'end') current.end('store_lost')

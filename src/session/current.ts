@@ -27,12 +27,17 @@ export interface CurrentSession {
   /** A new object whenever the tokens change, so that `===` shows whether they are the same ones. */
   readonly record: CurrentRecord | undefined
   readonly state: SessionState
+  /**
+   * The sign-in that ended as `expired`, until a sign-out. Its record stays, because by the clock of another machine its token may be
+   * valid.
+   */
+  readonly expired: string | undefined
   /** The record that the storage should show. It has a meaning only while there are tokens. */
   readonly expected: ExpectedRecord
-  /** Rises with every change and with `discardReads`, so that a read that began before can be discarded. */
+  /** Rises with every change and with `ignoreReads`, so that a read that began before can be discarded. */
   readonly version: number
   /** Makes reads that began before now count for nothing. */
-  discardReads(): void
+  ignoreReads(): void
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
   /** Sets the record that the storage should show from now on. */
@@ -53,7 +58,7 @@ export interface CurrentSession {
    * of the current sign-in.
    */
   isFromAnotherSignIn(accessToken: string): boolean
-  /** Calls the listeners if the state has changed. Must not be called while this session has the lock. */
+  /** Calls the listeners if the state has changed. A refresh calls it after its lock is free; other calls do not wait for that. */
   notify(): void
   subscribe(listener: () => void): () => void
 }
@@ -68,9 +73,10 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
   const current: Mutable<CurrentSession> = {
     record: undefined,
     state,
+    expired: undefined,
     expected: expectAbsent,
     version: 0,
-    discardReads() {
+    ignoreReads() {
       current.version++
     },
     set(record, expected, maxAgeMs) {
@@ -92,7 +98,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       current.expected = expected
       current.version++
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
-      // This session writes over that record, so that a later revision of it is not taken (recent-sign-ins.ts has the exceptions).
+      // So that a later revision of the record that is written over is not taken (exceptions: recent-sign-ins.ts).
       if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },
@@ -100,6 +106,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       const { record } = current
       if (record) recent.markEnded(record.id)
       current.record = undefined
+      current.expired = reason === 'expired' ? record?.id : undefined
       current.version++
       if (current.state.status !== 'signed-out') current.state = { status: 'signed-out', reason }
       if (record) emit(reason === 'expired' ? { type: 'login_required' } : { type: 'session_ended', reason })

@@ -63,8 +63,8 @@ export function freshness(
 }
 
 /**
- * Returns whether the token came from a refresh a short time ago, by both clocks, because the monotonic one may not advance while
- * the machine sleeps (`finalRefusalMs`, 30 s). Then a 401 is final, and the caller gets the same token. A timestamp far in the
+ * Returns whether the token came from a refresh less than `finalRefusalMs`, 30 s, ago, by both clocks, because the monotonic one may
+ * not advance while the machine sleeps. Then a 401 is final, and the caller gets the same token. A timestamp far in the
  * future means that the wall clock was put back, so the age is unknown. A record has `rev` 1 until its first refresh.
  */
 function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, { monotonicMs, wallMs }: Now): boolean {

@@ -23,7 +23,7 @@ export function stateListeners(first: SessionState): StateListeners {
       }
     },
     subscribe(listener) {
-      // A wrapper for each call, because the same function may be subscribed twice and each subscription ends by itself.
+      // A wrapper for each call, because the same function may be subscribed twice, and each subscription is ended separately.
       const own = (): void => listener()
       listeners = [...listeners, own]
       return () => {

@@ -16,6 +16,7 @@ export function storageProblems(emit: (event: AuthEvent) => void, store: Session
       if (reported.includes(problem)) return
       reported = [...reported, problem]
       const { code, message } = store.failure ?? {}
+      // The other problems come from a read that succeeded, so no operation has an error.
       const cause = code && message && problem.endsWith('_failed') ? { cause: { code, message } } : {}
       emit({ type: 'storage_degraded', reason: problem, ...cause })
     },

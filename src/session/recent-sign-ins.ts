@@ -20,7 +20,7 @@ export interface RecentSignIns {
   markEnded(id: string): void
   /** Notes that another page or process replaced this sign-in. */
   markReplaced(id: string): void
-  /** Notes that the record of this sign-in, which came back, is written over here. */
+  /** Notes that this session writes over the record of this sign-in. If that was `replaced`, it came back. */
   markWrittenOver(id: string): void
   /** Returns whether the record of this sign-in must not be taken. */
   hasEnded(id: string): boolean

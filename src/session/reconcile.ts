@@ -6,23 +6,21 @@ export type ExpectedRecord =
   | { readonly kind: 'saved' }
   /**
    * Any record: the first save of a new sign-in is in progress, and it writes over the record it finds, unless that is of a
-   * newer version or another owner.
+   * newer version or `foreign`.
    */
   | { readonly kind: 'first_save' }
   /** The record, or the absence, that the pending write writes over. */
   | { readonly kind: 'unsaved'; readonly over: SessionRecord | 'absent' }
-  /**
-   * The result of the last write or removal is unknown, and no read has succeeded since. Or no read has succeeded at all, and
-   * no write was sent. `over` is what the storage showed before, `unread` if no read succeeded. `absence` is what it means if a
-   * read shows no record: `sign_out` if the write may have taken effect, because only a sign-out elsewhere removes the record then.
-   */
+  /** It is unknown what the storage has: the last write or removal has no known result, or none was sent because no read succeeded. */
   | {
       readonly kind: 'unknown'
+      /** What the storage showed before. `unread` if no read succeeded, or only during the first save. */
       readonly over: SessionRecord | 'absent' | 'unread'
+      /** What a missing record means. `sign_out` if a write may have taken effect: a sign-out elsewhere has then removed the record. */
       readonly absence: 'expected' | 'sign_out'
     }
-  /** A record of a newer version or of another owner, which is neither replaced nor removed. */
-  | { readonly kind: 'left_alone'; readonly stored: 'newer' | 'foreign' }
+  /** A record that is `newer` or `foreign`, which is neither replaced nor removed. */
+  | { readonly kind: 'left_alone' }
 
 /** The change that a stored record makes to a session that has tokens. */
 export type StoredChange =
@@ -41,23 +39,21 @@ export const expectAbsent: ExpectedRecord = { kind: 'unsaved', over: 'absent' }
 export function reconcile(
   stored: Stored,
   {
-    current,
+    record,
     expected,
     hasEnded,
-  }: { current: SessionRecord; expected: ExpectedRecord; hasEnded(signInId: string): boolean },
+  }: { record: SessionRecord; expected: ExpectedRecord; hasEnded(signInId: string): boolean },
 ): StoredChange {
-  if (stored === 'newer' || stored === 'foreign') return expect({ kind: 'left_alone', stored })
+  if (stored === 'newer' || stored === 'foreign') return expect({ kind: 'left_alone' })
   // A write that was reported as failed took effect if the record is there.
-  if (isSameRecord(stored, current)) return expect(expectSaved)
+  if (isSameRecord(stored, record)) return expect(expectSaved)
   if (expected.kind === 'first_save') return { change: 'none' }
   // `applyStored` (apply-stored.ts) removes it.
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
   if (isToBeWrittenOver(stored, expected)) return { change: 'none' }
   const isOlder =
-    stored.id === current.id
-      ? stored.rev < current.rev
-      : hasEnded(stored.id) || isEarlierSignIn(stored, current, expected)
+    stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   return isOlder ? expect({ kind: 'unsaved', over: stored }) : { change: 'take', record: stored }
 }
 
@@ -68,8 +64,8 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 }
 
 /**
- * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have used this
- * refresh token, or it used the previous one, for which the service gave it this same token in the grace period.
+ * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent this
+ * refresh token. Or it sent the previous one and got this same token for it, because the grace period was not over.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)
@@ -90,9 +86,9 @@ function isAbsenceExpected(expected: ExpectedRecord): boolean {
 }
 
 /**
- * Returns whether the record of another sign-in is earlier than the current sign-in. The times of both sign-ins decide if a write
- * is pending and either this session has not read the storage (`unread`) or the record was not saved at once (`late`). In all other
- * cases the record is later, because it appeared after this session had read or written the storage.
+ * Returns whether the record of another sign-in is earlier than the current sign-in. If a write is pending, and this session has not
+ * read the storage (`unread`) or the record was not saved at once (`late`), the times of both sign-ins decide. In all other cases
+ * the record is later, because it appeared after this session had read or written the storage.
  */
 function isEarlierSignIn(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
   return (

@@ -29,25 +29,25 @@ export function isRecord(stored: Stored | 'unread' | undefined): stored is Sessi
   return typeof stored === 'object'
 }
 
-/** Returns when the user signed in. A record that does not say it counts as new as its tokens. */
+/** Returns when the user signed in, or if the record does not say it, when its tokens were obtained. */
 export function signInMs({ signedInAtMs, tokens }: SessionRecord): number {
   return signedInAtMs ?? tokens.obtainedAtMs
 }
 
 /**
- * Returns the record as JSON, which has the tokens as they are: `encryptedStorage` encrypts it. `owner` is the key that it is
- * stored under, so that a copy under another key is `foreign`.
+ * Returns the record as JSON, which has the tokens as they are: `encryptedStorage` encrypts it. `name` is that of the record,
+ * so that a copy under another key is `foreign`.
  */
-export function encodeRecord(owner: string, { id, rev, signedInAtMs, late, tokens }: SessionRecord): string {
-  return JSON.stringify({ v: 1, owner, id, rev, signedInAtMs, late, ...tokens })
+export function encodeRecord(name: string, { id, rev, signedInAtMs, late, tokens }: SessionRecord): string {
+  return JSON.stringify({ v: 1, owner: name, id, rev, signedInAtMs, late, ...tokens })
 }
 
 /**
- * Reads what a storage returned, which some storages have parsed already. Never throws. `applyStored` (apply-stored.ts) reports
- * every result but a record and `absent`, and removes an `unreadable` one under the lock. A sign-in writes over `unreadable`
- * (save.ts). `newer` and `foreign` are never written over or removed.
+ * Reads what a storage returned: text, or an object from a storage that parses JSON itself. Never throws. `applyStored`
+ * (apply-stored.ts) reports every result but a record and `absent`, and removes an `unreadable` one under the lock. A sign-in writes over `unreadable`
+ * (save.ts). `newer` and `foreign` are written over or removed only by a sign-in or sign-out whose read fails.
  */
-export function decodeRecord(owner: string, raw: unknown): Stored {
+export function decodeRecord(name: string, raw: unknown): Stored {
   if (raw == null) return 'absent'
   const value: Record<string, unknown> | undefined = typeof raw === 'string' ? attempt(() => JSON.parse(raw)) : raw
   const { v, id, rev, signedInAtMs, late, accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } = value ?? {}
@@ -63,7 +63,7 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
     isOptional('string', scope) &&
     typeof obtainedAtMs === 'number'
   if (!valid) return 'unreadable'
-  if (value?.owner !== owner) return 'foreign'
+  if (value?.owner !== name) return 'foreign'
   const tokens = { accessToken, refreshToken, expiresAtMs, obtainedAtMs, scope } as Tokens
   return {
     id,
@@ -71,7 +71,7 @@ export function decodeRecord(owner: string, raw: unknown): Stored {
     signedInAtMs: signedInAtMs as number | undefined,
     // `isEarlierSignIn` (reconcile.ts) compares it with `true`, so it needs no check here.
     late: late as boolean | undefined,
-    tokens: createTokens(tokens as Required<Tokens>),
+    tokens: createTokens(tokens),
   }
 }
 

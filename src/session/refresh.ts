@@ -24,8 +24,8 @@ export interface RefreshOptions {
 
 /**
  * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Must be called under the lock. If the
- * first read fails, it rejects without a request, unless the read could not have shown what another process did: the sign-in was
- * never stored, or the storage has no common lock.
+ * first read fails, it rejects without a request. There are two exceptions, for a retryable error only: the sign-in was never stored,
+ * or the storage has no common lock.
  */
 export async function refreshOnce(
   parts: SessionParts,
@@ -33,22 +33,26 @@ export async function refreshOnce(
   { lockReach, signal }: RefreshOptions,
 ): Promise<Refreshed> {
   const { config, current } = parts
-  const problem = await readAndApply(parts)
+  const readError = await readAndApply(parts)
   const { record, expected } = current
   if (record?.id !== from.id || signal.aborted) throw loginRequiredOrChanged(record)
   // Another page or process has refreshed the token before this refresh acquired the lock.
   if (record !== from && freshness(record, config.clock.monotonicMs()) !== 'expired') return 'settled'
   const wasStored = wasSignInStored(record, expected)
-  // Under a common lock, a read shows whether another process has used the refresh token, so without a read none is sent. Without
-  // such a lock, another process can use it after the read as well. A problem that is not retryable is a record that cannot be read
-  // here, for example because no key decrypts it: another process may have saved it after it used the token.
-  if (problem && (!problem.retryable || (wasStored && lockReach === 'everywhere'))) throw problem
-  // Other processes still have the previous refresh token. The service accepts it only until this one is used, so this one is saved
-  // first. If the storage still refuses it, the refresh is sent all the same, because the grace period of the previous one ends anyway.
-  if (!problem && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
+  // Under a common lock, a read shows whether another process has used the refresh token, so no request is sent without a read.
+  // Without such a lock a read proves nothing, because another process can use the token after it. An error that is not retryable
+  // means that this process can never read the record, for example because it lacks the key. The record may hold newer tokens.
+  if (readError && (!readError.retryable || (wasStored && lockReach === 'everywhere'))) throw readError
+  // Other processes have the previous refresh token, which the service accepts until the current one is used. So the current one is
+  // saved first. If that fails, the request is sent all the same, because the grace period of the previous token ends anyway.
+  if (!readError && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
-    return await commit(parts, record, { next: { ...record, rev: record.rev + 1, tokens }, wasRead: !problem, signal })
+    return await commit(parts, record, {
+      next: { ...record, rev: record.rev + 1, tokens },
+      wasRead: !readError,
+      signal,
+    })
   } catch (error) {
     if (!isAgentAuthError(error) || error.code !== 'grant_rejected' || signal.aborted) throw error
     if (await wasReplaced(parts, record, { lockReach, signal })) return 'settled'
@@ -66,7 +70,7 @@ interface Commit {
 }
 
 /**
- * Saves the new tokens, unless the record was removed or replaced during the request: a sign-out (`followSignOut` in session.ts
+ * Saves the new tokens, unless the record was removed or replaced during the request: a sign-out (`endSession` in session.ts
  * fires the signal) and a later sign-in win, and the call rejects. A write that is in progress at a sign-out is removed by
  * `removeAgain` in sign-out.ts, which waits for this lock. If the write fails, or no read has succeeded, the session goes on with
  * the new tokens in memory, reports it, and later calls repeat the write, at most every five seconds (`pendingSave` in save.ts).
@@ -80,12 +84,12 @@ async function commit(
   const checkCurrent = (): void => {
     if (signal.aborted || current.record?.id !== next.id) throw loginRequiredOrChanged(current.record)
   }
-  const problem = await readAndApply(parts)
+  const readError = await readAndApply(parts)
   checkCurrent()
-  // Another owner saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
+  // Another page or process saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
   // tokens of this refresh are discarded.
   if (current.record !== record) return 'settled'
-  // The age counts from before the request, which took at most `maxTimeoutMs`, 1 minute.
+  // The age counts from before the request, which took at most `maxTimeoutMs`, 60 s. A read and a write after it may add 5 s each.
   const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs)
   const keepUnsaved = (): void => keep(expectedWhileUnsaved(record, current.expected))
   if (current.expected.kind === 'left_alone') {
@@ -93,7 +97,7 @@ async function commit(
     return 'settled'
   }
   // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
-  const isUnread = !wasRead && problem !== undefined
+  const isUnread = !wasRead && readError !== undefined
   const isWritten = !isUnread && (await succeedsOrThrowsBug(() => store.write(next)))
   checkCurrent()
   if (isWritten) {
@@ -110,8 +114,8 @@ async function commit(
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
   // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). The write of this refresh
-  // may have taken effect, so a missing record means a sign-out elsewhere. Only in `confirm` (save.ts) does it not end the session:
-  // `confirm` takes what its own read shows for the state before the sign-in.
+  // may have taken effect, so a missing record means a sign-out elsewhere. Exception: if the read of `confirm` (save.ts) shows no record,
+  // `confirm` takes that as the state before the sign-in, and the session continues.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }
@@ -127,13 +131,13 @@ async function wasReplaced(
   { lockReach, signal }: RefreshOptions,
 ): Promise<boolean> {
   const { current } = parts
-  let problem = await readAndApply(parts)
+  let readError = await readAndApply(parts)
   if (lockReach === 'here' && current.record === record) {
     // Without a common lock another page or process may have refreshed as well, and its write may still be in progress.
     await sleep(lateWriterMs, signal)
-    problem = await readAndApply(parts)
+    readError = await readAndApply(parts)
   }
-  if (problem) throw problem
+  if (readError) throw readError
   return current.record !== undefined && current.record !== record
 }
 

@@ -18,8 +18,9 @@ interface FailedSave {
 const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'expected' }
 
 /**
- * Saves a new sign-in over the record that it finds, even one that no key decrypts, unless it is of a newer version or another
- * owner. Until this has ended, no record of another sign-in that is read changes the session.
+ * Saves a new sign-in over the record that it finds, unless that is `newer` or `foreign`. If the read fails, for example because no
+ * key decrypts the record, it writes all the same, because the user must not stay signed in as another one. Until this has ended, no
+ * record of another sign-in that is read changes the session.
  */
 export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts
@@ -41,13 +42,14 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
 /** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. A session calls it for each token. */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
-  // NaN means "never", because every comparison with NaN is false.
-  let nextMs = Number.NaN
+  /** The earliest time of the next write, on the monotonic clock. */
+  let nextMs = 0
   return () => {
     if (!current.record || !isWriteLeft(current.expected)) return
     const nowMs = config.clock.monotonicMs()
     if (nowMs < nextMs) return
     nextMs = nowMs + saveAgainMs
+    // Only an error of the program arrives at this `catch`, and no caller waits for it.
     saveAgain(parts, current.record).catch(() => problems.report('write_failed'))
   }
 }
@@ -78,8 +80,8 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
 }
 
 /**
- * Reads whether a failed write of the current record took effect. It must be called after the lock is free, when no such write
- * can follow.
+ * Reads whether a failed write of the current record took effect. Call it after the lock is free: this session then writes no more,
+ * and a storage with leases refuses a late write.
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
@@ -100,9 +102,8 @@ async function confirm(
     problems.report('read_failed')
     current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
   } else {
-    // If no read came before, this one shows the record that the write replaces, or that there is none, or the record that was
-    // written, which `applyStored` then expects as saved. `expect` comes before `applyStored`, because `reconcile` would otherwise
-    // take the result for a change elsewhere, such as a sign-out.
+    // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes. `expect` comes before
+    // `applyStored`, because `reconcile` would otherwise take an absent record for a sign-out elsewhere.
     current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
     sync.applyStored(stored)
   }
@@ -122,7 +123,7 @@ function expectedFromFirstRead(stored: Stored): ExpectedRecord {
 }
 
 /**
- * Writes over the record that it finds, unless it is of a newer version or another owner. Returns what is left to confirm, or
+ * Writes over the record that it finds, unless that is `newer` or `foreign`. Returns what is left to confirm, or
  * undefined if nothing is.
  */
 async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<FailedSave | undefined> {
@@ -135,7 +136,7 @@ async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<Fa
     sync.applyStored(found)
     return undefined
   }
-  if (found && isRecord(found)) current.markEnded(found.id)
+  if (isRecord(found)) current.markEnded(found.id)
   if (await succeedsOrThrowsBug(() => writeCurrent(parts, record))) return undefined
   problems.report('write_failed')
   if (!found) return { expected: unread, effect: 'unknown' }

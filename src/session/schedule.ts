@@ -14,10 +14,10 @@ export type Urgency = 'required' | 'proactive'
 /** The refreshes of one session: one at a time for all callers, and one schedule of retries. */
 export interface RefreshSchedule {
   /**
-   * Resolves when the current tokens were refreshed, here or elsewhere, or when the session ended or was replaced, so that the caller
-   * looks at the current record. `signal` ends only this wait. A refresh waits for the lock
-   * of the record (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`. It holds the lock for its token request
-   * (`timeoutMs`) and the storage operations around it. A lease ends by itself (lease.ts).
+   * Resolves when the current tokens are no longer those of `from`, so that the caller reads the current record. Rejects with the
+   * error of the refresh, for example `session_ended`. `signal` ends only this wait. A refresh waits for the lock of the record
+   * (`maxLockWaitMs`, 20 s), and then rejects with `lock_timeout`. It holds the lock for its token request (`timeoutMs`) and the
+   * storage operations around it. A lease ends by itself (lease.ts).
    */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
   /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. */
@@ -31,7 +31,7 @@ interface InFlight {
   readonly cancel: AbortController
 }
 
-/** The errors that say nothing about the token endpoint or the storage, so that the next call may try again at once. */
+/** The errors that start no retry delay, because the lock was busy, or this session ended or was replaced. */
 const unscheduled: readonly AgentAuthErrorCode[] = [
   'lock_timeout',
   'login_required',
@@ -108,7 +108,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
  */
 function maxAttempts({ retryable, details }: AgentAuthError, urgency: Urgency): number {
   const outcome = details?.outcome
-  // Without an outcome it was the storage that failed, and its time-out has passed.
+  // Without an outcome it was the storage that failed. Such a failure fails the call at once (docs/sessions.md).
   if (!retryable || outcome === undefined || outcome === 'not_sent') return 1
   if (outcome === 'ambiguous') return maxAmbiguousOutcomes
   return urgency === 'required' ? maxBusyResponses : 1

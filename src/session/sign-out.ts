@@ -7,8 +7,8 @@ import { tryRead } from './store.ts'
 
 export interface SignOut {
   /**
-   * Resolves when the first removal has ended. From then on a record that can be read is removed only if its sign-in ended here or was
-   * replaced elsewhere.
+   * Resolves to whether the first read and removal succeeded. From then on a record that can be read is removed only if its sign-in
+   * ended here or was replaced elsewhere.
    */
   readonly firstRemoval: Promise<boolean>
   /** Rejects with `storage_failed` if the record may still be there. */
@@ -28,7 +28,7 @@ export function signOut(parts: SessionParts): SignOut {
     if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
     // If the read failed, the sign-in of the removed record is unknown. This removal counts as failed, so that `removeAgain` also
-    // removes a record that it cannot read.
+    // removes a record that it cannot read. Any error of the library makes it count as failed.
     if (!stored) throw store.failure
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)
@@ -62,9 +62,9 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
     // If the first read or removal failed, a record that cannot be read is removed, because the user must not stay signed in. If
     // both succeeded, such a record stays, because it may be that of a later sign-in.
     const isToRemove = isRecord(stored) ? current.hasEnded(stored.id) : !hasFirstSucceeded && isRemovable(stored)
+    if (isToRemove) await store.remove()
     // If the first read or removal failed, a record that stays may be the one to remove, or that of a later sign-in. This counts as
     // failed, so that `signOut` rejects with `recordNotRemoved`.
-    if (isToRemove) await store.remove()
     else if (isRecord(stored) && !hasFirstSucceeded) throw store.failure
     // If there is no record, end the session that a concurrent call loaded.
     if (stored === 'absent') sync.applyStored(stored)
@@ -80,7 +80,7 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
   throw recordNotRemoved()
 }
 
-/** Returns whether a record may be removed. One that could not be read (undefined) or decrypted (`unreadable`) may. */
+/** Returns whether a record may be removed. One whose read or decryption failed (undefined), or that is no valid record (`unreadable`), may. */
 function isRemovable(stored: Stored | undefined): boolean {
   return stored !== 'absent' && stored !== 'newer' && stored !== 'foreign'
 }

@@ -1,5 +1,6 @@
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxLockWaitMs } from '../internal/limits.ts'
+import { succeeds } from '../internal/timeouts.ts'
 import { asStorageFailed, bounded, runLocked } from '../storage/bounded.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { lockTimeout } from './errors.ts'
@@ -24,11 +25,11 @@ export interface SessionStore {
    * here. Rejects as the task does, or with `lock_timeout` or `storage_failed`.
    */
   locked<T>(task: () => Promise<T>): Promise<T>
-  /** The error of the operation that failed last. */
+  /** The storage error of the read, write, removal or lock that failed last. */
   readonly failure: AgentAuthError | undefined
 }
 
-export function sessionStore(storage: TokenStorage, key: string): SessionStore {
+export function sessionStore(storage: TokenStorage, name: string): SessionStore {
   let lastRaw: unknown
   let last: Stored = 'absent'
   let failure: AgentAuthError | undefined
@@ -39,23 +40,32 @@ export function sessionStore(storage: TokenStorage, key: string): SessionStore {
     })
   const decode = (raw: unknown): Stored => {
     // Strings compare by value, so an unchanged record is not parsed again at each call.
-    if (typeof raw !== 'string' || raw !== lastRaw) last = decodeRecord(key, raw)
+    if (typeof raw !== 'string' || raw !== lastRaw) last = decodeRecord(name, raw)
     lastRaw = raw
     return last
   }
   return {
     read() {
       try {
-        const raw = storage.getItem(key)
+        const raw = storage.getItem(name)
         return isPromise(raw) ? noted(bounded(async () => decode(await raw))) : decode(raw)
       } catch (error) {
         failure = asStorageFailed(error)
         throw failure
       }
     },
-    write: (record) => noted(bounded(async () => storage.setItem(key, encodeRecord(key, record)))),
-    remove: () => noted(bounded(async () => storage.removeItem(key))),
-    locked: (task) => noted(runLocked(storage, key, task, { maxWaitMs: maxLockWaitMs, timedOut: lockTimeout })),
+    write: (record) => noted(bounded(async () => storage.setItem(name, encodeRecord(name, record)))),
+    remove: () => noted(bounded(async () => storage.removeItem(name))),
+    async locked<T>(task: () => Promise<T>): Promise<T> {
+      let work!: Promise<T>
+      // `run` never rejects, so that `noted` gets errors of the lock only. An error of the task may come from a token request.
+      const run = (): Promise<boolean> => {
+        work = task()
+        return succeeds(work)
+      }
+      await noted(runLocked(storage, name, run, { maxWaitMs: maxLockWaitMs, timedOut: lockTimeout }))
+      return work
+    },
     get failure() {
       return failure
     },

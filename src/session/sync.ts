@@ -20,7 +20,7 @@ export interface StorageSync extends Pick<RecordApplier, 'applyStored' | 'ignore
 export function storageSync(parts: SyncedParts): StorageSync {
   const { config, store, current, problems } = parts
   const applier = recordApplier(parts)
-  /** The record applied last, and the version after that: applying it again would change nothing. */
+  /** The record applied last, and the version after that. */
   let applied: { readonly stored: Stored; readonly version: number } | undefined
   let reading: Promise<void> | undefined
   /** Set by asynchronous and failed reads only. */
@@ -43,7 +43,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
     }
   }
 
-  /** What a read gives is as old as its beginning, for example if the machine slept in between. */
+  /** Applies the record, unless the session changed meanwhile. It is as old as the beginning of the read: the machine may sleep. */
   async function applyLater(read: Promise<Stored>, begunMs: number): Promise<void> {
     const begun = current.version
     try {
@@ -59,7 +59,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   }
 
   function applyAndNotify(stored: Stored): void {
-    // The store returns the same object while nothing changes, so that the usual call stops here.
+    // The store returns the same object while nothing changes. One that is not expected may have to be removed again.
     const isKnown = applied?.stored === stored && applied.version === current.version
     if (isKnown && current.record && current.expected.kind === 'saved') return
     applier.applyStored(stored)
@@ -70,7 +70,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   /** Continues with the tokens in memory after a failed read. Throws the error of the read if there are none. */
   function goOnWithoutRead(error: unknown): void {
     if (!current.record || !isAgentAuthError(error)) throw error
-    applied = undefined
+    applied = undefined // The next read that succeeds is applied, because it clears the problem.
     readAtMs = nowMs()
     problems.report('read_failed')
   }

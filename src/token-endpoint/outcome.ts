@@ -8,7 +8,7 @@ export type GrantType = 'authorization_code' | 'refresh_token'
 /** The class of a failed token request. errors.ts defines each (`AgentAuthErrorDetails.outcome`). */
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
 
-/** No response was read. `not_sent`: the request was provably not sent. `unknown`: it may have arrived. An error: the library gave up. */
+/** No response was read. `not_sent`: the request was not sent, as far as is known (`send`). `unknown`: it may have arrived. An error: the library gave up. */
 export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
   readonly status?: undefined
@@ -20,8 +20,8 @@ export type TokenResult = TokenResponse | Lost
 
 /** The text of an `error` that counts as a code, also one that no specification names. */
 const anyCode = /^[\w.:-]{1,64}$/
-/** The form of the codes that a message may quote. */
-const quotableCode = /^[a-z_]{1,64}$/
+/** The form of the codes that `details.error` may have. A message quotes only those that refusals.ts knows. */
+const shownCode = /^[a-z_]{1,64}$/
 
 /**
  * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap.
@@ -39,7 +39,7 @@ export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure 
   if (status >= 300 && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
   const error = body?.error
-  // Text that is no code says nothing about the grant. RFC 6749 section 5.2.
+  // An `error` that is no code counts as absent. RFC 6749 section 5.2.
   if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
   // 200 or 201 with a token is the only success. Another 2xx says nothing about the grant.
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
@@ -127,7 +127,7 @@ function verdictOnResponse(
       ]
     case 'busy':
     case 'ambiguous':
-    // It is here for the type only, because a request that was not sent has no response.
+    // `not_sent` is here for the type only, because a request that was not sent has no response.
     case 'not_sent':
       return status < 300
         ? ['response_invalid', `The token endpoint ${reply} and no usable token.`]
@@ -137,5 +137,5 @@ function verdictOnResponse(
 
 /** Returns the `error` of a response. Text of another form could be an echo of what was sent. */
 function readableCode(body: Record<string, unknown> | undefined): string | undefined {
-  return typeof body?.error === 'string' && quotableCode.test(body.error) ? body.error : undefined
+  return typeof body?.error === 'string' && shownCode.test(body.error) ? body.error : undefined
 }

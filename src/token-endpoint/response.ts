@@ -4,15 +4,16 @@ import { parseObject } from '../internal/json-object.ts'
 import { maxRetryAfterMs, maxTokenResponseBytes } from '../internal/limits.ts'
 import { readTextAtMost } from '../internal/read-at-most.ts'
 
-/** `Date.parse` reads a date into nearly any text. RFC 9110 section 5.6.7. */
+/** The dates of `Retry-After`. Checked, because `Date.parse` finds a date in nearly any text. RFC 9110 section 5.6.7. */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
-/** Stands for a redirect whose status is hidden or was followed. A redirect counts as wrong configuration. */
+/** Stands for a redirect that was followed, or whose status is hidden. A redirect counts as wrong configuration. */
 const movedStatus = 302
 
 /** A response of the token endpoint. `body` is set if the response was one JSON object. */
 export interface TokenResponse {
   readonly status: number
+  /** `foreign` if the media type is not JSON. A response that names none counts as JSON. */
   readonly media: 'json' | 'foreign'
   readonly body?: Record<string, unknown> | undefined
   readonly retryAfter?: string | null
@@ -41,8 +42,8 @@ export async function readTokenResponse(response: Response, requested: string): 
  */
 export function retryAfterMs(value: string | null | undefined, nowMs: number): number | undefined {
   if (!value) return undefined
-  const untilMs = httpDate.test(value) ? Date.parse(value) - nowMs : Number.NaN
-  const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : untilMs
+  const dateWaitMs = httpDate.test(value) ? Date.parse(value) - nowMs : Number.NaN
+  const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : dateWaitMs
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), maxRetryAfterMs)
 }
 

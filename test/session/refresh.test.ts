@@ -330,4 +330,32 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     expect(two.eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
     expect(service.sent).toHaveLength(1)
   })
+
+  test.each([
+    ['proactive', hour - 30_000],
+    ['required', hour],
+  ])(
+    'a %s refresh that fails returns the newer tokens that another tab has stored meanwhile [C-078]',
+    async (_, ageMs) => {
+      let fail = (): void => {}
+      const travel = (): Promise<void> =>
+        new Promise((resolve) => {
+          fail = resolve
+        })
+      const { clock, service, realm } = sessionRig(undefined, { travel })
+      const records = sharedRecords()
+      const { session } = realm({ storage: records.handle({ lock: false }) })
+      await session.signIn(service.issue())
+      clock.advance(ageMs)
+      service.usually('unreachable')
+      const call = session.getAccessToken()
+      await flush()
+      expect(service.sent).toHaveLength(1)
+      const { accessToken, obtainedAtMs, expiresAtMs } = service.issue()
+      records.put(JSON.stringify({ ...records.record(), rev: 2, accessToken, obtainedAtMs, expiresAtMs }))
+      expect(await session.getAccessToken()).toBe(accessToken)
+      fail()
+      expect(await call).toBe(accessToken)
+    },
+  )
 })

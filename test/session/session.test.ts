@@ -136,6 +136,43 @@ describe('tokens', () => {
     await right.session.resume()
     expect(await right.session.getAccessToken()).toBe(accessToken)
   })
+
+  test('a sign-out after the token has expired removes a record that a delayed write puts back [C-067 C-088]', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { items, handle } = sharedRecords()
+    const { session } = realm({ storage: handle() })
+    const { refreshToken: _, ...tokens } = service.issue()
+    await session.signIn(tokens)
+    const written = [...items]
+    clock.advance(hour)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await session.signOut()
+    expect(items.size).toBe(0)
+    for (const [key, text] of written) items.set(key, text)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(items.size).toBe(0)
+    expect(session.state).toEqual({ status: 'signed-out', reason: 'expired' })
+  })
+
+  test('an expired session leaves its own record, and removes that of a sign-in which was signed out before [C-067 C-088]', async () => {
+    const { clock, service, realm } = sessionRig()
+    const { items, handle } = sharedRecords()
+    const { session } = realm({ storage: handle() })
+    await session.signIn(service.issue())
+    const signedOut = [...items]
+    await session.signOut()
+    const { refreshToken: _, ...tokens } = service.issue()
+    await session.signIn(tokens)
+    clock.advance(hour)
+    for (let calls = 0; calls < 3; calls++) expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(items.size).toBe(1)
+    for (const [key, text] of signedOut) items.set(key, text)
+    expect(await codeOf(session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(items.size).toBe(0)
+  })
 })
 
 describe('waiting', () => {

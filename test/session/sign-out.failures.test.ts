@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { faulty } from '../support/faulty-rig.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
 import { flush } from '../support/virtual-time.ts'
@@ -84,4 +85,23 @@ test('a session that has not read its record rejects if the first read and the f
   expect(records.items.size).toBe(0)
   clock.advance(1_100)
   expect(await codeOf(session.getAccessToken())).toBe('login_required')
+})
+
+test('the cause of a failed removal is the error of the storage, not that of the refresh that the sign-out cancelled [C-067 D-21]', async () => {
+  const { clock, service, records, failing, session, eventsOf } = faulty()
+  await session.signIn(service.issue())
+  const [key = ''] = records.items.keys()
+  const another = JSON.stringify({ ...records.record(), id: 'another' })
+  clock.advance(hour)
+  service.hold()
+  const refreshing = codeOf(session.getAccessToken())
+  await flush()
+  failing.add('getItem')
+  const out = codeOf(session.signOut())
+  failing.clear()
+  // Another sign-in is saved right after the first removal, so the second one leaves it and reports a failure.
+  records.onChange(() => records.items.set(key, another))
+  expect(await refreshing).toBe('login_required')
+  expect(await out).toBe('storage_failed')
+  expect(eventsOf('storage_degraded')).toMatchObject([{ reason: 'remove_failed', cause: { code: 'storage_failed' } }])
 })

@@ -183,6 +183,30 @@ describe.each(['throws', 'rejects'] as const)('a read that %s', (mode) => {
     expect(eventsOf('session_ended')).toEqual([])
   })
 
+  test.each([
+    ['newer', { v: 2 }],
+    ['foreign', { owner: 'another' }],
+    ['unreadable', { id: 0 }],
+  ])(
+    'in a running session: a second failure is reported again after a read of a %s record [D-21]',
+    async (reason, members) => {
+      const { clock, service, session, records, failing, eventsOf } = faulty(mode)
+      await session.signIn(service.issue())
+      const read = async (): Promise<void> => {
+        clock.advance(1_000)
+        await session.getAccessToken()
+      }
+      failing.add('getItem')
+      await read()
+      failing.clear()
+      records.put(JSON.stringify({ ...records.record(), ...members }))
+      await read()
+      failing.add('getItem')
+      await read()
+      expect(eventsOf('storage_degraded').map((event) => event.reason)).toEqual(['read_failed', reason, 'read_failed'])
+    },
+  )
+
   test('in a running session: a sign-in replaces it, and is refreshed from memory [D-21 F070]', async () => {
     const { clock, service, session, failing } = faulty(mode)
     await session.signIn(service.issue())
