@@ -9,6 +9,7 @@ export const backend: Backend = createBackend({
   redirectUri: 'https://app.example.com/auth/callback',
   sessions: memoryStorage(), // one process; several need a storage they share
   secrets: [process.env.COOKIE_SECRET ?? ''],
-  proxy: ['POST /api/parent_agents/search', 'GET /api/parent_agents/:id/state_function/context_variables'],
-  onEvent: (event) => process.stderr.write(`${JSON.stringify(event)}\n`), // what failed and why, without secrets
+  proxy: ['POST /api/parent_agents/search', 'GET /api/parent_agents/:id'],
+  // What failed and why, without secrets.
+  onEvent: (event) => process.stderr.write(`${JSON.stringify(event)}\n`),
 })

@@ -42,6 +42,7 @@ export const siteSections: readonly SiteSection[] = [
     'docs/tabs.md',
     'docs/react.md',
     'docs/backend.md',
+    'docs/frameworks.md',
     'docs/node.md',
     'docs/command-line.md',
     'docs/api-client.md',

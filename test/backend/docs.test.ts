@@ -10,16 +10,23 @@ test.each(['node-backend.ts', 'node-page.ts', 'telemetry.ts', 'backend-page.ts']
   },
 )
 
-test('the guide mounts the backend with the lines of the apps that tests log in to', () => {
-  const rows = [...read('backend.md').matchAll(/^\| .* \| `(.*)` \| .* \| \[.*\]\((\.\.\/.*\/adapters\/.*)\) \|$/gm)]
+test.each(['backend.ts', 'fastify.ts', 'express.ts', 'hono.ts', 'node-http.ts'])(
+  'the page on frameworks shows the app %s that tests log in to',
+  (app) => {
+    expect(read('frameworks.md')).toContain(`\`\`\`ts\n${read(`../examples/node-backend/adapters/${app}`)}\`\`\``)
+  },
+)
+
+test('the guide mounts the backend with the lines of the apps that its table links', () => {
+  const rows = [...read('backend.md').matchAll(/^\| .* \| `(.*)` \| .* \| \[.*\]\((.*\.md).*\) \|$/gm)]
   expect(rows).toHaveLength(5)
-  for (const [, line = '', app = ''] of rows) {
-    const code = read(app).replace('theBackend()', 'backend')
+  for (const [, line = '', page = ''] of rows) {
+    const code = read(page).replaceAll('theBackend()', 'backend')
     expect(code).toContain(line.replace('createServer(toNodeHandler(backend))', 'toNodeHandler(backend)'))
   }
 })
 
-test.each(['backend.md', 'which.md'])('%s links only to pages that exist', (page) => {
+test.each(['backend.md', 'frameworks.md', 'which.md'])('%s links only to pages that exist', (page) => {
   const links = [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, path]) => path ?? '')
   expect(links.length).toBeGreaterThan(0)
   for (const path of links) expect(read(path).length).toBeGreaterThan(0)
@@ -30,8 +37,8 @@ test('the page and the docstrings of each mount say why a framework answers 404 
   const section = page.split('\n## ').find((text) => text.startsWith('If something answers 404\n'))
   const mounts = ["app.use('/auth', …)", "app.get('/auth/*rest', …)", "app.all('/auth/*', …)", 'Next.js', 'in a scope']
   for (const mount of mounts) expect(section).toContain(mount)
-  expect(page).toContain(
-    'A listener that only\n  creates it, as in `createServer(() => { toNodeHandler(backend) })`, responds to no request',
+  expect(read('frameworks.md')).toContain(
+    'A listener that only creates it, as in `createServer(() => { toNodeHandler(backend) })`,\n  responds to no request',
   )
   for (const source of ['backend.ts', 'node/handler.ts', 'node/fastify.ts'])
     expect(read(`../src/backend/${source}`)).toMatch(/^ +\* .*404/m)

@@ -1,21 +1,39 @@
-// The backend that the apps of this folder mount, and what their page shows.
-import { memoryStorage } from 'agent-auth'
-import type { Backend, SessionSource } from 'agent-auth/backend'
-import { exampleBackend } from '../src/backend.js'
-import { readSettings } from '../src/settings.js'
+// The backend that the apps of this folder mount, and their page. `agent-service --dev --env node` prints the variables.
+import { isAgentAuthError, memoryStorage } from 'agent-auth'
+import { createAgentApi } from 'agent-auth/api'
+import { type Backend, createBackend, type SessionSource } from 'agent-auth/backend'
 
-const settings = readSettings(process.env)
+const { PORT = '3000', AGENT_BASE_URL: baseUrl = '', ...env } = process.env
+export const port: number = Number(PORT)
 
-export const backend: Backend = exampleBackend(settings, memoryStorage())
-export const port: number = settings.port
+export const backend: Backend = createBackend({
+  authUrl: env.AGENT_AUTH_URL ?? '',
+  baseUrl,
+  clientId: env.AGENT_CLIENT_ID ?? '',
+  clientSecret: env.AGENT_CLIENT_SECRET,
+  redirectUri: `http://127.0.0.1:${port}/auth/callback`,
+  sessions: memoryStorage(), // for one process
+  secrets: (env.COOKIE_SECRET ?? '').split(','), // the newest first
+  proxy: ['POST /api/parent_agents/search', 'POST /api/parent_agents'], // for calls of pages
+})
 
 /** The headers of a page that depends on the session. */
-export const perUser = { 'content-type': 'text/plain', 'cache-control': 'no-store', vary: 'Cookie' }
+export const perUser = { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' }
 
-/** Returns `signed-in` or `signed-out`. If the storage cannot be read, the user is not shown as signed out. */
-export async function statusOf(request: SessionSource): Promise<string> {
-  const { status } = await backend.getSession(request).catch(() => ({ status: 'unknown' }))
-  return status
+/** Returns a page that counts the agents of the user, or links to the login. Rejects if the storage or the API fails. */
+export async function home(request: SessionSource): Promise<string> {
+  const session = await backend.getSession(request)
+  const isSignedIn = session.status === 'signed-in' || session.status === 'needs_refresh'
+  if (!isSignedIn) return '<p>signed-out</p><a href="/auth/login?return_to=/">Sign in</a>'
+  const api = createAgentApi({ baseUrl, fetch: session.fetch })
+  const { count } = await api.parentAgents.search({ limit: 1, offset: 0 })
+  return `<p>signed-in</p>${count} agents`
+}
+
+/** Returns the status for an error of `home`: 503 if the same request may succeed later, 502 if the API refused it. */
+export function statusOf(error: unknown): 500 | 502 | 503 {
+  if (!isAgentAuthError(error)) return 500
+  return error.retryable ? 503 : 502
 }
 
 /** Prints the port when the app listens. Throws the error that some frameworks pass instead. */

@@ -1,8 +1,11 @@
 import { toNodeHandler } from 'agent-auth/backend/node'
-import express from 'express'
-import { backend, perUser, port, started, statusOf } from './backend.js'
+import express, { type ErrorRequestHandler } from 'express'
+import { backend, home, perUser, port, started, statusOf } from './backend.js'
 
 const app = express()
 app.use(toNodeHandler(backend))
-app.get('/', async (request, response) => void response.set(perUser).send(await statusOf(request)))
+app.get('/', async (request, response) => void response.set(perUser).send(await home(request)))
+const onError: ErrorRequestHandler = (error, _request, response, _next) =>
+  void response.status(statusOf(error)).send('The page failed. Load it again.')
+app.use(onError)
 app.listen(port, '127.0.0.1', started)

@@ -2,7 +2,7 @@ import type { TokenStorage } from 'agent-auth'
 import { type Backend, createBackend } from 'agent-auth/backend'
 import type { Settings } from './settings.js'
 
-/** Creates the backend of this example and of the apps in `adapters`. */
+/** Creates the backend of this example. */
 export function exampleBackend(settings: Settings, sessions: TokenStorage): Backend {
   const { authUrl, baseUrl, tokenEndpoint, allowHttpHosts, clientId, clientSecret, origin, cookieSecrets } = settings
   return createBackend({
