@@ -28,6 +28,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { commandMain } from '../src/command/command.ts'
 import { freePort } from './support/free-port.ts'
 import { type Ran, runInProcess } from './support/in-process.ts'
+import { printed } from './support/printed.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -300,14 +301,7 @@ describe('a request to the API', () => {
 })
 
 describe('a login', () => {
-  async function printed(child: ChildProcess): Promise<string> {
-    let seen = ''
-    child.stderr?.on('data', (chunk) => {
-      seen += chunk
-    })
-    await expect.poll(() => seen).toMatch(/http:\/\/\S+authorize\S+\n/)
-    return /http:\/\/\S+authorize\S+/.exec(seen)?.[0] ?? ''
-  }
+  const addressFrom = (child: ChildProcess): Promise<string> => printed(child, /(http:\/\/\S+authorize\S+)\n/)
 
   test.each([
     ['--no-browser', [join('bin'), '--no-browser']],
@@ -317,7 +311,7 @@ describe('a login', () => {
     const user = machine(join(folder, path))
     const child = user.start('login', ...settings(), ...flags)
     const run = ended(child)
-    const callback = (await fetch(await printed(child), { redirect: 'manual' })).headers.get('location') ?? ''
+    const callback = (await fetch(await addressFrom(child), { redirect: 'manual' })).headers.get('location') ?? ''
     child.stdin?.write(
       `${new URL(callback).searchParams.get('code')}\n${callback.replace('state=', 'state=x')}\n${callback}\n`,
     )
@@ -331,7 +325,7 @@ describe('a login', () => {
       const user = machine()
       const child = user.start('login', ...settings(), '--no-browser')
       const run = ended(child)
-      const redirectUri = new URL(new URL(await printed(child)).searchParams.get('redirect_uri') ?? '')
+      const redirectUri = new URL(new URL(await addressFrom(child)).searchParams.get('redirect_uri') ?? '')
       const open = connect(Number(redirectUri.port), '127.0.0.1').on('error', () => {})
       await once(open, 'connect')
       child.kill(signal)

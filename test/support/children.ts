@@ -43,7 +43,8 @@ export async function bundled(atEnd: AtEnd, file: string): Promise<string> {
 export async function nextWord(child: ChildProcess): Promise<unknown> {
   const heard = new AbortController()
   const { signal } = heard
-  const ended = once(child, 'exit', { signal }).then(([code, signal]) => {
+  // `exit` can come before the last message.
+  const ended = once(child, 'close', { signal }).then(([code, signal]) => {
     throw new Error(`The child ended before it said anything: ${code ?? signal}.`)
   })
   const word = once(child, 'message', { signal }).then(([said]) => said as unknown)

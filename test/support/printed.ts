@@ -21,7 +21,8 @@ export function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
     }
     for (const stream of child.stdio.slice(1)) stream?.on('data', read)
     child.once('error', ({ message }) => fail(`did not start (${message})`))
-    child.once('exit', (code, signal) => {
+    // `exit` can come before the last output.
+    child.once('close', (code, signal) => {
       clearTimeout(timer)
       fail(`ended with ${code ?? signal}`)
     })

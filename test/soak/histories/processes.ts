@@ -107,12 +107,13 @@ async function said(child: ChildProcess, awaited: WorkerWord): Promise<void> {
     const onMessage = (word: WorkerWord): void => {
       if (word === awaited) finish(resolve)
     }
-    const onExit = (code: number | null, signal: string | null): void =>
+    const onClose = (code: number | null, signal: string | null): void =>
       finish(() => reject(new Error(`A process ended with ${code ?? signal} before it was ${awaited}.`)))
     const finish = (settle: () => void): void => {
-      child.off('message', onMessage).off('exit', onExit)
+      child.off('message', onMessage).off('close', onClose)
       settle()
     }
-    child.on('message', onMessage).on('exit', onExit)
+    // `exit` can come before the last message.
+    child.on('message', onMessage).on('close', onClose)
   })
 }
