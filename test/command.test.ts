@@ -375,7 +375,7 @@ describe('a login', () => {
     expect({ code: run.code, out: run.out, err: run.err }).toEqual({
       code: 4,
       out: '',
-      err: expect.stringContaining('finished within 1000 ms'),
+      err: expect.stringContaining('finished within 1000 ms. See what the browser shows. (timeout)'),
     })
   })
 

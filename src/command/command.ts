@@ -68,5 +68,8 @@ async function complain(error: unknown): Promise<number> {
 
 /** Returns a message of the library with what a user of the command does for a login, and without an option that the command lacks. */
 function inTerminal(message: string): string {
-  return message.replace('Start a login.', 'Run agent-auth login.').replace(' or at a host of allowHttpHosts', '')
+  return message
+    .replace('Start a login.', 'Run agent-auth login.')
+    .replace('sign in without openBrowser.', 'run agent-auth login --no-browser.')
+    .replace(' or at a host of allowHttpHosts', '')
 }

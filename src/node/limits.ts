@@ -2,6 +2,11 @@
 
 /** How long a login on loopback, also that of `agent-auth login`, may take by default, in milliseconds, as for a popup. */
 export const defaultLoopbackMs = 300_000
+/**
+ * How long after the opening of the browser the URL is printed if no callback came, in milliseconds. Programs that open a browser may
+ * fail late or without a notice.
+ */
+export const browserWaitMs = 3_000
 /** How long the port stays open for the last page after the tokens are there, in milliseconds. */
 export const lastPageMs = 2_000
 /**

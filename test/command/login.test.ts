@@ -4,8 +4,10 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { commandMain } from '../../src/command/command.ts'
 import { login } from '../../src/command/login.ts'
 import { requireServer } from '../../src/command/reach-server.ts'
+import { defaultLoopbackMs } from '../../src/node/limits.ts'
 import { refusingOrigin } from '../support/free-port.ts'
 import { listen } from '../support/listen.ts'
 import { configWith, failure } from '../support/token-flow.ts'
@@ -85,3 +87,21 @@ test.each([true, false])(
     )
   },
 )
+
+test('a login whose browser shows nothing prints the URL once, and names --no-browser at the end [C-132 C-136]', async () => {
+  const url = await server()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const exitCode = commandMain(['login', '--auth-url', url, '--base-url', url, '--client-id', 'c'])
+  const passed = async (): Promise<string> => {
+    await vi.advanceTimersByTimeAsync(1_000)
+    return written
+  }
+  await expect.poll(passed).toContain('If no browser opened, open this URL')
+  await vi.advanceTimersByTimeAsync(defaultLoopbackMs)
+  expect(await exitCode).toBe(4)
+  expect(written.split('/authorize?').length).toBe(2)
+  expect(written).toContain(
+    'See what the browser shows. If no browser opened, run agent-auth login --no-browser. (timeout)',
+  )
+})

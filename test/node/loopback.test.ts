@@ -252,7 +252,7 @@ describe('a login that ends without tokens', () => {
     const { redirectUri, settled } = await started({ timeoutMs: 200 })
     expect(await settled).toBe('timeout')
     const late = signInWithLoopback(configWith(), { openBrowser: () => {}, timeoutMs: 200 })
-    const message = `No login at ${service.authUrl} was finished within 200 ms. See what the browser shows.`
+    const message = `No login at ${service.authUrl} was finished within 200 ms. See what the browser shows. If no browser opened, sign in without openBrowser.`
     await expect(late).rejects.toMatchObject({ code: 'timeout', retryable: true, message })
     expect(await isRefused(redirectUri)).toBe(true)
   })

@@ -9,26 +9,55 @@ export interface Terminal {
   readonly output: Writable
 }
 
+/** Shows the authorize URL to the user and reads the callback. What was printed is never printed again. */
+export interface PastePrompt {
+  /** Prints the URL and reads what the user pastes, because the URL was not opened. */
+  ask(): void
+  /** Prints the URL in case no browser opened. Reads only if `mayRead` is true, because the input may be for the tool. */
+  remind(mayRead: boolean): void
+}
+
 /**
- * Prints the authorize URL and offers each line that the user pastes to `accept`, which returns what is wrong with it, or
- * undefined. Returns when the input or the login ends.
+ * Creates the prompt, which offers each line that the user pastes to `accept`. That returns what is wrong with the line, or
+ * undefined. After `signal`, the prompt prints and reads nothing.
  */
-export function readPastedCallback(
+export function createPastePrompt(
   { input, output }: Terminal,
   url: string,
   { accept, signal }: { accept(url: string): string | undefined; signal: AbortSignal },
-): void {
-  output.write(
-    `Open this URL in a browser on any machine:\n\n  ${url}\n\nIf the last page cannot be shown, paste its URL here and press Enter.\n`,
-  )
-  // Without a terminal of its own, readline leaves Ctrl-C to the process.
-  const lines = createInterface({ input, terminal: false })
-  lines.on('line', (line) => {
-    const text = line.trim()
-    if (!text) return
-    const problem = /^https?:\/\//i.test(text) ? accept(text) : 'This is no URL. A code alone cannot be checked.'
-    if (problem !== undefined) output.write(`${problem} Paste the whole URL of the last page.\n`)
-  })
-  // This pauses the input, because a terminal that is still read keeps the process from its exit.
-  signal.addEventListener('abort', () => lines.close(), { once: true })
+): PastePrompt {
+  let isPrinted = false
+  let isRead = false
+  const print = (request: string): void => {
+    if (!isPrinted) output.write(`${request} in a browser on any machine:\n\n  ${url}\n\n`)
+    isPrinted = true
+  }
+  const read = (): void => {
+    if (isRead) return
+    isRead = true
+    output.write('If the last page cannot be shown, paste its URL here and press Enter.\n')
+    // Without a terminal of its own, readline leaves Ctrl-C to the process.
+    const lines = createInterface({ input, terminal: false })
+    lines.on('line', (line) => {
+      const text = line.trim()
+      if (!text) return
+      const problem = /^https?:\/\//i.test(text) ? accept(text) : 'This is no URL. A code alone cannot be checked.'
+      if (problem !== undefined) output.write(`${problem} Paste the whole URL of the last page.\n`)
+    })
+    // This pauses the input, because a terminal that is still read keeps the process from its exit.
+    signal.addEventListener('abort', () => lines.close(), { once: true })
+  }
+  return {
+    ask() {
+      // A browser can fail after the callback has come.
+      if (signal.aborted) return
+      print('Open this URL')
+      read()
+    },
+    remind(mayRead) {
+      if (signal.aborted) return
+      print('If no browser opened, open this URL')
+      if (mayRead) read()
+    },
+  }
 }

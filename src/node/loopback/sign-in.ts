@@ -9,16 +9,17 @@ import type { Grant } from '../../grant.ts'
 import { maxLoginMs } from '../../internal/limits.ts'
 import { abortable, abortedError, sleep, succeeds, withDeadline } from '../../internal/timeouts.ts'
 import type { Tokens } from '../../tokens.ts'
-import { defaultLoopbackMs, lastPageMs } from '../limits.ts'
+import { browserWaitMs, defaultLoopbackMs, lastPageMs } from '../limits.ts'
 import { listenOnLoopback } from './listen.ts'
-import { readPastedCallback, type Terminal } from './paste.ts'
+import { createPastePrompt, type Terminal } from './paste.ts'
 import { type CallbackServer, respond } from './respond.ts'
 
 /** The options of `signInWithLoopback`. */
 export interface LoopbackOptions {
   /**
    * Opens the authorize URL in the user's browser, for example by the package `open`. If it is absent, throws or rejects, the
-   * URL is printed, and the user can paste the URL of the callback.
+   * URL is printed, and the user can paste the URL of the callback. The same happens if no callback came in time
+   * (`browserWaitMs`, 3 s), because a program that opens no browser may not fail. A stdin that is no terminal is not read in that case.
    */
   readonly openBrowser?: ((url: string) => unknown) | undefined
   /** Ports to listen on, in this order, for a service that compares ports. Default: the port of `redirectUri`, or any free one. */
@@ -84,7 +85,7 @@ export async function signInWithLoopback(config: AuthConfig, given: LoopbackOpti
       return finish(config, callback, login.signal)
     }
     return await withDeadline(timeoutMs, run, signal).catch((error) => {
-      throw isAgentAuthError(error) && error.code === 'timeout' ? lateLogin(config, timeoutMs) : error
+      throw isAgentAuthError(error) && error.code === 'timeout' ? lateLogin(config, options, timeoutMs) : error
     })
   } finally {
     login.abort()
@@ -92,9 +93,14 @@ export async function signInWithLoopback(config: AuthConfig, given: LoopbackOpti
   }
 }
 
-function lateLogin({ authorizationEndpoint }: AuthConfig, timeoutMs: number): AgentAuthError {
+function lateLogin(
+  { authorizationEndpoint }: AuthConfig,
+  { openBrowser }: LoopbackOptions,
+  timeoutMs: number,
+): AgentAuthError {
   const { origin } = new URL(authorizationEndpoint)
-  const message = `No login at ${origin} was finished within ${timeoutMs} ms. See what the browser shows.`
+  const remedy = openBrowser ? ' If no browser opened, sign in without openBrowser.' : ''
+  const message = `No login at ${origin} was finished within ${timeoutMs} ms. See what the browser shows.${remedy}`
   return new AgentAuthError('timeout', message, { retryable: true })
 }
 
@@ -126,11 +132,10 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
     }
     return undefined
   }
-  const askToPaste = (): void => {
-    // A browser can fail after the login has ended.
-    if (!signal.aborted)
-      readPastedCallback(terminal, url.href, { accept: (address) => check(address)?.message, signal })
-  }
+  const answered = new AbortController()
+  void succeeds(abortable(grant, signal)).then(() => answered.abort())
+  const accept = (address: string): string | undefined => check(address)?.message
+  const prompt = createPastePrompt(terminal, url.href, { accept, signal: answered.signal })
   return {
     accept(address) {
       const isOurs = check(address) === undefined
@@ -139,8 +144,11 @@ async function startCallback(config: AuthConfig, options: LoopbackOptions, signa
     },
     onShown,
     open() {
-      if (openBrowser) Promise.resolve(url.href).then(openBrowser).catch(askToPaste)
-      else askToPaste()
+      if (!openBrowser) return prompt.ask()
+      Promise.resolve(url.href).then(openBrowser).catch(prompt.ask)
+      // A stdin that is no terminal may be the input of the tool, and a browser has probably opened.
+      const mayRead = terminal === options.terminal || process.stdin.isTTY
+      void succeeds(sleep(browserWaitMs, answered.signal)).then(() => prompt.remind(mayRead))
     },
     grant,
     shown,
