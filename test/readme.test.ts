@@ -39,6 +39,10 @@ describe('README', () => {
     expect(blocks(`docs/${page}.md`)).toEqual([snippet(`${page}.ts`)])
   })
 
+  it('the quick start of the command line shows the tool that is among the snippets', () => {
+    expect(read('docs/start/cli.md')).toContain(`\`\`\`js\n${read('docs/snippets/tool.mjs')}\`\`\`\n`)
+  })
+
   it('the page on redis shows the snippet that the type checker compiles, and the client that tests use', () => {
     expect(blocks('docs/redis.md')).toEqual([snippet('redis.ts'), snippet('redis-wait.ts')])
   })

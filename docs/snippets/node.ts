@@ -23,6 +23,11 @@ export async function signedIn(openBrowser: (url: string) => unknown): Promise<S
   return session
 }
 
+/** Signs the user out in all terminals. */
+export async function signedOut(): Promise<void> {
+  await session.signOut()
+}
+
 /** Starts the session with a refresh token from a secret manager or another tool. */
 export async function startFromText(refreshToken: string): Promise<Session> {
   await session.signIn(await refreshTokens(config, { refreshToken }))
