@@ -16,6 +16,12 @@ export function matchesRegistered(sent: string, registered: string, kind: 'publi
   return left[1] === right[1] && (left[3] ?? '') === (right[3] ?? '')
 }
 
+/** Returns a redirect URI on a loopback literal without its port, or undefined for any other. */
+export function withoutLoopbackPort(uri: string): string | undefined {
+  const literal = loopbackLiteral.exec(uri)
+  return literal === null ? undefined : `http://${literal[1]}${literal[3] ?? ''}`
+}
+
 /**
  * Returns the origin of the pages at which a login with this redirect URI can end (S-045). `:*` is any port. The store compares it
  * with `pageOriginsOf` the origin of a page.

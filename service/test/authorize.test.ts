@@ -68,6 +68,7 @@ const useAnother = {
     'The client_id is of a confidential client, which is for a backend. A page or app uses a public client.',
 }
 const otherPort = 'Only the port differs from a registered one. Use that port, or register this one.'
+const freePort = 'Every port then matches, because the client_id is of a public client.'
 const register = (uri: string, kind?: keyof typeof useAnother) => [
   `To register it, call startService with redirectUris, or start agent-service with --redirect-uri ${uri}`,
   `If the service keeps its data, register a client at ${service.authUrl}/auth/v1/clients instead.`,
@@ -102,7 +103,6 @@ test.each([
 })
 
 test.each([
-  ['http://127.0.0.1:5173/other', 'Demo public', 'public'],
   ['https://app.example/cb', 'Demo public', 'public'],
   ['http://127.0.0.1:3000/other', 'Demo confidential', 'confidential'],
 ] as const)(
@@ -113,6 +113,16 @@ test.each([
     expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(uri, kind)])
   },
 )
+
+test.each([
+  ['http://127.0.0.1:34221/cb?a=1', "'http://127.0.0.1/cb?a=1'"],
+  ['http://[::1]:34221', "'http://[::1]'"],
+  ['http://127.0.0.1/cb', 'http://127.0.0.1/cb'],
+])('%s of a public client is suggested without its port [S-001 S-003]', async (uri, registered) => {
+  await useOwn({ dev: 'on' })
+  const said = (await problem({ redirect_uri: uri }, '', 'Demo public')).map(decoded)
+  expect(said).toEqual([`The redirect_uri ${uri} ${isNotRegistered}`, ...register(registered), freePort])
+})
 
 test('a redirect URI with characters of a shell is quoted for it, because any page can send one [S-003]', async () => {
   await useOwn({ dev: 'on' })

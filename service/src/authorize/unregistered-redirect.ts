@@ -1,5 +1,5 @@
 import { requestLimits } from '../limits.ts'
-import { matchesRegistered, refuseRedirectUri } from '../redirect-uris.ts'
+import { matchesRegistered, refuseRedirectUri, withoutLoopbackPort } from '../redirect-uris.ts'
 import { shellWord } from '../shell-word.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
 
@@ -16,6 +16,8 @@ const kindTexts = {
   confidential:
     'The client_id is of a confidential client, which is for a backend. A page or app uses a public client.',
 } as const
+
+const freePort = 'Every port then matches, because the client_id is of a public client.'
 
 /** Returns the text about a redirect URI that is not registered. The page never links to it (open redirect, S-003). */
 export function unregisteredText(sent: string | undefined): string {
@@ -36,11 +38,13 @@ export function unregisteredFix({ sent, authUrl, known }: Unregistered): string[
   if (refuseRedirectUri(sent) !== undefined) {
     return ['Use https, or http on 127.0.0.1 or [::1], without fragment, userinfo or wildcard, and register that.']
   }
+  const portless = kind === 'public' ? withoutLoopbackPort(sent) : undefined
+  const hint = portless !== undefined ? freePort : kind && kindTexts[kind]
   return [
     ...(isOtherPort ? ['Only the port differs from a registered one. Use that port, or register this one.'] : []),
-    `To register it, call startService with redirectUris, or start agent-service with --redirect-uri ${shellWord(sent)}`,
+    `To register it, call startService with redirectUris, or start agent-service with --redirect-uri ${shellWord(portless ?? sent)}`,
     `If the service keeps its data, register a client at ${authUrl}/auth/v1/clients instead.`,
-    ...(kind === undefined || isOtherPort ? [] : [kindTexts[kind]]),
+    ...(hint === undefined || isOtherPort ? [] : [hint]),
   ]
 }
 
