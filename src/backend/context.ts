@@ -67,6 +67,7 @@ export function backendContext(given: BackendOptions): BackendContext {
     if (meant && value !== undefined) invalid(`${name} is not an option of createBackend. Use ${meant}`)
   }
   const options = checkOptions('createBackend', given, backendOptionKinds)
+  checkVariables(options)
   const { sessions, basePath = '/auth', proxy = [], sameSite = 'strict', errorPath, revocationEndpoint } = options
   const { sessionLifeMs = sessionLifeLimitsMs.default, idleMs } = options
   const config = configFrom(options as AuthConfigOptions, clientCredentials(options))
@@ -100,6 +101,13 @@ export function backendContext(given: BackendOptions): BackendContext {
     setupProblems: setupProblems(origin, emit),
     emit,
   })
+}
+
+/** Throws `config_invalid` for text that is empty, as `process.env.X ?? ''` is without the variable. */
+function checkVariables(options: BackendOptions): void {
+  for (const name of ['authUrl', 'baseUrl', 'clientId'] as const)
+    if (options[name] === '')
+      invalid(`${name} is empty. If it comes from process.env: Node reads .env only with --env-file=.env`)
 }
 
 /** Returns the storage that shows only sessions that have not ended, and what tells that: their endings and their last uses. */

@@ -296,6 +296,18 @@ describe('the callback', () => {
     expect(html).toMatch(/<details><summary>For developers<\/summary><p>No matching login was found.*flow_not_found/)
   })
 
+  test('on loopback, the page of a login that is not found names the address of the app, unfolded [C-127 F020]', async () => {
+    const rig = await rigOf({ backend: { redirectUri: 'http://127.0.0.1:3000/auth/callback' } })
+    const request = new Request('http://127.0.0.1:3000/auth/callback?code=c&state=unknown')
+    const html = await (await rig.backend.handle(request))?.text()
+    expect(html).toContain('</summary><p>Open the app at http://127.0.0.1:3000 and at no other host. No matching login')
+    expect(html).toContain('<details open>')
+    const browser = rig.browser()
+    const { pathname, searchParams } = await browser.goToCallback('/')
+    const denied = `${pathname}?error=access_denied&state=${searchParams.get('state')}`
+    expect(await (await browser.send(denied, {}, 'cross-site')).text()).not.toContain('Open the app')
+  })
+
   test('each failure has a code of its own and a way to try again [C-022 C-024 F020]', async () => {
     const rig = await rigOf()
     const browser = rig.browser()

@@ -126,6 +126,15 @@ describe('the options of a backend', () => {
   })
 })
 
+test.each(['authUrl', 'baseUrl', 'clientId'] as const)(
+  'an %s that is empty, as of a missing variable, names the .env that may not have been read',
+  async (name) => {
+    const rig = await rigOf()
+    const message = `Configuration: ${name} is empty. If it comes from process.env: Node reads .env only with --env-file=.env.`
+    expect(() => rig.another({ [name]: '' })).toThrow(expect.objectContaining({ code: 'config_invalid', message }))
+  },
+)
+
 describe('a client id of the other kind', () => {
   test('the id of a public client with a secret: the page says once to check or remove it [F020]', async () => {
     const rig = await rigOf()

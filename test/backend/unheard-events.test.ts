@@ -47,6 +47,26 @@ test('an error of other code is its class and its place', async () => {
   ])
 })
 
+test('a client that the token endpoint refuses is one line that names the options', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const rig = await rigOf({ backend: { redirectUri: loopback, onEvent: undefined, clientSecret: 'wrong' } })
+  for (let login = 0; login < 2; login += 1) expect((await rig.browser().logIn()).status).toBe(502)
+  expect(warn.mock.calls).toEqual([
+    [
+      'agent-auth: login_failed: The token endpoint responded with invalid_client. Check clientId and clientSecret. Set onEvent to receive every event.',
+    ],
+  ])
+})
+
+test('a user who denies the login is no line, because that is no fault of the setup', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const browser = (await rigOf({ backend: { redirectUri: loopback, onEvent: undefined } })).browser()
+  const { pathname, searchParams } = await browser.goToCallback('/')
+  const denied = `${pathname}?error=access_denied&state=${searchParams.get('state')}`
+  expect((await browser.send(denied, {}, 'cross-site')).status).toBe(403)
+  expect(warn.mock.calls).toEqual([])
+})
+
 test.each([
   ['an app that is not on loopback', { onEvent: undefined }],
   ['an app with onEvent', { redirectUri: loopback }],

@@ -25,8 +25,8 @@ export type FastifyHook = (
 
 /**
  * Returns a plugin for `app.register` of Fastify. It responds to requests for the backend before Fastify reads their bodies, and
- * passes all others on. Register it on the app: in a scope, the routes of the backend get 404. Throws `config_invalid`, and rejects
- * with it if a backend with this `basePath` is mounted already.
+ * passes all others on. Needs `npm install @hono/node-server`. Register it on the app: in a scope, the routes of the backend get 404.
+ * Throws `config_invalid`, and rejects with it if a backend with this `basePath` is mounted already.
  */
 export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Promise<void> {
   const listener = nodeListener('toFastifyPlugin', backend)

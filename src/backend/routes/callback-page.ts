@@ -19,16 +19,21 @@ export interface FailedLogin {
   readonly code: AgentAuthErrorCode
   /** For developers, who open the details of the page. */
   readonly message: string
+  /** Whether the details are open: on loopback, where the user is the developer. */
+  readonly isOpen: boolean
   /** Starts the login again. */
   readonly loginUrl: string
 }
 
 /** Returns the page of a login that failed: the text for the user and a link to start it again. */
-export async function errorPage({ code, message, loginUrl }: FailedLogin, options: ResponseOptions): Promise<Response> {
+export async function errorPage(
+  { code, message, isOpen, loginUrl }: FailedLogin,
+  options: ResponseOptions,
+): Promise<Response> {
   // Loaded by the first failed login, because every file makes a start of Node longer.
   const { userText } = await import('../../texts/index.ts')
   const { title, text } = userText(code)
-  const details = `<details><summary>For developers</summary><p>${escapeHtml(message)}</p><p><code>${code}</code></p></details>`
+  const details = `<details${isOpen ? ' open' : ''}><summary>For developers</summary><p>${escapeHtml(message)}</p><p><code>${code}</code></p></details>`
   const body = `<h1>${title}</h1><p>${text}</p><p><a href="${escapeHtml(loginUrl)}">Sign in again</a></p>${details}`
   return page(title, body, { ...options, headers: { ...contentPolicy(), ...options.headers } })
 }

@@ -1,5 +1,6 @@
 import { isState } from '../../authorize.ts'
 import { readCallback } from '../../callback.ts'
+import { isLoopback } from '../../config/service-url.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import { exchangeCode } from '../../exchange.ts'
 import type { Grant } from '../../grant.ts'
@@ -126,12 +127,24 @@ function failedLogin(
     return createResponse(null, { status: 303, headers: { location: `${context.errorPath}?code=${code}` }, cookies })
   const returnTo = details?.returnTo ?? login?.pending.returnTo ?? '/'
   const loginUrl = `${context.basePath}/login?return_to=${encodeURIComponent(returnTo)}`
-  return errorPage({ code, message: messageOf(context, error), loginUrl }, { status: pageStatusOf(code), cookies })
+  const page = { code, message: messageOf(context, error), isOpen: isLocal(context), loginUrl }
+  return errorPage(page, { status: pageStatusOf(code), cookies })
 }
 
-/** Returns the message for the browser. Adds the other encoding of id and secret to what `tokenError` says to check. */
-function messageOf({ config, otherBasicEncoding }: BackendContext, error: AgentAuthError): string {
+/** Returns whether the app is on loopback, where the user is its developer. */
+function isLocal({ origin }: BackendContext): boolean {
+  return isLoopback(new URL(origin).hostname)
+}
+
+/**
+ * Returns the message for the browser. Adds the other encoding of id and secret to what `tokenError` says to check, and on loopback
+ * the address of the app, because the cookie of a login at localhost does not reach 127.0.0.1.
+ */
+function messageOf(context: BackendContext, error: AgentAuthError): string {
+  const { config, origin, otherBasicEncoding } = context
   const message = publicMessage(error)
+  if (error.code === 'flow_not_found' && isLocal(context))
+    return `Open the app at ${origin} and at no other host. ${message}`
   const isSecretRefused = error.details?.error === 'invalid_client' && config.clientKind === 'confidential'
   if (!isSecretRefused || !otherBasicEncoding) return message
   return `${message} The id or secret has special characters: if both are right, set basicEncoding to '${otherBasicEncoding}'.`
