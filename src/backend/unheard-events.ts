@@ -14,7 +14,7 @@ export function unheardEvents(redirectUri: string): (event: BackendEvent) => voi
     if (isSilent || !cause) return
     // A setup problem does not end the output, because each is emitted once and a failure after it is another one.
     isSilent = event.type !== 'setup_problem'
-    const { message, code, name, stack = [] } = cause
+    const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
     // biome-ignore lint/suspicious/noConsole: a developer looks there if a request fails, and no call could throw this.
     console.warn(`agent-auth: ${event.type}: ${what} Set onEvent to receive every event.`)
