@@ -48,7 +48,8 @@ describe('README', () => {
   })
 
   it('the page on React shows the apps that the browser tests run', () => {
-    const files = ['door.tsx', 'agents.ts', 'react-router.tsx', 'browser-router.tsx', 'tanstack-router.tsx']
+    const shared = ['door.tsx', 'settings.ts', 'auth.ts', 'api.ts', 'agent-list.tsx']
+    const files = [...shared, 'react-router.tsx', 'browser-router.tsx', 'tanstack-router.tsx']
     expect(blocks('docs/react.md')).toEqual(files.map((file) => snippet(`routers/${file}`)))
   })
 

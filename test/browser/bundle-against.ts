@@ -13,9 +13,11 @@ export async function bundleAgainst(folder: string, file: string, alias: Record<
     target: 'es2022',
     alias: {
       ...alias,
+      'agent-auth/api': join(folder, 'api.js'),
       'agent-auth/backend/client': join(folder, 'backend/client.js'),
       'agent-auth/browser': join(folder, 'browser.js'),
       'agent-auth/react': join(folder, 'react.js'),
+      'agent-auth/texts': join(folder, 'texts.js'),
     },
     logLevel: 'silent',
   })

@@ -1,30 +1,25 @@
 /** @jsxImportSource react */
-import { createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
+import type { ParentAgent } from 'agent-auth/api'
 import { AuthProvider, RequireSession, useAuth } from 'agent-auth/react'
 import { type ReactElement, StrictMode, useEffect, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { BrowserRouter, Link, Outlet, Route, Routes } from 'react-router'
-import { countAgents } from './agents'
+import { AgentList } from './agent-list'
+import { findAgents } from './api'
+import { auth } from './auth'
 import { Door } from './door'
-import { settings } from './settings'
-
-const auth = createBrowserAuth({
-  ...settings,
-  redirectUri: `${location.origin}/callback`,
-  storage: indexedDbStorage(),
-})
 
 function Agents(): ReactElement {
-  const { fetch, signOut } = useAuth()
-  const [count, setCount] = useState<number>()
+  const [agents, setAgents] = useState<readonly ParentAgent[]>([])
   useEffect(() => {
-    countAgents(fetch).then(setCount, () => setCount(undefined))
-  }, [fetch])
-  return (
-    <button type="button" onClick={() => void signOut()}>
-      {count} agents, sign out
-    </button>
-  )
+    findAgents().then(setAgents, () => setAgents([]))
+  }, [])
+  return <AgentList agents={agents} />
+}
+
+/** The key makes new components, with no data of the last user, when another user signs in. */
+function Pages(): ReactElement {
+  return <Outlet key={useAuth().state.sessionRef} />
 }
 
 const app = (
@@ -36,7 +31,7 @@ const app = (
           <Route
             element={
               <RequireSession fallback={Door}>
-                <Outlet />
+                <Pages />
               </RequireSession>
             }
           >

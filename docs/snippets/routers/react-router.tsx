@@ -1,34 +1,20 @@
 /** @jsxImportSource react */
-import { createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
-import { AuthProvider, RequireSession, useAuth } from 'agent-auth/react'
+import { AuthProvider, RequireSession } from 'agent-auth/react'
 import { type ReactElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { createBrowserRouter, Link, Outlet, useLoaderData } from 'react-router'
+import { createBrowserRouter, Link, Outlet, useLoaderData, useRevalidator, useRouteError } from 'react-router'
 import { RouterProvider } from 'react-router/dom'
-import { countAgents } from './agents'
+import { AgentList, Failure } from './agent-list'
+import { loadAgents } from './api'
+import { auth, onUserChange, returnPath } from './auth'
 import { Door } from './door'
-import { settings } from './settings'
-
-const auth = createBrowserAuth({
-  ...settings,
-  redirectUri: `${location.origin}/callback`,
-  storage: indexedDbStorage(),
-  navigate: (path) => void router.navigate(path, { replace: true }), // the return path
-})
-
-async function loadAgents(): Promise<number | undefined> {
-  const { status } = await auth.session.ready()
-  if (status === 'signed-in') return countAgents(auth.fetch) // otherwise RequireSession starts the login
-}
 
 function Agents(): ReactElement {
-  const count = useLoaderData<typeof loadAgents>()
-  const { signOut } = useAuth()
-  return (
-    <button type="button" onClick={() => void signOut()}>
-      {count} agents, sign out
-    </button>
-  )
+  return <AgentList agents={useLoaderData<typeof loadAgents>()} />
+}
+
+function AgentsFailure(): ReactElement {
+  return <Failure error={useRouteError()} retry={useRevalidator().revalidate} />
 }
 
 const router = createBrowserRouter([
@@ -41,10 +27,18 @@ const router = createBrowserRouter([
     ),
     children: [
       { path: '/callback', element: <Link to="/">Continue</Link> },
-      { path: '/agents', loader: loadAgents, element: <Agents /> },
+      {
+        path: '/agents',
+        loader: loadAgents,
+        element: <Agents />,
+        hydrateFallbackElement: <p>One moment …</p>, // while the first load runs
+        errorElement: <AgentsFailure />,
+      },
     ],
   },
 ])
+returnPath.show = (path) => void router.navigate(path, { replace: true })
+onUserChange(() => void router.revalidate()) // the router keeps the data of the last user until then
 
 createRoot(document.querySelector('#root') as Element).render(
   <StrictMode>

@@ -1,7 +1,6 @@
-interface Settings {
-  readonly authUrl: string
-  readonly baseUrl: string
-  readonly clientId: string
+/** Vite reads these variables from the file `.env`. */
+export const settings: Record<'authUrl' | 'baseUrl' | 'clientId', string> = {
+  authUrl: import.meta.env.VITE_AGENT_AUTH_URL ?? '',
+  baseUrl: import.meta.env.VITE_AGENT_BASE_URL ?? '',
+  clientId: import.meta.env.VITE_AGENT_PUBLIC_CLIENT_ID ?? '',
 }
-
-export const settings: Settings = JSON.parse(document.querySelector('#config')?.textContent ?? '{}')

@@ -1,28 +1,15 @@
 /** @jsxImportSource react */
 import { createRootRoute, createRoute, createRouter, Link, Outlet, RouterProvider } from '@tanstack/react-router'
-import { createBrowserAuth, indexedDbStorage } from 'agent-auth/browser'
-import { AuthProvider, RequireSession, useAuth } from 'agent-auth/react'
+import { AuthProvider, RequireSession } from 'agent-auth/react'
 import { type ReactElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { countAgents } from './agents'
+import { AgentList, Failure } from './agent-list'
+import { loadAgents } from './api'
+import { auth, onUserChange, returnPath } from './auth'
 import { Door } from './door'
-import { settings } from './settings'
-
-const auth = createBrowserAuth({
-  ...settings,
-  redirectUri: `${location.origin}/callback`,
-  storage: indexedDbStorage(),
-  navigate: (path) => router.history.replace(path), // the return path
-})
 
 function Agents(): ReactElement {
-  const count = agentsRoute.useLoaderData()
-  const { signOut } = useAuth()
-  return (
-    <button type="button" onClick={() => void signOut()}>
-      {count} agents, sign out
-    </button>
-  )
+  return <AgentList agents={agentsRoute.useLoaderData()} />
 }
 
 const rootRoute = createRootRoute()
@@ -53,16 +40,16 @@ const agentsRoute = createRoute({
   getParentRoute: () => protectedRoute,
   path: '/agents',
   validateSearch: ({ page }): { page?: number } => ({ page: Number(page) || 1 }),
-  async loader(): Promise<number | undefined> {
-    const { status } = await auth.session.ready()
-    if (status === 'signed-in') return countAgents(auth.fetch) // otherwise RequireSession starts the login
-  },
+  loader: loadAgents,
   component: Agents,
+  errorComponent: ({ error }) => <Failure error={error} retry={() => router.invalidate()} />,
 })
 
 const router = createRouter({
   routeTree: rootRoute.addChildren([homeRoute, protectedRoute.addChildren([callbackRoute, agentsRoute])]),
 })
+returnPath.show = (path) => router.history.replace(path)
+onUserChange(() => void router.invalidate()) // the router keeps the data of the last user until then
 
 createRoot(document.querySelector('#root') as Element).render(
   <StrictMode>
