@@ -11,7 +11,7 @@ import { type Replacement, replaceFile } from './replace-file.ts'
 /**
  * Creates a storage in one file that only this user can read, for the processes of one machine. Creates the file with mode 0600
  * and its folder with mode 0700. A killed process leaves each record whole. Within a lock only the lock owner can write. The lock of a
- * process that was killed ends by itself (`leaseMs`, 8 s). The size of the file has no limit. Throws `config_invalid`.
+ * process that was killed ends by itself after 8 s at most. The size of the file has no limit. Throws `config_invalid`.
  */
 export function fileStorage(path: string): SharedStorage
 export function fileStorage(path: string, ...others: readonly unknown[]): SharedStorage {
