@@ -21,7 +21,8 @@ async function run(command) {
   } else if (command === 'agents') {
     const { status } = await session.ready()
     if (status !== 'signed-in') throw new Error('Run "login" first.')
-    const api = createAgentApi({ baseUrl, fetch: createBearerFetch(session, { baseUrl }) })
+    const fetch = createBearerFetch(session, { baseUrl })
+    const api = createAgentApi({ baseUrl, fetch })
     const { items } = await api.parentAgents.search({ limit: 5 })
     for (const { id, agent_name } of items) console.log(id, agent_name)
   } else if (command === 'logout') {

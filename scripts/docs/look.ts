@@ -54,6 +54,9 @@ async function lookAt(page: Page, home: string): Promise<string[]> {
   await page.goto(`${home}architecture.html`)
   await page.locator('.diagram svg').first().waitFor()
   await page.keyboard.press('Control+k')
+  // Guides come before decisions and the API reference.
+  await page.locator('#localsearch-input').fill('list agents')
+  await page.locator('#localsearch-list li:first-child a[href*="api-client.html#list-all-agents"]').waitFor()
   await page.locator('#localsearch-input').fill('flow_not_found')
   await page.locator('#localsearch-list a[href*="errors.html#flow_not_found"]').first().click()
   await page.waitForURL(/errors\.html#flow_not_found$/)

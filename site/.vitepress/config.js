@@ -5,6 +5,26 @@ const { sidebar } = JSON.parse(readFileSync(new URL('../.pages/.site.json', impo
 
 const escaped = (code) => code.replace(/[&<>"{}]/g, (character) => `&#${character.codePointAt(0)};`)
 
+// VitePress sends these functions to the page as text, so they use nothing from outside.
+const searchOptions = {
+  // Short words are compared whole, because as prefixes they match most pages.
+  prefix: (term) => term.length > 2,
+  fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+  // Pages use one word of each pair, and readers search for both.
+  processTerm: (term) => {
+    const word = term.toLowerCase()
+    return { logout: ['logout', 'signout'], signout: ['signout', 'logout'] }[word] ?? word
+  },
+  // Guides come first. The page of a function comes early only for its own name.
+  boostDocument: (id, term, { title }) => {
+    if (/\/decisions\/\d/.test(id)) return 0.1
+    if (/\/api\/./.test(id)) return title.toLowerCase() === `${term}()` ? 0.3 : 0.2
+    return /\/(project|moving|architecture|requirements|numbers|benchmarks|agent-service\/assumptions)/.test(id)
+      ? 0.3
+      : 1
+  },
+}
+
 export default {
   title: 'agent-auth',
   description: 'Sign users in with OAuth 2.0 authorization code and PKCE, in pages, backends and command-line tools.',
@@ -32,5 +52,13 @@ export default {
           .replaceAll(' ', '-'),
     },
   },
-  themeConfig: { sidebar, outline: [2, 3], search: { provider: 'local' } },
+  themeConfig: {
+    sidebar,
+    outline: [2, 3],
+    search: { provider: 'local', options: { miniSearch: { searchOptions } } },
+  },
+  // A quick start says itself what comes next, which is not the next page of the navigation.
+  transformPageData(page) {
+    if (page.relativePath.startsWith('start/')) page.frontmatter.next = false
+  },
 }
