@@ -1,4 +1,5 @@
-// The backend that the apps of this folder mount, and their page. `agent-service --dev --env node` prints the variables.
+// The backend that the apps of this folder mount, and their page.
+// `agent-service --dev --env node` prints the variables.
 import { isAgentAuthError, memoryStorage } from 'agent-auth'
 import { createAgentApi } from 'agent-auth/api'
 import { type Backend, createBackend, type SessionSource } from 'agent-auth/backend'
@@ -14,13 +15,14 @@ export const backend: Backend = createBackend({
   redirectUri: `http://127.0.0.1:${port}/auth/callback`,
   sessions: memoryStorage(), // for one process
   secrets: (env.COOKIE_SECRET ?? '').split(','), // the newest first
-  proxy: ['POST /api/parent_agents/search', 'POST /api/parent_agents'], // for calls of pages
+  // What pages may call.
+  proxy: ['POST /api/parent_agents/search', 'POST /api/parent_agents'],
 })
 
 /** The headers of a page that depends on the session. */
 export const perUser = { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' }
 
-/** Returns a page that counts the agents of the user, or links to the login. Rejects if the storage or the API fails. */
+/** Returns a page that counts agents or links to the login. Rejects if the storage or the API fails. */
 export async function home(request: SessionSource): Promise<string> {
   const session = await backend.getSession(request)
   const isSignedIn = session.status === 'signed-in' || session.status === 'needs_refresh'
@@ -30,7 +32,7 @@ export async function home(request: SessionSource): Promise<string> {
   return `<p>signed-in</p>${count} agents`
 }
 
-/** Returns the status for an error of `home`: 503 if the same request may succeed later, 502 if the API refused it. */
+/** Returns the status for an error: 503 if the same request may succeed later, 502 if the API refused it. */
 export function statusOf(error: unknown): 500 | 502 | 503 {
   if (!isAgentAuthError(error)) return 500
   return error.retryable ? 503 : 502
