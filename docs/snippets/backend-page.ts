@@ -5,7 +5,7 @@ const auth: BackendClient = createBackendClient()
 export function start(show: (text: string) => void): void {
   const update = (): void => {
     const { status, claims } = auth.state // loading, signed-in or signed-out
-    show(status === 'signed-in' ? `Signed in as ${claims?.subject}` : status)
+    show(status === 'signed-in' ? `Signed in, tenant ${claims?.tenant}` : status)
   }
   auth.subscribe(update)
   update()
