@@ -116,6 +116,30 @@ test('a sign-out that fails ends the tokens of its own holder, and of no other',
   expect(found(judged([...failed, getToken('b', 'p1', 9_000, { readMs: 9_000 })]))).toEqual(nothing)
 })
 
+test('a sign-out that fails ends no sign-in that its holder did not know', () => {
+  const failed = signOut(40, { holder: 'b', outcome: 'storage_failed' })
+  const after = getToken('b', 'p1', 60, { readMs: 60 })
+  const judgedWith = (known: readonly WrittenCall[]): unknown =>
+    found(judged([signIn('p1', 0), ...known, failed, after]))
+  expect(judgedWith([getToken('b', 'p1', 20)])).toMatchObject({ promises: ['sign-out'] })
+  const unknown = [[], [getToken('c', 'p1', 20)], [getToken('b', 'p1', 35)], [signIn('p0', -20, { holder: 'b' })]]
+  for (const known of unknown) expect(judgedWith(known)).toEqual(nothing)
+})
+
+test('a sign-out that failed is a reason for a session to be gone until the next save is confirmed', () => {
+  const failed = signOut(0, { holder: 'c', outcome: 'storage_failed' })
+  const pending = signIn('p1', 20, { saved: false })
+  const before = signIn('p0', -20, { holder: 'b' })
+  expect(found(judged([before, failed, pending, signedOut('a', 60)]))).toEqual(nothing)
+  const lost = { promises: ['stays signed in'] }
+  const saved = signIn('p0', 15, { holder: 'b', toMs: 18 })
+  const refreshed = [before, getToken('b', 'p0', 35, { savedMs: 38 })]
+  for (const saves of [[saved], refreshed])
+    expect(found(judged([failed, ...saves, pending, signedOut('a', 60)]))).toMatchObject(lost)
+  expect(found(judged([failed, signIn('p1', 20), signedOut('b', 60)]))).toMatchObject(lost)
+  expect(found(judged([signOut(0, { holder: 'c' }), pending, signedOut('a', 60)]))).toMatchObject(lost)
+})
+
 test('a holder that cannot read the storage is a named exception', () => {
   const ended = [signIn('p1', 0), signOut(40)]
   const report = judged([...ended, getToken('b', 'p1', 60_000, { readMs: 30, reads: 'failing' })])

@@ -15,6 +15,17 @@ export function mustKnow({ stalls }: SessionHistory, call: Call, end: Call): boo
   return call.fromMs - sum(stoodStillMs.filter((ms) => ms > 0)) > end.toMs + staleMs
 }
 
+/** Returns whether the holder of a sign-out was given or had returned a token of this sign-in before it. */
+export function hadLine({ calls }: SessionHistory, signOut: Call, signIn: Call | undefined): boolean {
+  return calls.some(
+    (call) =>
+      call.holder === signOut.holder &&
+      call.toMs < signOut.fromMs &&
+      call.issued !== undefined &&
+      call.issued.line === signIn?.issued?.line,
+  )
+}
+
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
 }

@@ -1,5 +1,5 @@
 import type { Refused } from './history.ts'
-import { mustKnow } from './knowledge.ts'
+import { hadLine, mustKnow } from './knowledge.ts'
 import {
   type Call,
   foundNoSession,
@@ -7,6 +7,7 @@ import {
   isByClocks,
   isKnownToBeGone,
   mayBeRemoved,
+  mayBeRemovedLate,
   type SessionHistory,
 } from './sessions.ts'
 
@@ -73,9 +74,9 @@ function tokensOfReplacedLines(history: SessionHistory): Violation[] {
 function tokensAfterSignOut(history: SessionHistory): Violation[] {
   return handedOut(history).flatMap((call) => {
     const own = signInOf(history, call)
-    // The same holder forgets its tokens at once, also if the storage failed.
+    // The same holder forgets the tokens that it had at once, also if the storage failed.
     const isEnd = (end: Call): boolean =>
-      (end.outcome === 'ok' || (end.holder === call.holder && end.toMs < call.fromMs)) &&
+      (end.outcome === 'ok' || (end.holder === call.holder && isBefore(end, call) && hadLine(history, end, own))) &&
       isBefore(own, end) &&
       (own?.isSaved === true || own?.holder === end.holder)
     return own ? tooLate('sign-out', call, { history, own, endings: history.signOuts.filter(isEnd) }) : []
@@ -150,6 +151,7 @@ function lostSessions(history: SessionHistory): Violation[] {
       signIns.some((signIn) => signIn.issued?.line === line && signIn.toMs >= fromMs)
     const hasReason =
       mayBeRemoved(history, [basis], { fromMs: basis.fromMs, toMs: call.toMs }) ||
+      mayBeRemovedLate(history, call) ||
       refused.some(({ line, monotonicMs }) => concerns(line, basis) && monotonicMs <= call.toMs)
     if (hasReason) return []
     const says = `${named(call)} found no session, and nothing had ended ${named(basis)}.`

@@ -140,6 +140,20 @@ export function mayBeRemoved(
   )
 }
 
+/**
+ * Returns whether a sign-out that failed before this call may have removed the record since: its holder removes it when the storage
+ * works again. A save that was confirmed in between ends that.
+ */
+export function mayBeRemovedLate({ signIns, signOuts, savedMs }: SessionHistory, call: Call): boolean {
+  const saves = [...savedMs, ...signIns.flatMap(({ isSaved, toMs }) => (isSaved ? toMs : []))]
+  return signOuts.some(
+    (signOut) =>
+      signOut.outcome !== 'ok' &&
+      isBefore(signOut, call) &&
+      !saves.some((ms) => ms > signOut.fromMs && ms < call.fromMs),
+  )
+}
+
 /** Returns whether the holder of a sign-in was told that the session is gone. Whether it should have been is another question. */
 export function isKnownToBeGone({ calls }: SessionHistory, signIn: Call | undefined, before: Call): boolean {
   return calls.some(

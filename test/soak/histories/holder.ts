@@ -83,7 +83,8 @@ export function holders(
 
   function getToken(index: number, holder: Holder, kind: 'getToken' | 'refresh'): Promise<void> {
     return record(index, holder, kind, async () => {
-      const token = await holder.session.getAccessToken({ forceRefresh: kind === 'refresh' })
+      const ask = (): Promise<string> => holder.session.getAccessToken({ forceRefresh: kind === 'refresh' })
+      const token = await (kind === 'refresh' ? ask() : holder.watched.ignoringReads('under the lock', ask))
       return { outcome: 'ok', token: fingerprint(token) }
     }).finally(() => {
       if (holder.session.state.status === 'signed-out') signedOut.add(index)
@@ -123,7 +124,7 @@ export function holders(
       if (choice < 0.9) return getToken(index, holder, 'refresh')
       if (choice < 0.97) return signIn(index, holder)
       return record(index, holder, 'signOut', async () => {
-        await holder.watched.withoutReads(() => holder.session.signOut())
+        await holder.watched.ignoringReads('all', () => holder.session.signOut())
         return { outcome: 'ok' }
       })
     },

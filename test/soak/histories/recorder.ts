@@ -34,13 +34,19 @@ export function recordStalls(write: Write, process: string): void {
   }, 200).unref()
 }
 
+/** Reads of one call that do not change the session. */
+type Ignored = 'all' | 'under the lock'
+
 /** A storage that notes what its holder learned from it. */
 export interface WatchedStorage {
   readonly storage: TokenStorage
   /** What the holder knows of the storage. */
   known(): Pick<Completed, 'readMs' | 'savedMs' | 'reads'>
-  /** Runs a sign-out. It applies none of the records that it reads. */
-  withoutReads<Result>(signOut: () => Promise<Result>): Promise<Result>
+  /**
+   * Runs a call whose session does not apply all that it reads: `all` of a sign-out, and the reads `under the lock` of a call that asks
+   * for a token, which only look whether a record that must be removed is still there.
+   */
+  ignoringReads<Result>(which: Ignored, run: () => Promise<Result>): Promise<Result>
   /** Returns whether a write of this access token was confirmed. */
   hasSaved(accessToken: string): boolean
 }
@@ -50,7 +56,7 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
   let reads: 'working' | 'failing' = 'working'
   let savedMs: number | undefined
   let writes = 0
-  const isUnapplied = new AsyncLocalStorage<true>()
+  const ignored = new AsyncLocalStorage<Ignored>()
   let saved = ''
   return {
     storage: {
@@ -59,7 +65,7 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
         try {
           const value = await inner.getItem(key)
           // A session discards a read during which its own write ended.
-          if (writes === writesBefore && !isUnapplied.getStore()) readMs = Math.max(beganMs, readMs ?? 0)
+          if (writes === writesBefore && ignored.getStore() !== 'all') readMs = Math.max(beganMs, readMs ?? 0)
           reads = 'working'
           return value
         } catch (error) {
@@ -77,14 +83,15 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
         saved = value
       },
       removeItem: (key) => inner.removeItem(key),
-      withLock: (name, task, options) => inner.withLock(name, task, options),
+      withLock: (name, task, options) =>
+        inner.withLock(name, () => (ignored.getStore() ? ignored.run('all', task) : task()), options),
     },
     known: () => ({
       ...(readMs === undefined ? {} : { readMs }),
       ...(savedMs === undefined ? {} : { savedMs }),
       reads,
     }),
-    withoutReads: (signOut) => isUnapplied.run(true, signOut),
+    ignoringReads: (which, run) => ignored.run(which, run),
     hasSaved: (accessToken) => saved.includes(accessToken),
   }
 }
