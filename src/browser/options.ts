@@ -58,7 +58,7 @@ const signInKinds: OptionKinds<SignInOptions> = {
 
 /** Returns the options of `createBrowserAuth`, checked. Throws `config_invalid` for a name that is unknown and for a wrong type. */
 export function checkAuthOptions(options: BrowserAuthOptions): BrowserAuthOptions {
-  return checkOptions('createBrowserAuth', options, authKinds, 'Remove it, or pass it to createBackend')
+  return checkOptions('createBrowserAuth', options, authKinds, 'Remove it, or use it in a backend')
 }
 
 /** Returns the options of `signIn`, checked. Throws `config_invalid`, also if there is no page. */

@@ -122,7 +122,7 @@ it.each<[caller: string, name: string, remedy: string, call: (options: never) =>
   [
     'createBrowserAuth',
     'clientSecret',
-    'Remove it, or pass it to createBackend',
+    'Remove it, or use it in a backend',
     (options) => createBrowserAuth({ ...optionsWith(), ...(options as object) }),
   ],
 ])('%s({ %s }) names the place of the option', async (caller, name, remedy, call) => {
