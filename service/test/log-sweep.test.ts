@@ -124,7 +124,8 @@ test('no request writes more than one line of printable text into the journal [S
   for (const path of hostile) {
     const socket = connect(Number(port), '127.0.0.1')
     const head = [`POST ${path} HTTP/1.1`, `Host: ${host}`, 'User-Agent: x\u009b31m', 'Content-Type: \u0080\u009b[2J/x']
-    socket.end(Buffer.from(`${head.join('\r\n')}\r\nConnection: close\r\n\r\n`, 'latin1'))
+    // Without an end: a request whose client has gone before its turn is not handled.
+    socket.write(Buffer.from(`${head.join('\r\n')}\r\nConnection: close\r\n\r\n`, 'latin1'))
     socket.resume()
     await once(socket, 'close')
   }
