@@ -4,7 +4,7 @@ import type { Service } from '../src/index.ts'
 import { storeLimits } from '../src/limits.ts'
 import { listen, stop } from '../src/server/listener.ts'
 import { rawDatabase } from '../src/store/database.ts'
-import type { MissingPart } from '../src/store/store.ts'
+import type { MissingPart } from '../src/store/migrate.ts'
 import { telemetryLimits } from '../src/telemetry/limits.ts'
 import { assemble, createService } from './start.ts'
 import { observe } from './statements.ts'
@@ -80,6 +80,30 @@ test('readyz names migrations if the tables are those of another version', async
   await sql`delete from ${table} where name = '999-later'`.execute(db)
 })
 
+test('readyz names the database if the query for its version fails', async () => {
+  const assembly = await assemble()
+  onTestFinished(assembly.service.close)
+  observe(assembly, {
+    before({ sql: text }) {
+      if (text.includes(DEFAULT_MIGRATION_TABLE)) throw Object.assign(new Error('starting'), { code: '57P03' })
+    },
+  })
+  expect(await probe(assembly.service, `${assembly.service.authUrl}/readyz`)).toEqual([
+    503,
+    { status: 'not-ready', missing: ['database'] },
+  ])
+})
+
+test('readyz names migrations if the data has no tables', async () => {
+  const { service, context } = await assemble()
+  onTestFinished(service.close)
+  await sql`drop table ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(rawDatabase(context.store.db))
+  expect(await probe(service, `${service.authUrl}/readyz`)).toEqual([
+    503,
+    { status: 'not-ready', missing: ['migrations'] },
+  ])
+})
+
 test('probes at the same time share one look at the database', async () => {
   const assembly = await assemble()
   onTestFinished(assembly.service.close)
@@ -87,7 +111,7 @@ test('probes at the same time share one look at the database', async () => {
   observe(assembly, { before: () => void statements++ })
   const ask = () => assembly.service.fetch(`${assembly.service.authUrl}/readyz`)
   await Promise.all(Array.from({ length: 20 }, ask))
-  expect(statements).toBe(2)
+  expect(statements).toBe(1)
 })
 
 test('probes of a database that hangs end after two seconds each and wait for one query, until its time has passed [A-86]', async () => {

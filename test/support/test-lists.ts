@@ -12,6 +12,7 @@ export const databaseTests: string[] = [
   'codes',
   'consent',
   'cors-lookup',
+  'data-version',
   'earlier-agents',
   'export',
   'failed-commit',

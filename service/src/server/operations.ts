@@ -5,7 +5,7 @@ import { isForwarded } from '../http/forwarded.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import { hostGuard } from '../http/middleware/host-guard.ts'
 import { serverLimits, storeLimits } from '../limits.ts'
-import type { MissingPart } from '../store/store.ts'
+import type { MissingPart } from '../store/migrate.ts'
 import { telemetryLimits } from '../telemetry/limits.ts'
 
 /**

@@ -8,6 +8,9 @@ export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
 /** PostgreSQL: another transaction kept a lock for longer than `lockWaitMs`. */
 const lockNotAvailable = '55P03'
 
+/** PostgreSQL: the table does not exist. */
+const undefinedTable = '42P01'
+
 /** SQLite: another connection wrote after this transaction began to read. */
 const busySnapshot = 517
 const serializationFailure = '40001'
@@ -39,6 +42,12 @@ const unavailableMessage = /^Connection terminated|^timeout exceeded when trying
 /** Returns whether a query of PostgreSQL gave up because another transaction kept a lock. On libSQL that is `unavailable` alone. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === lockNotAvailable
+}
+
+/** Returns whether a query named a table that the database does not have. SQLite has no code for it. */
+export function isMissingTable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (error as { code?: unknown }).code === undefinedTable || error.message.startsWith('no such table:')
 }
 
 /** Returns why a query failed. `http/unexpected.ts` says what the response is. */
