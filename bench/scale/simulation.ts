@@ -81,11 +81,11 @@ function steadySession(options: SimulationOptions): SimulatedSession {
   const process = processes(options)
   const record = { id: '', rev: 1, lifeMs } as { -readonly [K in keyof CurrentRecord]: CurrentRecord[K] }
   record.tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: 0 } as CurrentRecord['tokens']
-  const now = { monotonicMs: 0, wallMs: 0 }
   const wanted = { rejected: 'none', minValidMs: 0, forceRefresh: false } as const
   const thinkMs = (): number => -Math.log(1 - Math.random()) * callEveryMs
   const staleMs = (): number => record.bornMs + lifeMs - record.marginMs
   let lastMs = 0
+  const clock = { monotonicMs: () => lastMs, wallMs: () => lastMs }
   let isWaiting = false
   let isRestarted = false
   const take = (bornMs: number): void => {
@@ -116,8 +116,7 @@ function steadySession(options: SimulationOptions): SimulatedSession {
       lastMs = nowMs
       process.choose(nowMs)
       if (process.delayedUntilMs() > nowMs) return 'use'
-      now.monotonicMs = now.wallMs = nowMs
-      const decision = decide(record, now, wanted)
+      const decision = decide(record, clock, wanted)
       if (decision === 'refresh_proactively' || decision === 'refresh_required') return 'refresh'
       if (decision === 'use') return 'use'
       throw new Error(decision)

@@ -63,11 +63,9 @@ function accessToken(
   { rejected, minValidMs = 0, forceRefresh = false, signal }: GetAccessTokenOptions,
 ): MaybePromise<string> {
   const { config, current } = parts
-  const { clock } = config
   if (signal?.aborted) throw abortedError()
   const { record } = current
-  const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() }
-  const decision = decide(record, now, { rejected: rejectedKind(current, rejected), minValidMs, forceRefresh })
+  const decision = decide(record, config.clock, { rejected: rejectedKind(current, rejected), minValidMs, forceRefresh })
   if (decision === 'session_changed') throw sessionChanged()
   if (decision === 'expire') {
     current.end('expired')

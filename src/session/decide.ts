@@ -1,11 +1,6 @@
+import type { Clock } from '../internal/clock.ts'
 import { finalRefusalMs, minRefreshAgeMs } from '../internal/limits.ts'
 import type { CurrentRecord } from './current.ts'
-
-/** Both clocks, read at the same moment. */
-export interface Now {
-  readonly monotonicMs: number
-  readonly wallMs: number
-}
 
 /** What a call asks for. */
 export interface Wanted {
@@ -26,12 +21,14 @@ export type Decision =
   | 'refresh_proactively'
 
 /** Decides whether a call uses the token, refreshes it or is refused. docs/sessions.md has the same steps in this order. */
-export function decide(record: CurrentRecord | undefined, now: Now, wanted: Wanted): Decision {
+export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted): Decision {
   const { rejected, minValidMs, forceRefresh } = wanted
   if (!record) return 'login_required'
   if (rejected === 'another_sign_in') return 'session_changed'
-  const life = freshness(record, now.monotonicMs, minValidMs)
-  if (rejected === 'current' && life !== 'expired' && isJustRefreshed(record, now)) return 'use'
+  const nowMs = clock.monotonicMs()
+  const life = freshness(record, nowMs, minValidMs)
+  // Only a rejected token needs the wall clock, and each reading adds to the cost of every call.
+  if (rejected === 'current' && life !== 'expired' && isJustRefreshed(record, nowMs, clock.wallMs())) return 'use'
   const isRequired = life === 'expired' || rejected === 'current' || forceRefresh
   if (life === 'fresh' && !isRequired) return 'use'
   if (!record.tokens.refreshToken) {
@@ -67,7 +64,7 @@ export function freshness(
  * not advance while the machine sleeps. Then a 401 is final, and the caller gets the same token. A timestamp far in the
  * future means that the wall clock was put back, so the age is unknown. A record has `rev` 1 until its first refresh.
  */
-function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, { monotonicMs, wallMs }: Now): boolean {
-  const ageMs = Math.max(monotonicMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))
+function isJustRefreshed({ rev, bornMs, tokens }: CurrentRecord, nowMs: number, wallMs: number): boolean {
+  const ageMs = Math.max(nowMs - bornMs, Math.abs(wallMs - tokens.obtainedAtMs))
   return rev > 1 && ageMs < finalRefusalMs
 }

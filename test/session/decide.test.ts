@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../src/internal/clock.ts'
 import type { CurrentRecord } from '../../src/session/current.ts'
 import { type Decision, decide, freshness, type Wanted } from '../../src/session/decide.ts'
 
@@ -17,6 +18,7 @@ interface Case {
 }
 
 const nowMs = 50_000_000
+const clock: Clock = { monotonicMs: () => nowMs, wallMs: () => wallMs }
 const young = 10_000
 const expiring = hour - 30_000
 const expired = hour
@@ -31,11 +33,7 @@ function decided({ ageMs = young, wallAgeMs = ageMs, rev = 1, wanted, ...rest }:
     lifeMs,
     marginMs: 60_000,
   }
-  return decide(
-    record,
-    { monotonicMs: nowMs, wallMs },
-    { rejected: 'none', minValidMs: 0, forceRefresh: false, ...wanted },
-  )
+  return decide(record, clock, { rejected: 'none', minValidMs: 0, forceRefresh: false, ...wanted })
 }
 
 const none: Case = { refreshToken: undefined }
@@ -45,7 +43,7 @@ const forced: Case = { wanted: { forceRefresh: true } }
 describe('whether a call uses the token, refreshes it or is refused', () => {
   test('2 without tokens: login_required', () => {
     const wanted: Wanted = { rejected: 'none', minValidMs: 0, forceRefresh: true }
-    expect(decide(undefined, { monotonicMs: nowMs, wallMs }, wanted)).toBe('login_required')
+    expect(decide(undefined, clock, wanted)).toBe('login_required')
   })
 
   const table: readonly (readonly [string, Case, Decision])[] = [
