@@ -57,8 +57,9 @@ export interface Sending {
 /** Does the work of `createBearerFetch` for callers that have checked the options. */
 export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof fetch {
   const { targetOf, fetch: injected, onElsewhere } = sending
-  // The check reads each character of the token, and most calls send the same one.
+  // Most calls send the same token, and its check and a new text for the header are a tenth of the cost of a call.
   let checked: string | undefined
+  let authorization = ''
   return async (input, init) => {
     const send = injected ?? fetch
     const target = targetOf(input)
@@ -81,9 +82,9 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     let token: string | undefined
     try {
       const current = await tokens.getAccessToken({ signal })
-      if (current !== checked) checked = checkToken(current)
-      token = current
-      headers.set('authorization', `Bearer ${token}`)
+      if (!authorization || current !== checked) authorization = `Bearer ${checkToken(current)}`
+      checked = token = current
+      headers.set('authorization', authorization)
       response = await send(replay.input, replay.init)
       if (response.status !== 401 || refusesRetry(response.headers)) return response
       // The platform removes the header in a redirect to another origin, and keeps it within the origin, also outside of `baseUrl`

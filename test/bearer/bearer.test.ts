@@ -256,6 +256,33 @@ describe('platform errors that quote a secret', () => {
     }
   })
 
+  it.each([undefined, null, '', 1])(
+    'a source that gives %j and no token is refused, and nothing is sent [C-063]',
+    async (none) => {
+      const api = apiStub(ok)
+      const source = { getAccessToken: async () => none as unknown as string }
+      const call = createBearerFetch(source, { baseUrl, fetch: api.fetch })
+      for (const _ of ['first', 'second']) await expect(call(url)).rejects.toMatchObject({ code: 'config_invalid' })
+      expect(api.calls).toEqual([])
+    },
+  )
+
+  it('each call sends the token that the source gives then, and none after a refused one [C-063]', async () => {
+    const given = ['token-a', 'token-a', 'token-b', 'not a token', 'token-b', 'token-a']
+    const api = apiStub(ok)
+    const call = createBearerFetch({ getAccessToken: async () => String(given.shift()) }, { baseUrl, fetch: api.fetch })
+    const statuses: unknown[] = []
+    while (given.length > 0)
+      statuses.push(
+        await call(url).then(
+          (response) => response.status,
+          (error) => error.code,
+        ),
+      )
+    expect(statuses).toEqual([200, 200, 200, 'config_invalid', 200, 200])
+    expect(api.authorizations).toEqual(['a', 'a', 'b', 'b', 'a'].map((name) => `Bearer token-${name}`))
+  })
+
   it('nor is the newer token after a 401 [C-063]', async () => {
     for (const token of bad()) {
       const api = apiStub(refused)
