@@ -21,8 +21,9 @@ export type { GetAccessTokenOptions }
 /** The options of `resume`. */
 export interface ResumeOptions {
   /**
-   * Says what happened in another page or process. `sign-out` also ends a session that the sign-out there did not find in the storage,
-   * because its record is not saved, and a `signIn` that waits for an earlier `signOut` here. Default `change`.
+   * Says what happened in another page or process. After `sign-out`, a session also ends if its record is not saved, because the
+   * sign-out there did not find it in the storage. A `signIn` that waits for an earlier `signOut` here then has no effect. Default
+   * `change`.
    */
   readonly after?: 'change' | 'sign-out' | undefined
 }

@@ -11,7 +11,7 @@ import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
   readonly grant: GrantType
-  /** The parameters of this grant, in the order of the form. Those of every grant are added. */
+  /** The parameters of this grant, in the order of the form. `wireRequest` adds `grant_type` and `client_id` if the form needs them. */
   readonly parameters: Readonly<Record<string, string>>
   readonly previous: Partial<Tokens> | undefined
   readonly signal: AbortSignal | undefined
@@ -67,8 +67,9 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
 }
 
 /**
- * Returns whether a name is missing in the granted scope. Then `scope_reduced` is emitted, and the tokens are used. An absent scope
- * is the requested one. RFC 6749 section 5.1.
+ * Returns whether a requested name is missing in the granted scope. Then `scope_reduced` is emitted, and the tokens are used. If the
+ * response to a refresh has no scope, `granted` is that of the previous tokens. An undefined one is the requested one. RFC 6749
+ * section 5.1.
  */
 function isReduced(granted: string | undefined, asked: string): boolean {
   return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
@@ -109,8 +110,8 @@ function wireRequest(
  * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
  * `fetch` of Node names the cause. The expression matches parts of the
  * names of most of its thirty codes for certificates, because a set of them would be larger. An alert of
- * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown. Throws if a member
- * of the cause is not text.
+ * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown. Throws if a
+ * member of the cause cannot be read or converted to text.
  */
 function wasNotSent(error: unknown): boolean {
   // An error of a certificate has no `syscall`. A `read` or `write` that fails with such a code came after the connection.

@@ -58,7 +58,10 @@ export interface CurrentSession {
    * of the current sign-in.
    */
   isFromAnotherSignIn(accessToken: string): boolean
-  /** Calls the listeners if the state has changed. A refresh calls it after its lock is free; other calls do not wait for that. */
+  /**
+   * Calls the listeners if the state has changed. A refresh or a save calls it when its lock is free. A read, a sign-out and the end of
+   * an expired session call it at once, also while a refresh holds the lock.
+   */
   notify(): void
   subscribe(listener: () => void): () => void
 }

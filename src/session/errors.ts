@@ -17,7 +17,7 @@ export function loginRequiredOrChanged(record: object | undefined): AgentAuthErr
   return record ? sessionChanged() : loginRequired()
 }
 
-/** Makes the error of a refused refresh token. `refusal` is the error of the token request. */
+/** Makes the error of a refused refresh token. `refusal` is the error of the token request, whose `status` and `details` it takes over. */
 export function sessionEnded(refusal: AgentAuthError): AgentAuthError {
   return new AgentAuthError('session_ended', 'The authorization server ended the session. Start a login.', refusal)
 }

@@ -14,7 +14,7 @@ export type ExpectedRecord =
   /** It is unknown what the storage has: the last write or removal has no known result, or none was sent because no read succeeded. */
   | {
       readonly kind: 'unknown'
-      /** What the storage showed before. `unread` if no read succeeded, or only during the first save. */
+      /** What the storage showed before. `unread` if no read succeeded, or none since the first save ended. */
       readonly over: SessionRecord | 'absent' | 'unread'
       /** What a missing record means. `sign_out` if a write may have taken effect: a sign-out elsewhere has then removed the record. */
       readonly absence: 'expected' | 'sign_out'
@@ -65,7 +65,8 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 
 /**
  * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent this
- * refresh token. Or it sent the previous one and got this same token for it, because the grace period was not over.
+ * refresh token. If the stored record is an earlier revision, another process may have sent the refresh token of that, and within the
+ * grace period received this same one.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)

@@ -43,8 +43,9 @@ export async function refreshOnce(
   // Without such a lock a read proves nothing, because another process can use the token after it. An error that is not retryable
   // means that this process can never read the record, for example because it lacks the key. The record may hold newer tokens.
   if (readError && (!readError.retryable || (wasStored && lockReach === 'everywhere'))) throw readError
-  // Other processes have the previous refresh token, which the service accepts until the current one is used. So the current one is
-  // saved first. If that fails, the request is sent all the same, because the grace period of the previous token ends anyway.
+  // If the write of the current tokens is pending, the storage has an earlier revision of this sign-in. Then other processes have the
+  // previous refresh token, which the service accepts until the current one is used. So the current one is saved first. If that fails,
+  // the request is sent all the same, because the grace period of the previous token ends anyway.
   if (!readError && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
@@ -70,7 +71,7 @@ interface Commit {
 }
 
 /**
- * Saves the new tokens, unless the record was removed or replaced during the request: a sign-out (`endSession` in session.ts
+ * Saves the new tokens, unless the record was removed or replaced during the request: a sign-out (`endHere` in session.ts
  * fires the signal) and a later sign-in win, and the call rejects. A write that is in progress at a sign-out is removed by
  * `removeAgain` in sign-out.ts, which waits for this lock. If the write fails, or no read has succeeded, the session goes on with
  * the new tokens in memory, reports it, and later calls repeat the write, at most every five seconds (`pendingSave` in save.ts).
@@ -114,8 +115,9 @@ async function commit(
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'unsaved', over: previous }
   // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). The write of this refresh
-  // may have taken effect, so a missing record means a sign-out elsewhere. Exception: if the read of `confirm` (save.ts) shows no record,
-  // `confirm` takes that as the state before the sign-in, and the session continues.
+  // may have taken effect, so a missing record means a sign-out elsewhere. There is one exception: after this refresh, `confirmWrite`
+  // (save.ts) reads the storage. If that read shows no record, the session takes this as the state before the sign-in, and continues.
+  // The `confirm` that `saveSignIn` calls does nothing then, because it was called for the earlier tokens.
   if (expected.kind === 'first_save') return { kind: 'unknown', over: 'unread', absence: 'sign_out' }
   return expected
 }

@@ -1,6 +1,7 @@
 /**
  * Why a session ended.
- * - `signed_out`: the user signed out here, or elsewhere if the record is not shared or not saved (sign-out.ts).
+ * - `signed_out`: the user signed out here, or elsewhere if the record is not shared (`followSignOut` in session.ts) or not saved
+ *   (`endUnsaved` in sign-out.ts).
  * - `refused`: the authorization server refused the refresh token (`endRefused` in refresh.ts).
  * - `store_lost`: the record is gone, because another tab or process signed out or the data was cleared (reconcile.ts).
  * - `expired`: the access token expired, and there is no refresh token (decide.ts). The record stays.

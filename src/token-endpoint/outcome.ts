@@ -39,7 +39,8 @@ export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure 
   if (status >= 300 && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
   const error = body?.error
-  // An `error` that is no code counts as absent. RFC 6749 section 5.2.
+  // In a 4xx, an `error` that is no code counts as absent. In a 2xx, any `error` that is not empty makes the response a failure. RFC
+  // 6749 section 5.2.
   if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
   // 200 or 201 with a token is the only success. Another 2xx says nothing about the grant.
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
@@ -77,7 +78,8 @@ export function tokenError(
   outcome: Failure,
   { origin, nowMs, client }: RequestContext,
 ): AgentAuthError {
-  // No repetition helps against such an error, for example `aborted`. It says nothing about the endpoint, so it has no outcome.
+  // No repetition helps against such an error, for example `aborted`. It says nothing about the endpoint, so it has no
+  // `details.outcome`. The event `token_request` has the outcome `ambiguous`.
   if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
   const error = readableCode(result.body)
   const [code, message] =
