@@ -102,7 +102,7 @@ export function currentSession({ clock, emit }: AuthConfig, problems: StoragePro
       current.version++
       if (expected.kind === 'saved') problems.clear('write_failed', 'remove_failed')
       // So that a later revision of the record that is written over is not taken (exceptions: recent-sign-ins.ts).
-      if (expected.kind === 'unsaved' && isRecord(expected.over) && expected.over.id !== current.record?.id)
+      if ('over' in expected && isRecord(expected.over) && expected.over.id !== current.record?.id)
         recent.markWrittenOver(expected.over.id)
     },
     end(reason) {

@@ -9,18 +9,20 @@ export type ExpectedRecord =
    * newer version or `foreign`.
    */
   | { readonly kind: 'first_save' }
-  /** The record, or the absence, that the pending write writes over. */
-  | { readonly kind: 'unsaved'; readonly over: SessionRecord | 'absent' }
-  /** It is unknown what the storage has: the last write or removal has no known result, or none was sent because no read succeeded. */
-  | {
-      readonly kind: 'unknown'
-      /** What the storage showed before. `unread` if no read succeeded, or none since the first save ended. */
-      readonly over: SessionRecord | 'absent' | 'unread'
-      /** What a missing record means. `sign_out` if a write may have taken effect: a sign-out elsewhere has then removed the record. */
-      readonly absence: 'expected' | 'sign_out'
-    }
+  | UnsavedRecord
   /** A record that is `newer` or `foreign`, which is neither replaced nor removed. */
   | { readonly kind: 'left_alone' }
+
+/** A write is pending: it failed, has no known result, or was not sent because no read succeeded. */
+export interface UnsavedRecord {
+  /**
+   * `unsaved`: no write of this sign-in has taken effect, so that no other page or process knows it. `perhaps_saved`: one has or may have,
+   * so that a missing record means a sign-out elsewhere.
+   */
+  readonly kind: 'unsaved' | 'perhaps_saved'
+  /** The record, or the absence, that the pending write writes over. `unread` if no read succeeded, or none since the first save ended. */
+  readonly over: SessionRecord | 'absent' | 'unread'
+}
 
 /** The change that a stored record makes to a session that has tokens. */
 export type StoredChange =
@@ -33,7 +35,7 @@ export type StoredChange =
   | { readonly change: 'end' }
 
 export const expectSaved: ExpectedRecord = { kind: 'saved' }
-export const expectAbsent: ExpectedRecord = { kind: 'unsaved', over: 'absent' }
+export const expectAbsent: UnsavedRecord = { kind: 'unsaved', over: 'absent' }
 
 /** Decides, for a session with tokens, what a stored record changes. */
 export function reconcile(
@@ -48,13 +50,16 @@ export function reconcile(
   // A write that was reported as failed took effect if the record is there.
   if (isSameRecord(stored, record)) return expect(expectSaved)
   if (expected.kind === 'first_save') return { change: 'none' }
-  // `applyStored` (apply-stored.ts) removes it.
+  // `applyStored` (apply-stored.ts) removes it, so that a missing record is no sign-out, also if this sign-in was saved.
   if (stored === 'unreadable') return expect(expectAbsent)
-  if (stored === 'absent') return isAbsenceExpected(expected) ? expect(expectAbsent) : { change: 'end' }
+  if (stored === 'absent') return expected.kind === 'unsaved' ? expect(expectAbsent) : { change: 'end' }
   if (isToBeWrittenOver(stored, expected)) return { change: 'none' }
   const isOlder =
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
-  return isOlder ? expect({ kind: 'unsaved', over: stored }) : { change: 'take', record: stored }
+  if (!isOlder) return { change: 'take', record: stored }
+  // A record of this sign-in shows that a write took effect. That of another one shows nothing about earlier writes.
+  const kind = stored.id !== record.id && expected.kind === 'unsaved' ? 'unsaved' : 'perhaps_saved'
+  return expect({ kind, over: stored })
 }
 
 /** Returns whether both are the same revision of the same sign-in with the same access token. */
@@ -79,11 +84,6 @@ function expect(expected: ExpectedRecord): StoredChange {
 /** Returns whether this record is the one that the pending write writes over. */
 function isToBeWrittenOver(stored: SessionRecord, expected: ExpectedRecord): boolean {
   return 'over' in expected && isSameRecord(stored, expected.over)
-}
-
-function isAbsenceExpected(expected: ExpectedRecord): boolean {
-  if (expected.kind === 'unsaved') return expected.over === 'absent'
-  return expected.kind === 'unknown' && expected.absence === 'expected'
 }
 
 /**

@@ -3,19 +3,19 @@ import { saveAgainMs } from '../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import type { SessionParts } from './parts.ts'
-import { type ExpectedRecord, expectAbsent, expectSaved, isSameRecord } from './reconcile.ts'
+import { type ExpectedRecord, expectAbsent, expectSaved, isSameRecord, type UnsavedRecord } from './reconcile.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
 import { type SessionStore, tryRead } from './store.ts'
 
 /** What a failed save leaves behind. */
 interface FailedSave {
   /** The record that the storage shows if the write did not take effect. */
-  readonly expected: ExpectedRecord
+  readonly expected: UnsavedRecord
   /** Whether the write that failed took effect. `unknown`: it may have. */
   readonly effect: 'unknown' | 'none'
 }
 
-const unread: ExpectedRecord = { kind: 'unknown', over: 'unread', absence: 'expected' }
+const unread: UnsavedRecord = { kind: 'unsaved', over: 'unread' }
 
 /**
  * Saves a new sign-in over the record that it finds, unless that is `newer` or `foreign`. If the read fails, for example because no
@@ -98,28 +98,21 @@ async function confirm(
   // `saveSignIn` calls this function while `first_save` is still expected.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
-  if (!stored) {
-    problems.report('read_failed')
-    current.expect(effect === 'unknown' ? perhapsWritten(expected) : expected)
-  } else {
-    // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes. `expect` comes before
-    // `applyStored`, because `reconcile` would otherwise take an absent record for a sign-out elsewhere.
-    current.expect(expected.kind === 'unknown' && expected.over === 'unread' ? expectedFromFirstRead(stored) : expected)
-    sync.applyStored(stored)
-  }
+  const { over } = expected
+  if (!stored) problems.report('read_failed')
+  // Without a read, or if the record to write over is gone, the write may have taken effect. A session that another page or process
+  // may have seen must not outlast a sign-out there.
+  if (effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
+    current.expect({ kind: 'perhaps_saved', over })
+  // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes.
+  else current.expect(stored && over === 'unread' ? expectedFromFirstRead(stored) : expected)
+  // After `expect`, because `reconcile` would otherwise take an absent record for a sign-out elsewhere.
+  if (stored) sync.applyStored(stored)
 }
 
-/**
- * Returns the record to expect after a write that may have taken effect. A session that another page or process may have seen
- * must not outlast a sign-out there.
- */
-function perhapsWritten(expected: ExpectedRecord): ExpectedRecord {
-  return 'over' in expected ? { kind: 'unknown', over: expected.over, absence: 'sign_out' } : expected
-}
-
-/** Returns the record that the first successful read after a sign-in shows, which is the one that the sign-in writes over. */
-function expectedFromFirstRead(stored: Stored): ExpectedRecord {
-  return isRecord(stored) ? { kind: 'unsaved', over: stored } : expectAbsent
+/** Returns the record to expect after the first successful read that a sign-in gets, which shows what the sign-in writes over. */
+function expectedFromFirstRead(stored: Stored): UnsavedRecord {
+  return { kind: 'unsaved', over: isRecord(stored) ? stored : 'absent' }
 }
 
 /**
@@ -152,11 +145,10 @@ async function removeInstead(store: SessionStore, found: SessionRecord): Promise
   if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, effect: 'unknown' }
   // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
   const isRemoved = await succeedsOrThrowsBug(() => store.remove())
-  const expected: ExpectedRecord = isRemoved ? expectAbsent : { kind: 'unknown', over: found, absence: 'expected' }
-  return { expected, effect: 'none' }
+  return { expected: { kind: 'unsaved', over: isRemoved ? 'absent' : found }, effect: 'none' }
 }
 
 /** Returns whether a write that failed is left to repeat. */
-function isWriteLeft({ kind }: ExpectedRecord): boolean {
-  return kind === 'unsaved' || kind === 'unknown'
+function isWriteLeft(expected: ExpectedRecord): expected is UnsavedRecord {
+  return 'over' in expected
 }

@@ -49,13 +49,20 @@ function lossyOf(fates: Fate[], lock: 'shared' | 'none') {
     },
     ...(lock === 'shared' && shared),
   }
-  return { ...rig, records, state, here: rig.realm({ storage }), there: rig.realm({ storage: records.handle() }) }
+  return {
+    ...rig,
+    records,
+    state,
+    fates,
+    here: rig.realm({ storage }),
+    there: rig.realm({ storage: records.handle() }),
+  }
 }
 
 type Rig = ReturnType<typeof lossy>
 
 /** Reads fail from the moment at which the next write has taken effect. */
-function unreadableOnceStored({ records, state }: Rig): void {
+function unreadableOnceStored({ records, state }: Pick<Rig, 'records' | 'state'>): void {
   let isFirst = true
   records.onChange(() => {
     if (isFirst) state.unreadable = true
@@ -331,6 +338,68 @@ describe('a sign-in that could not be saved', () => {
     expect(await here.session.getAccessToken()).toBe(third.accessToken)
   })
 
+  /** The lock of the first realm fails while its reads succeed, so that nothing of its sign-in is written. */
+  async function signedInWithoutLock(): Promise<Rig & { readonly accessToken: string }> {
+    const rig = lossy()
+    await rig.there.session.signIn(rig.service.issue())
+    rig.state.unlockable = true
+    const tokens = rig.service.issue()
+    await rig.here.session.signIn(tokens)
+    rig.state.unlockable = false
+    return { ...rig, accessToken: tokens.accessToken }
+  }
+
+  test('goes on and is saved if the record of the sign-in before it is removed because its refresh is refused (histories on PostgreSQL, seed eight) [C-065 I-5]', async () => {
+    const { clock, service, records, here, there, accessToken } = await signedInWithoutLock()
+    service.revoke(1)
+    expect(await codeOf(there.session.getAccessToken({ forceRefresh: true }))).toBe('session_ended')
+    expect(records.items.size).toBe(0)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken })
+    expect(here.told).toEqual(['signed-in'])
+  })
+
+  test('goes on if that record is removed by a sign-out elsewhere, as if no record had been there [C-065]', async () => {
+    const { clock, records, here, there, accessToken } = await signedInWithoutLock()
+    await there.session.signOut()
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken })
+  })
+
+  test('ends with that sign-out if this page or process learns of it [C-067 C-108]', async () => {
+    const { clock, records, here, there } = await signedInWithoutLock()
+    await there.session.signOut()
+    await here.session.resume({ after: 'sign-out' })
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    await flush()
+    expect(records.items.size).toBe(0)
+  })
+
+  test.each(['first save', 'pending write'] as const)(
+    'ends if its %s over that record took effect and a sign-out elsewhere came before the next read [C-074 I-4]',
+    async (which) => {
+      const rig = which === 'first save' ? lossy() : await signedInWithoutLock()
+      const { clock, records, service, here, there, fates } = rig
+      if (which === 'first save') await there.session.signIn(service.issue())
+      fates.push('unanswered')
+      records.onChange(() => {
+        if (records.record()?.id === here.session.state.sessionRef) records.items.clear()
+      })
+      clock.advance(6_000)
+      if (which === 'first save') await here.session.signIn(service.issue())
+      else await here.session.getAccessToken()
+      await flush()
+      expect(records.items.size).toBe(0)
+      expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
+    },
+  )
+
   test('a pending write that ends after the next sign-in leaves that one its way: it is saved without a read [D-32]', async () => {
     const { clock, service, realm } = sessionRig()
     const records = sharedRecords()
@@ -361,6 +430,34 @@ describe('a sign-in that could not be saved', () => {
     await signedIn
     expect(records.record()).toMatchObject({ accessToken: tokens.accessToken })
   })
+})
+
+describe('a session that was saved, and whose record was replaced by that of an earlier sign-in', () => {
+  test.each(['saved', 'perhaps saved'] as const)(
+    'ends if that record is removed, because a sign-out elsewhere removes whatever is stored: %s [C-074 I-4]',
+    async (how) => {
+      const { clock, service, records, state, fates, here, there } = lossy()
+      await there.session.signIn(service.issue())
+      const [earlier = ''] = records.items.values()
+      if (how === 'perhaps saved') fates.push('unanswered')
+      if (how === 'perhaps saved') unreadableOnceStored({ records, state })
+      await here.session.signIn(service.issue())
+      // A delayed write of the other process arrives, or a failover brings it back. Here it was refreshed once more.
+      records.put(earlier.replace('"rev":1', '"rev":2'))
+      state.unreadable = false
+      state.unlockable = true
+      clock.advance(6_000)
+      await here.session.getAccessToken()
+      await flush()
+      state.unlockable = false
+      await there.session.signOut()
+      expect(records.items.size).toBe(0)
+      clock.advance(6_000)
+      expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+      await flush()
+      expect(records.items.size).toBe(0)
+    },
+  )
 })
 
 describe('a refresh without a lock during which no read succeeds [D-21 F070]', () => {
