@@ -17,6 +17,7 @@ export interface WrittenCall {
   readonly saved?: boolean
   readonly readMs?: number
   readonly savedMs?: number
+  readonly writeMs?: number
   readonly reads?: Completed['reads']
 }
 
@@ -43,7 +44,20 @@ export function writtenHistory(calls: readonly WrittenCall[], rest: readonly His
 }
 
 function callEvents(call: WrittenCall, id: string): HistoryEvent[] {
-  const { kind, holder, session = 'record', fromMs, toMs, token, outcome = 'ok', saved, readMs, savedMs, reads } = call
+  const {
+    kind,
+    holder,
+    session = 'record',
+    fromMs,
+    toMs,
+    token,
+    outcome = 'ok',
+    saved,
+    readMs,
+    savedMs,
+    writeMs,
+    reads,
+  } = call
   const given = kind === 'signIn' && token !== undefined ? { token } : {}
   const returned = kind !== 'signIn' && token !== undefined ? { token } : {}
   const process = holder.split('/')[0] ?? ''
@@ -62,6 +76,7 @@ function callEvents(call: WrittenCall, id: string): HistoryEvent[] {
     ...(saved === undefined ? {} : { saved }),
     ...(readMs === undefined ? {} : { readMs }),
     ...(savedMs === undefined ? {} : { savedMs }),
+    ...(writeMs === undefined ? {} : { writeMs }),
     ...(reads === undefined ? {} : { reads }),
   }
   return [invoked, { type: 'completed', call: id, outcome, ...returned, ...known, ...at(toMs) }]

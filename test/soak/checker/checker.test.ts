@@ -132,6 +132,11 @@ test('a sign-out that failed is a reason for a session to be gone until the next
   const before = signIn('p0', -20, { holder: 'b' })
   expect(found(judged([before, failed, pending, signedOut('a', 60)]))).toEqual(nothing)
   const lost = { promises: ['stays signed in'] }
+  // Without a write, only the record of an earlier sign-in can have been removed.
+  const judgedWith = (writeMs: number): unknown =>
+    found(judged([before, failed, pending, signedOut('a', 60, { writeMs })]))
+  expect(judgedWith(25)).toEqual(nothing)
+  for (const writeMs of [0, 15]) expect(judgedWith(writeMs)).toMatchObject(lost)
   const saved = signIn('p0', 15, { holder: 'b', toMs: 18 })
   const refreshed = [before, getToken('b', 'p0', 35, { savedMs: 38 })]
   for (const saves of [[saved], refreshed])

@@ -40,6 +40,8 @@ export interface Completed extends Stamp {
   readonly readMs?: number
   /** When the holder's latest write that the storage confirmed ended, on the monotonic clock. */
   readonly savedMs?: number
+  /** When the holder's latest write was sent, on the monotonic clock. 0: none was. Absent in recordings from before. */
+  readonly writeMs?: number
   /** Whether a read has failed since. */
   readonly reads?: 'working' | 'failing'
 }
@@ -96,7 +98,8 @@ export type HistoryEvent = Invoked | Completed | Issued | Refused | Fault | Stal
 /** The members of each type of event. Those after the bar may be absent. */
 const shapes: Readonly<Record<HistoryEvent['type'], string>> = {
   invoked: 'call:string kind:string process:string holder:string session:string | token:string',
-  completed: 'call:string outcome:string | token:string saved:boolean readMs:number savedMs:number reads:string',
+  completed:
+    'call:string outcome:string | token:string saved:boolean readMs:number savedMs:number writeMs:number reads:string',
   issued: 'line:string generation:number how:string person:string access:string | holder:string',
   refused: 'line:string generation:number why:string | process:string holder:string sentMs:number',
   fault: 'name:string phase:string | losesSinceMs:number mayCost:number',

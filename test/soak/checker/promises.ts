@@ -151,7 +151,7 @@ function lostSessions(history: SessionHistory): Violation[] {
       signIns.some((signIn) => signIn.issued?.line === line && signIn.toMs >= fromMs)
     const hasReason =
       mayBeRemoved(history, [basis], { fromMs: basis.fromMs, toMs: call.toMs }) ||
-      mayBeRemovedLate(history, call) ||
+      mayBeRemovedLate(history, { signIn: basis, call }) ||
       refused.some(({ line, monotonicMs }) => concerns(line, basis) && monotonicMs <= call.toMs)
     if (hasReason) return []
     const says = `${named(call)} found no session, and nothing had ended ${named(basis)}.`

@@ -23,6 +23,8 @@ export interface Call {
   readonly readMs: number
   /** When the holder's latest confirmed write ended. */
   readonly savedMs: number | undefined
+  /** When the holder's latest write was sent. */
+  readonly writeMs: number | undefined
   readonly reads: 'working' | 'failing'
 }
 
@@ -90,6 +92,7 @@ function joined(invoked: Invoked, end: Completed | undefined, issuedAs: Readonly
     isSaved: end?.saved === true,
     readMs: end?.readMs ?? Number.NEGATIVE_INFINITY,
     savedMs: end?.savedMs,
+    writeMs: end?.writeMs,
     reads: end?.reads ?? 'working',
   }
 }
@@ -142,9 +145,14 @@ export function mayBeRemoved(
 
 /**
  * Returns whether a sign-out that failed before this call may have removed the record since: its holder removes it when the storage
- * works again. A save that was confirmed in between ends that.
+ * works again. A save that was confirmed in between ends that. The record is that of an earlier sign-in, whose removal does not end this
+ * one if its holder has sent no write since.
  */
-export function mayBeRemovedLate({ signIns, signOuts, savedMs }: SessionHistory, call: Call): boolean {
+export function mayBeRemovedLate(
+  { signIns, signOuts, savedMs }: SessionHistory,
+  { signIn, call }: { signIn: Call; call: Call },
+): boolean {
+  if (call.writeMs !== undefined && call.writeMs < signIn.fromMs) return false
   const saves = [...savedMs, ...signIns.flatMap(({ isSaved, toMs }) => (isSaved ? toMs : []))]
   return signOuts.some(
     (signOut) =>

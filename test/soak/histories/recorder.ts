@@ -41,7 +41,7 @@ type Ignored = 'all' | 'under the lock'
 export interface WatchedStorage {
   readonly storage: TokenStorage
   /** What the holder knows of the storage. */
-  known(): Pick<Completed, 'readMs' | 'savedMs' | 'reads'>
+  known(): Pick<Completed, 'readMs' | 'savedMs' | 'writeMs' | 'reads'>
   /**
    * Runs a call whose session does not apply all that it reads: `all` of a sign-out, and the reads `under the lock` of a call that asks
    * for a token, which only look whether a record that must be removed is still there.
@@ -55,6 +55,7 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
   let readMs: number | undefined
   let reads: 'working' | 'failing' = 'working'
   let savedMs: number | undefined
+  let writeMs = 0
   let writes = 0
   const ignored = new AsyncLocalStorage<Ignored>()
   let saved = ''
@@ -74,6 +75,7 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
         }
       },
       async setItem(key, value) {
+        writeMs = monotonicMs()
         try {
           await inner.setItem(key, value)
         } finally {
@@ -89,6 +91,7 @@ export function watchedStorage(inner: Required<TokenStorage>): WatchedStorage {
     known: () => ({
       ...(readMs === undefined ? {} : { readMs }),
       ...(savedMs === undefined ? {} : { savedMs }),
+      writeMs,
       reads,
     }),
     ignoringReads: (which, run) => ignored.run(which, run),
