@@ -10,7 +10,8 @@ import { trigramsOf } from './tables/tenant/trigrams.ts'
 
 /**
  * Adds to the index of search texts the agents that an earlier version wrote: `textRows`, 64, in each transaction, so that other
- * processes go on. If two processes add the same agents, one gets a conflict, waits, and goes on with the agents that are left.
+ * processes go on. If two processes add the same agents, the second one waits. On PostgreSQL it then writes the same rows again. On
+ * libSQL it reads the agents that are left, because its transaction begins after that of the first.
  */
 export async function indexAgents(db: Db): Promise<void> {
   // Read first, because on libSQL the transaction waits for each other one that may write, and a start usually has nothing to add.
@@ -18,6 +19,7 @@ export async function indexAgents(db: Db): Promise<void> {
     try {
       await transact(db, addSome, 'after-lock-timeout')
     } catch (error) {
+      // A reset of another process deletes these rows in another order, so that on PostgreSQL each can wait for the other.
       if (databaseFailureOf(error) !== 'conflict') throw error
       await sleep(storeLimits.migrationPauseMs)
     }

@@ -20,8 +20,8 @@ export interface Store {
   readonly db: Db
   forTenant(tenantId: string): TenantStore
   /**
-   * For a reset (seed/fill-database.ts): locks the rows that other transactions lock or refer to. Agents need no lock, because each
-   * new context group comes with a new agent, which the lock of its tenant stops.
+   * For a reset (seed/fill-database.ts): locks the rows that other transactions lock or refer to. Agents need no lock. Only context
+   * groups refer to them, these are added only with a new agent, and a new agent waits for the lock of its tenant.
    */
   lockForReset(tx: Db): Promise<void>
   /**
@@ -42,7 +42,7 @@ export interface Store {
 
 /**
  * Opens the database and brings its tables up to date. After that, a running older service reports `migrations` in /readyz. Rejects
- * if either fails, and if the data has a migration that this version does not know (a rollback).
+ * if either fails, and if the data has a migration that this version does not know, because a newer version ran before this one.
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
   const engine = await openEngine(location)

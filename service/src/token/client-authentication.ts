@@ -54,7 +54,7 @@ async function authenticateBySecret(
 ): Promise<ClientRecord> {
   const { throttles } = c.get('service')
   const clientKey = `${nearestAddressOf(c)} ${clientId}`
-  // Without a known proxy all senders may have one address. It is then not throttled (client-address.ts).
+  // Undefined without a known proxy, because all senders may then have one address. Then only `clientKey` is throttled.
   const address = clientAddressOf(c)
   const { client, proof } = await compareSecret(c, clientId, secret)
   if (client !== undefined && proof === 'right') {

@@ -90,7 +90,7 @@ async function checkAndIssue(
   if (eligibility === 'account-inactive') return { kind: 'invalid' }
   if (typeof eligibility === 'string') return { kind: 'unapproved', reason: eligibility }
   if (!isSameScope(presented.scope, authorization.scope)) return { kind: 'other-scope' }
-  // Only an unused token can be too old: a used one got this far by a successor that is younger than `graceMs`.
+  // Only an unused token can be too old. A used one gives its successor again, whose idle life is far longer than `graceMs`.
   if (token.usedMs === null && token.idleExpiresMs <= nowMs) return { kind: 'invalid' }
   const { permissions } = eligibility
   return {

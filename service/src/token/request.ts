@@ -18,8 +18,8 @@ const bodyOnly = ['code', 'refresh_token', 'client_secret', 'code_verifier', 'cl
 const protocolNames = [...bodyOnly, 'grant_type']
 
 /**
- * Reads grant_type from the query alone, and the other fields from a form (code) or a JSON object (refresh token). The body has at
- * most `tokenBytes`, 16 KiB, and `tokenDepth`, 8 levels.
+ * Takes grant_type from the query, and refuses a body that names another one. Reads the other fields from a form (code) or a JSON
+ * object (refresh token). The body has at most `tokenBytes`, 16 KiB, and `tokenDepth`, 8 levels.
  */
 export async function readTokenRequest(request: Request): Promise<TokenRequest> {
   const grantType = readGrantType(request)

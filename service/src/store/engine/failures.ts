@@ -39,7 +39,10 @@ const unavailableClass = /^(?:SQLITE_(?:BUSY|LOCKED|READONLY|FULL|IOERR|CANTOPEN
 /** `pg` gives these errors no code. */
 const unavailableMessage = /^Connection terminated|^timeout exceeded when trying to connect|not queryable/
 
-/** Returns whether a query of PostgreSQL gave up because another transaction kept a lock. On libSQL that is `unavailable` alone. */
+/**
+ * Returns whether a query of PostgreSQL gave up because another transaction kept a lock. It is always false on libSQL, because SQLite
+ * reports that as `SQLITE_BUSY`, which counts as `unavailable`.
+ */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === lockNotAvailable
 }

@@ -4,7 +4,10 @@ import { searchTextOf } from '../tables/tenant/search.ts'
 
 const mostAtOnce = 1_000
 
-/** Names of earlier versions are in NFC already, descriptions may not be. */
+/**
+ * Adds the column of names as they were sent. It is null in older rows, because earlier versions stored names in NFC only. Folds the
+ * search texts again, because earlier versions did not bring descriptions to NFC.
+ */
 export async function keepNamesAsSent(db: Kysely<Tables>): Promise<void> {
   await db.schema.alterTable('parent_agents').addColumn('name_as_sent', 'text').execute()
   for (let last = 0; ; ) {

@@ -7,7 +7,7 @@ import { rawDatabase } from '../database.ts'
  */
 export async function voidCodes(tx: Db, personId: string): Promise<void> {
   const db = rawDatabase(tx)
-  // First, because a decision that is being stored adds a code.
+  // First, because it waits for a decision that is being stored, whose code the next statement then deletes.
   await db
     .deleteFrom('authorization_requests')
     .where('session_hash', 'in', (own) =>

@@ -21,7 +21,7 @@ const byEmail = prepare((db, { email }: Slots<{ email: string }>) =>
   selectAccounts(db).where('people.email', '=', email),
 )
 
-/** Finds the account with this email address, in any case of its letters. */
+/** Finds the account with this email address, in any case of its letters. Stored addresses are in lower case. */
 export async function findAccountByEmail(db: Db, email: string): Promise<Account | undefined> {
   const row = await byEmail.first(db, { email: lookupText(email.toLowerCase()) })
   return row === undefined ? undefined : accountOf(row)
@@ -82,7 +82,7 @@ type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'password
   activity: 'active' | 'inactive'
 }
 
-/** Adds a user, who is listed at this position. */
+/** Adds a user, who is listed at this position. Takes the email address in lower case, to which seed/world-of-seed.ts brings it. */
 export async function saveAccount(tx: Db, account: NewAccount, position: number): Promise<void> {
   const { id, tenantId, email, name, passwordHash, permissions, activity } = account
   await rawDatabase(tx)

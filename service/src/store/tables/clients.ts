@@ -94,7 +94,10 @@ export async function listClients(db: Db): Promise<RegisteredClient[]> {
 /** A change of the approval of a client. */
 export type ApprovalChange = { approval: 'approved' | 'unapproved' } | { surfaces: readonly string[] }
 
-/** Changes the approval of the clients with this id or name. `unknown` means that there is none. A tenant approves its own (A-31). */
+/**
+ * Changes the approval of the clients with this id or name. `unknown` means that there is none. A client has one approval, that of its
+ * own tenant (A-31), so no tenant is named.
+ */
 export async function changeApproval(tx: Db, idOrName: string, change: ApprovalChange): Promise<'changed' | 'unknown'> {
   const values =
     'surfaces' in change

@@ -24,7 +24,7 @@ export interface Found<Row> {
 /** Resolves at once, or after other requests had their turns if the call has used its own. */
 export type Pause = () => Promise<void>
 
-/** Separates fields. No search finds it, because a line break of a field is stored as `lineBreak`. */
+/** Separates fields. No search finds it, because `foldCase` replaces each line break of a field and of a search value by `lineBreak`. */
 export const betweenFields = '\n'
 /** A capital letter that folded text cannot have by itself, because `foldCase` makes it a small one before. */
 const lineBreak = '\u00c0'
