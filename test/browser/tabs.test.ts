@@ -204,6 +204,26 @@ describe('sign-in and sign-out', () => {
     expect(rig.tokenRequests('refresh_token')).toBe(0)
   })
 
+  it('a sign-out ends a sign-in in another tab that could not be saved over the earlier record [C-067 C-108]', async () => {
+    const context = await rig.context()
+    const saved = await rig.signedIn(context, 'indexed')
+    const unsaved = await context.newPage()
+    await unsaved.addInitScript(() => {
+      for (const operation of ['put', 'delete'] as const)
+        IDBObjectStore.prototype[operation] = () => {
+          throw new DOMException('full', 'QuotaExceededError')
+        }
+    })
+    await unsaved.goto(`${rig.origin}/indexed/home`)
+    await started(unsaved)
+    rig.service.dev.autoApprove('rui@demo.example')
+    await signIn(unsaved)
+    expect(await sessionRef(unsaved)).not.toBe(await sessionRef(saved))
+    expect(await signOut(saved)).toBe('resolved')
+    await untilStatus(unsaved, 'signed-out')
+    expect(await unsaved.evaluate(() => window.app.auth.session.state.reason)).toBe('signed_out')
+  })
+
   it('memory: a tab that signs in right after its sign-out is not signed out by the echo of the others', async () => {
     const context = await rig.context()
     const here = await rig.signedIn(context, 'memory')
