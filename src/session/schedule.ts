@@ -27,6 +27,8 @@ export interface RefreshSchedule {
 }
 
 interface InFlight {
+  /** The sign-in whose token it refreshes. A call of another one, which was taken over from the storage, discards it. */
+  readonly id: string
   readonly done: Promise<void>
   readonly cancel: AbortController
 }
@@ -44,14 +46,14 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
   const { clock, timeoutMs } = config
   const delay = retryDelay(config)
   let inFlight: InFlight | undefined
-
   function startRefresh(from: CurrentRecord): Promise<void> {
+    inFlight?.cancel.abort()
     const cancel = new AbortController()
     const done = runRefresh(from, cancel.signal).finally(() => {
       if (inFlight?.cancel === cancel) inFlight = undefined
       current.notify()
     })
-    inFlight = { done, cancel }
+    inFlight = { id: from.id, done, cancel }
     return done
   }
 
@@ -79,7 +81,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
       if (delay.failure && startedMs < delay.untilMs) throw delay.failure
       for (let attempts = 1; ; attempts++) {
         try {
-          return await abortable(inFlight?.done ?? startRefresh(from), signal)
+          return await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)
         } catch (error) {
           const { failure, untilMs } = delay
           // This schedule did not count the failure, for example because the caller stopped waiting.

@@ -228,6 +228,23 @@ describe('without a lock over the realms, as localStorage in two tabs', () => {
     return { time, service, records, one, two, tabs }
   }
 
+  test('a call of a sign-in that another tab has saved does not share the refresh of the sign-in before it [C-056 D-32]', async () => {
+    const { service, one, two } = await twoTabs('refuse')
+    const release = service.hold()
+    const before = codeOf(one.session.getAccessToken())
+    await flush()
+    const next = service.issue()
+    await two.session.signIn(next)
+    await one.session.resume()
+    const call = codeOf(one.session.getAccessToken({ forceRefresh: true }))
+    await flush()
+    expect(service.sent.at(-1)).toBe(next.refreshToken)
+    release()
+    expect(await before).toBe('session_changed')
+    expect(await call).toEqual({ resolved: await one.session.getAccessToken() })
+    expect(one.session.state.sessionRef).toBe(two.session.state.sessionRef)
+  })
+
   test('the loser of a race that gets invalid_grant adopts the winner’s tokens [C-078 F049]', async () => {
     const { time, service, records, one, two, tabs } = await twoTabs('refuse')
     const release = service.hold()
