@@ -386,6 +386,21 @@ describe('a login', () => {
     expect(await user.run('login', ...settings())).toMatchObject({ code: 1, err: expect.stringContaining('chmod 700') })
     expect(() => user.opened()).toThrow('ENOENT')
   })
+
+  test('that saved no session says so, and prints no success [C-056]', async () => {
+    const user = await signedIn()
+    const { v, records } = JSON.parse(readFileSync(user.file, 'utf8'))
+    const newer = Object.entries<string>(records).map(([key, text]) => [
+      key,
+      text.includes('accessToken') ? text.replace('"v":1', '"v":2') : text,
+    ])
+    writeFileSync(user.file, JSON.stringify({ v, records: Object.fromEntries(newer) }))
+    expect(await user.run('login', ...settings())).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('agent-auth: The session was not saved'),
+    })
+  })
 })
 
 describe('a confidential client', () => {

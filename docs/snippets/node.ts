@@ -1,6 +1,13 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { createAuthConfig, createSession, refreshTokens, type Session } from 'agent-auth'
+import {
+  createAuthConfig,
+  createSession,
+  encryptedStorage,
+  refreshTokens,
+  type Session,
+  type TokenStorage,
+} from 'agent-auth'
 import { fileStorage, type KeychainStorage, keychainStorage, signInWithLoopback } from 'agent-auth/node'
 
 const config = createAuthConfig({
@@ -39,3 +46,9 @@ export const protectedStorage: KeychainStorage = keychainStorage(
   join(homedir(), '.config', 'my-tool', 'protected.json'),
   { keyring: () => import('@napi-rs/keyring'), name: 'my-tool' },
 )
+
+/** The same for a server without a keychain. `key` is what `openssl rand -base64 32` prints. */
+export function serverStorage(key: string = process.env.MY_TOOL_KEY ?? ''): TokenStorage {
+  const file = fileStorage(join(homedir(), '.config', 'my-tool', 'encrypted.json'))
+  return encryptedStorage(file, { keys: [{ id: '2026-11', key }] })
+}

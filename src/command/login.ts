@@ -1,5 +1,7 @@
+import { AgentAuthError } from '../errors.ts'
 import { maxLoginMs } from '../internal/limits.ts'
 import { signInWithLoopback } from '../node/loopback/sign-in.ts'
+import type { Session } from '../session.ts'
 import { type CommandLine, UsageError } from './command-line.ts'
 import { openBrowser } from './open-browser.ts'
 import { chooseSettings, openStorage, profileOf, replacedProfile, saveSettings } from './profile.ts'
@@ -26,11 +28,22 @@ export async function login({ profile, flags }: CommandLine): Promise<Result> {
   })
   const replaced = await replacedProfile(storage, profile, config)
   await session.signIn(tokens)
+  await requireSaved(profileOf(storage, profile, settings).session)
   await saveSettings(storage, profile, settings)
   // From now on no logout of this profile would find its record.
   await replaced?.session.signOut()
   const { status, expiresAtMs } = session.state
   return { exitCode: 0, text: `${profile}: signed in`, json: { profile, status, expiresAtMs } }
+}
+
+/** Rejects with `storage_failed` if another session finds no sign-in in the storage, because `signIn` resolves also if its save failed. */
+async function requireSaved(other: Session): Promise<void> {
+  const { status } = await other.ready()
+  if (status === 'signed-in') return
+  throw new AgentAuthError(
+    'storage_failed',
+    'The session was not saved. If a newer agent-auth has used this storage, update agent-auth. Then sign in again.',
+  )
 }
 
 /** Says to a user what a wrong client id looks like, because only the page in the browser can tell. Scripts get no such line. */

@@ -21,7 +21,10 @@ export interface KeychainStorageOptions {
 
 /** A storage in a file whose key is in a keychain. */
 export interface KeychainStorage extends SharedStorage {
-  /** Resolves to how a record that is stored now is protected. Creates the key if there is none. Rejects with `storage_failed`. */
+  /**
+   * Resolves to how the next write protects its record. Says nothing about a record that is stored already. Creates the key if
+   * there is none. Rejects with `storage_failed`.
+   */
   protection(): Promise<'keychain' | 'plain'>
 }
 

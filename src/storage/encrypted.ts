@@ -67,7 +67,7 @@ async function read(secrets: EncryptionKeys, key: string, encrypted: string): Pr
     // One message for all reasons, because the reason would help an attacker who changed the record.
     throw new AgentAuthError(
       'storage_failed',
-      'None of the keys can decrypt a stored record. Check the option keys. The record was not changed.',
+      'No key decrypts a stored record, or it is not encrypted. Check the option keys. The record was not changed.',
     )
   }
 }

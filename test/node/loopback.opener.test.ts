@@ -70,7 +70,7 @@ describe('the URL is printed once, for the user to open,', () => {
     expect(text()).toBe('')
     await vi.advanceTimersByTimeAsync(1)
     expect(text()).toBe(
-      `If no browser opened, open this URL in a browser on any machine:\n\n  ${url}\n\nIf the last page cannot be shown, paste its URL here and press Enter.\n`,
+      `If no browser opened, open this URL in a browser on any machine:\n\n  ${url}\n\nIf the last page cannot be shown, paste its URL here and press Enter. Its code expires soon.\n`,
     )
     await vi.advanceTimersByTimeAsync(60_000)
     expect([urls(), text().split('press Enter').length]).toEqual([1, 2])

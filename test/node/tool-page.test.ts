@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from 'agent-service'
@@ -23,7 +23,8 @@ async function runTool(...args: string[]): Promise<{ lines: unknown[][]; code: u
   }
 }
 
-test('the tool of the quick start says what is missing, signs in, lists agents and signs out', async () => {
+/** Starts a service, and approves each login whose URL the tool prints, as a user in a browser does. */
+async function startRig() {
   const home = mkdtempSync(join(tmpdir(), 'tool-'))
   const service = await startService({ dev: 'on', authPort: 0, basePort: 0 })
   onTestFinished(async () => {
@@ -33,15 +34,9 @@ test('the tool of the quick start says what is missing, signs in, lists agents a
     await service.close()
   })
   vi.stubEnv('HOME', home)
-  vi.stubEnv('AGENT_AUTH_URL', undefined)
-  expect(await runTool('login')).toEqual({ lines: [['Configuration: authUrl is missing.']], code: 1 })
-
   vi.stubEnv('AGENT_AUTH_URL', service.authUrl)
   vi.stubEnv('AGENT_BASE_URL', service.baseUrl)
   vi.stubEnv('AGENT_PUBLIC_CLIENT_ID', service.clients.find(({ name }) => name === 'Demo public')?.clientId)
-  expect(await runTool('agents')).toEqual({ lines: [['Run "login" first.']], code: 1 })
-  expect(await runTool()).toEqual({ lines: [['Use "login", "agents" or "logout".']], code: 1 })
-
   service.dev.autoApprove(service.people.find(({ tenant }) => tenant === 'demo')?.email)
   // Follows the URL that the tool prints, as the browser does.
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
@@ -49,8 +44,44 @@ test('the tool of the quick start says what is missing, signs in, lists agents a
     if (url !== undefined) void fetch(url)
     return true
   })
+  return { home, folder: join(home, '.config', 'my-tool'), authUrl: service.authUrl }
+}
+
+const withoutLogin = { lines: [['Run "login" first.']], code: 1 }
+
+test('the tool of the quick start says what is missing, signs in, lists agents and signs out', async () => {
+  const { authUrl } = await startRig()
+  vi.stubEnv('AGENT_AUTH_URL', undefined)
+  expect(await runTool('login')).toEqual({ lines: [['Configuration: authUrl is missing.']], code: 1 })
+  vi.stubEnv('AGENT_AUTH_URL', authUrl)
+  expect(await runTool('agents')).toEqual(withoutLogin)
+  expect(await runTool()).toEqual({ lines: [['Use "login", "whoami", "agents" or "logout".']], code: 1 })
   expect(await runTool('login')).toEqual({ lines: [['Signed in.']], code: undefined })
+  expect(await runTool('whoami')).toEqual({ lines: [[expect.stringMatching(/^person_/)]], code: undefined })
   expect((await runTool('agents')).lines).toHaveLength(5)
   expect(await runTool('logout')).toEqual({ lines: [['Signed out.']], code: undefined })
-  expect(await runTool('agents')).toEqual({ lines: [['Run "login" first.']], code: 1 })
+  expect(await runTool('agents')).toEqual(withoutLogin)
+})
+
+test('the tool of the quick start starts no login that its file could not keep', async () => {
+  const { folder } = await startRig()
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(join(folder, 'sessions.json'), '', { mode: 0o600 })
+  chmodSync(join(folder, 'sessions.json'), 0o644)
+  const { lines, code } = await runTool('login')
+  expect(lines).toEqual([[expect.stringContaining('chmod 600')]])
+  expect(code).toBe(1)
+  rmSync(folder, { recursive: true })
+  writeFileSync(folder, '')
+  expect((await runTool('login')).code).toBe(1)
+})
+
+test('the tool of the quick start prints no success if nothing was saved', async () => {
+  const { folder } = await startRig()
+  await runTool('login')
+  const file = join(folder, 'sessions.json')
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('\\"v\\":1', '\\"v\\":2'))
+  const { lines, code } = await runTool('login')
+  expect(lines).toEqual([['The session was not saved.']])
+  expect(code).toBe(1)
 })

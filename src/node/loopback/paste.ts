@@ -35,7 +35,7 @@ export function createPastePrompt(
   const read = (): void => {
     if (isRead) return
     isRead = true
-    output.write('If the last page cannot be shown, paste its URL here and press Enter.\n')
+    output.write('If the last page cannot be shown, paste its URL here and press Enter. Its code expires soon.\n')
     // Without a terminal of its own, readline leaves Ctrl-C to the process.
     const lines = createInterface({ input, terminal: false })
     lines.on('line', (line) => {
