@@ -100,6 +100,12 @@ interface AgentServicePackage {
   startService(options: object): Promise<RunningService>
 }
 
+/**
+ * The origins of a service in this process. The Fetch standard blocks requests to these two ports, so a request that bypasses
+ * `options.fetch` fails, and reaches no service that listens on the ports of `agent-service --dev`.
+ */
+const portlessOrigins = { authUrl: 'http://127.0.0.1:1', baseUrl: 'http://127.0.0.1:7' } as const
+
 /** Starts agent-service. Throws `config_invalid` if that is not installed. */
 export async function startAgentService(transport: ServiceTransport, options: object): Promise<RunningService> {
   // The name is no literal, because bundlers and the type checker resolve a literal also where the optional peer is absent.
@@ -109,5 +115,5 @@ export async function startAgentService(transport: ServiceTransport, options: ob
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
     return invalid('testService needs agent-service. Run npm install --save-dev agent-service')
   })
-  return transport === 'loopback' ? startService(options) : createService(options)
+  return transport === 'loopback' ? startService(options) : createService({ ...portlessOrigins, ...options })
 }

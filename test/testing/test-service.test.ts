@@ -19,6 +19,11 @@ function refreshesOf({ dev }: TestService): number {
 }
 
 describe('testService', () => {
+  test('in process has origins that no other service can have, so that a plain fetch fails [F118]', async () => {
+    for (const url of [service.authUrl, service.baseUrl])
+      await expect(fetch(url)).rejects.toMatchObject({ message: 'fetch failed', cause: { message: 'bad port' } })
+  })
+
   test('gives a session that is signed in, and a fetch with its token [F118]', async () => {
     expect(service.session.state.status).toBe('signed-in')
     expect((await search(service)).status).toBe(200)
