@@ -84,7 +84,8 @@ function defect(body: string | null | undefined): Verdict {
 
 /** The body of a 403 has no specified shape, but its two texts are specified, so they are searched in the whole of it. */
 function refusal(status: number, { body = '', errorMessage }: ReceivedResponse): Verdict {
-  if (status === 401) return ['unauthenticated', '. Sign in again, or pass auth.fetch of this baseUrl']
+  if (status === 401)
+    return ['unauthenticated', '. Sign in again, or pass auth.fetch or createBearerFetch of this baseUrl']
   if (status === 422) return ['validation_failed', '. See faults or fieldErrors()']
   if (status === 403 && /OAuth client is not approved/i.test(body))
     return ['client_not_approved', '. An admin must approve this client']

@@ -200,7 +200,7 @@ describe('refusals of the service', () => {
     const plain = createAgentApi({ baseUrl, fetch: recorded })
     expect(await apiFailure(plain.llmModels.search())).toMatchObject({
       code: 'unauthenticated',
-      message: 'The API responded with 401. Sign in again, or pass auth.fetch of this baseUrl.',
+      message: 'The API responded with 401. Sign in again, or pass auth.fetch or createBearerFetch of this baseUrl.',
     })
     const astray = createAgentApi({ baseUrl: authUrl, fetch: recorded })
     expect(await apiFailure(astray.llmModels.search())).toMatchObject({
