@@ -50,7 +50,10 @@ describe('README', () => {
   it('the page on React shows the apps that the browser tests run', () => {
     const shared = ['door.tsx', 'settings.ts', 'auth.ts', 'api.ts', 'agent-list.tsx']
     const files = [...shared, 'react-router.tsx', 'browser-router.tsx', 'tanstack-router.tsx']
-    expect(blocks('docs/react.md')).toEqual(files.map((file) => snippet(`routers/${file}`)))
+    expect(blocks('docs/react.md')).toEqual([
+      ...files.map((file) => snippet(`routers/${file}`)),
+      snippet('testing/route.tsx'),
+    ])
   })
 
   it('the page on the API client shows the files that the type checker compiles', () => {

@@ -1,5 +1,6 @@
 // @module-tag chromium
 
+import { userText } from 'agent-auth/texts'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { buildScript } from './built-app.ts'
@@ -73,7 +74,7 @@ describe.each(['react-router', 'browser-router', 'tanstack-router'])('docs/snipp
     await page.fill('[name=password]', ada?.password ?? '')
     await page.keyboard.press('Enter')
     await page.click('[name=decision][value=deny]')
-    await page.getByText('The login did not succeed.').waitFor()
+    await page.getByText(userText('login_denied').text).waitFor()
     expect(page.url()).toBe(`${rig.origin}/callback`)
     rig.service.dev.autoApprove('ada@demo.example')
     await press(page, 'Sign in')

@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
 
-// The test of a component that the page on testing shows.
+// The tests of a component and of a route that the pages on testing and on React show.
 import '../../docs/snippets/testing/react.tsx'
+import '../../docs/snippets/testing/route.tsx'

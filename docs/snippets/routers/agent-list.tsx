@@ -6,6 +6,8 @@ import type { ReactElement } from 'react'
 
 export function AgentList({ agents }: { agents: readonly ParentAgent[] }): ReactElement {
   const { signOut } = useAuth()
+  // An alert, because this component is no longer shown by then: a failed sign-out ends the session of the page too.
+  const leave = (): Promise<void> => signOut().catch((error: unknown) => alert(userText(error).text))
   return (
     <>
       <ul>
@@ -13,7 +15,7 @@ export function AgentList({ agents }: { agents: readonly ParentAgent[] }): React
           <li key={id}>{agent_name}</li>
         ))}
       </ul>
-      <button type="button" onClick={() => void signOut()}>
+      <button type="button" onClick={leave}>
         Sign out
       </button>
     </>

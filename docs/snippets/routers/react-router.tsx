@@ -2,8 +2,15 @@
 import { AuthProvider, RequireSession } from 'agent-auth/react'
 import { type ReactElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { createBrowserRouter, Link, Outlet, useLoaderData, useRevalidator, useRouteError } from 'react-router'
-import { RouterProvider } from 'react-router/dom'
+import {
+  createBrowserRouter,
+  Link,
+  Outlet,
+  RouterProvider,
+  useLoaderData,
+  useRevalidator,
+  useRouteError,
+} from 'react-router'
 import { AgentList, Failure } from './agent-list'
 import { loadAgents } from './api'
 import { auth, onUserChange, returnPath } from './auth'
