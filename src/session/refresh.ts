@@ -1,5 +1,5 @@
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
-import { lateWriterMs, maxTimeoutMs } from '../internal/limits.ts'
+import { lateWriterMs, maxStorageOperationMs, maxTimeoutMs } from '../internal/limits.ts'
 import { sleep, succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { refreshTokens } from '../refresh.ts'
 import type { CurrentRecord } from './current.ts'
@@ -90,15 +90,16 @@ async function commit(
   // Another page or process saved newer tokens of this sign-in, because a lease ran out or the lock is not common. They count, and the
   // tokens of this refresh are discarded.
   if (current.record !== record) return 'settled'
-  // The age counts from before the request, which took at most `maxTimeoutMs`, 60 s. A read and a write after it may add 5 s each.
-  const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs)
+  // The age counts from before the request, which took at most `maxTimeoutMs`, 60 s. The read and the write after it took at most
+  // `maxStorageOperationMs`, 5 s, each.
+  const keep = (expected: ExpectedRecord): void => current.set(next, expected, maxTimeoutMs + 2 * maxStorageOperationMs)
   const keepUnsaved = (): void => keep(expectedWhileUnsaved(record, current.expected))
   if (current.expected.kind === 'left_alone') {
     keepUnsaved()
     return 'settled'
   }
   // Without a read under this lock, the write could undo a sign-out elsewhere or replace the record of another user.
-  const isUnread = !wasRead && readError !== undefined
+  const isUnread = !wasRead && !!readError
   const isWritten = !isUnread && (await succeedsOrThrowsBug(() => store.write(next)))
   checkCurrent()
   if (isWritten) {
@@ -140,7 +141,7 @@ async function wasReplaced(
     readError = await readAndApply(parts)
   }
   if (readError) throw readError
-  return current.record !== undefined && current.record !== record
+  return !!current.record && current.record !== record
 }
 
 async function endRefused({ store, current, problems }: SessionParts): Promise<void> {

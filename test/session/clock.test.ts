@@ -221,6 +221,29 @@ describe('timers', () => {
   })
 })
 
+describe('the age of a new token', () => {
+  test('counts from before its request, also after the longest request and a slow storage [C-084]', async () => {
+    const time = virtualTime()
+    const wait = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
+    let [requestMs, storageMs] = [59_000, 0]
+    const travel = (what: string): Promise<void> => wait(what.startsWith('answer') ? requestMs : 0)
+    const { service, realm } = sessionRig(time.clock, { lifeS: 120, travel })
+    const storage = sharedRecords().handle({ step: () => wait(storageMs) })
+    const { session } = realm({ storage, options: { timeoutMs: 60_000 } })
+    await time.until(session.signIn(service.issue()))
+    const startMs = time.nowMs()
+    const refreshing = session.getAccessToken({ forceRefresh: true })
+    await time.pass(10)
+    storageMs = 4_900
+    await time.until(refreshing)
+    expect(time.nowMs() - startMs).toBeGreaterThan(68_000)
+    ;[requestMs, storageMs] = [0, 0]
+    service.usually('unreachable')
+    await time.pass(startMs + 121_000 - time.nowMs())
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('temporarily_unavailable')
+  })
+})
+
 describe('a wall clock that is wrong', () => {
   const skews = [5 * minute, hour, day, 3 * day].flatMap((ms) => [ms, -ms])
 
