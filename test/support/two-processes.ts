@@ -62,6 +62,7 @@ interface Setting {
   readonly skewMs?: number
   /** Of the storage. Records of an asynchronous one are read once a second. Default `asynchronous`. */
   readonly kind?: 'asynchronous' | 'synchronous'
+  /** `sessions` replaces the storage, so that `records`, `written` and `fault` have no effect. */
   readonly options?: Partial<BackendOptions>
 }
 
@@ -94,7 +95,7 @@ export async function twoProcesses({
     withLock: memoryStorage().withLock as NonNullable<TokenStorage['withLock']>,
   }
   const sessions = kind === 'synchronous' ? plain : steppedStorage(() => {}, plain)
-  const rig = await rigOf({ backend: { ...service.options, ...options, clock, sessions } })
+  const rig = await rigOf({ backend: { ...service.options, sessions, ...options, clock } })
   const other = rig.another({ clock: otherClock })
   const signIn: TwoProcesses['signIn'] = async (subject = 'ada', backend = rig.backend) => {
     service.subject = subject

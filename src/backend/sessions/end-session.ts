@@ -1,12 +1,13 @@
 import { isAgentAuthError } from '../../errors.ts'
 import { maxRefreshWaitMs } from '../../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
+import { lockTimeout } from '../../session/errors.ts'
 import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
 import { sessionStore, tryRead } from '../../session/store.ts'
+import { runLocked } from '../../storage/bounded.ts'
 import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
 import { type RevocationResult, revokeAll, type TokensToRevoke } from './revocation.ts'
-import type { LockedStorage } from './watched-storage.ts'
 
 /** A session whose sign-out has begun. */
 interface SignOutBegun extends TokensToRevoke {
@@ -58,20 +59,39 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   if (!revocationEndpoint) return { signedOut: live.session.signOut(), refreshTokens: [], otherTokens: 'none' }
   const name = sessionName(config, key)
   const store = sessionStore(sessions, name)
-  const unlock = await lockWithin(sessions, name, maxRefreshWaitMs)
-  try {
+  let begin = (_refreshTokens: readonly string[]): void => {}
+  const toRevoke = new Promise<readonly string[]>((resolve) => {
+    begin = resolve
+  })
+  // Called here and not in the task, because the sign-out lasts longer than the lease of the task.
+  const begun = signOutAfter(toRevoke, live)
+  const readTokens = async (): Promise<Stored | undefined> => {
     const stored = await tryRead(store)
-    const refreshTokens = refreshTokensOf(name, live, stored)
-    // Not awaited here, because its last step waits for this lock.
-    const signedOut = live.session.signOut()
-    // It may reject before the caller waits for it, which would be an unhandled rejection.
-    signedOut.catch(() => {})
-    // The record must be removed before the lock is free, because the next owner would refresh it.
-    if (unlock && isRecord(stored)) await succeedsOrThrowsBug(() => store.remove())
-    return { signedOut, refreshTokens, otherTokens: unlock ? 'none' : 'possible' }
-  } finally {
-    unlock?.()
+    begin(refreshTokensOf(name, live, stored))
+    return stored
   }
+  // Reads and removes in the task, because a storage with leases knows by that which lock an operation belongs to (bounded.ts).
+  const readAndRemove = async (): Promise<void> => {
+    // The record must be removed before the lock is free, because the next owner would refresh it.
+    if (isRecord(await readTokens())) await succeedsOrThrowsBug(() => store.remove())
+  }
+  const wait = { maxWaitMs: maxRefreshWaitMs, timedOut: lockTimeout }
+  const isLocked = await succeedsOrThrowsBug(() => runLocked(sessions, name, readAndRemove, wait))
+  if (!isLocked) await readTokens()
+  return { ...(await begun), otherTokens: isLocked ? 'none' : 'possible' }
+}
+
+/** Begins the sign-out when the tokens to revoke are known, because it removes them from memory. */
+async function signOutAfter(
+  toRevoke: Promise<readonly string[]>,
+  { session }: LiveSession,
+): Promise<Omit<SignOutBegun, 'otherTokens'>> {
+  const refreshTokens = await toRevoke
+  // Not awaited here, because its last step waits for the lock.
+  const signedOut = session.signOut()
+  // It may reject before the caller waits for it, which would be an unhandled rejection.
+  signedOut.catch(() => {})
+  return { signedOut, refreshTokens }
 }
 
 /**
@@ -88,26 +108,4 @@ function refreshTokensOf(
   const records = [inMemory, decodeRecord(name, pendingWrite), stored ?? decodeRecord(name, lastSeen)]
   const tokens = records.map((record) => (isRecord(record) ? record.tokens.refreshToken : undefined))
   return [...new Set(tokens)].filter((token) => token !== undefined)
-}
-
-/** Resolves to what frees the lock, or to undefined if it was not acquired in time or the storage failed. */
-function lockWithin(sessions: LockedStorage, name: string, timeoutMs: number): Promise<(() => void) | undefined> {
-  const waiting = new AbortController()
-  const { signal } = waiting
-  return new Promise((resolve) => {
-    const giveUp = (): void => {
-      clearTimeout(timer)
-      resolve(undefined)
-      waiting.abort()
-    }
-    const timer = setTimeout(giveUp, timeoutMs)
-    const hold = (): Promise<void> =>
-      new Promise((unlock) => {
-        clearTimeout(timer)
-        // A storage may grant the lock although the signal has fired.
-        if (signal.aborted) unlock()
-        else resolve(unlock)
-      })
-    sessions.withLock(name, hold, { signal }).catch(giveUp)
-  })
 }
