@@ -134,6 +134,7 @@ const backendOrder = [
   'sessions/revocation-request',
   'sessions/revocation',
   'sessions/after',
+  'sessions/confirmed',
   'sessions/ending-marks',
   'sessions/endings',
   'sessions/last-use',

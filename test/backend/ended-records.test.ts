@@ -6,7 +6,7 @@ import { sessionCheck } from '../../src/backend/proxy/session-check.ts'
 import { endingMarks } from '../../src/backend/sessions/ending-marks.ts'
 import { endedRemoval } from '../../src/backend/sessions/remove-ended.ts'
 import { watchedStorage } from '../../src/backend/sessions/watched-storage.ts'
-import { sessionName } from '../../src/session/record.ts'
+import { decodeRecord, isRecord, sessionName } from '../../src/session/record.ts'
 import { steppedStorage } from '../support/backend-rig.ts'
 import { testClock } from '../support/clock.ts'
 
@@ -18,9 +18,14 @@ const config = createAuthConfig({
   redirectUri: 'https://app.example.com/auth/callback',
   clock,
 })
+const idOf = (raw: unknown): string => {
+  const record = decodeRecord(sessionName(config, 'k'), raw)
+  if (!isRecord(record)) throw new Error('There is no record.')
+  return record.id
+}
 const tokens = { accessToken: 'a', refreshToken: 'r', obtainedAtMs: clock.wallMs() }
 
-test('a record that has not ended when it is read again under the lock stays, without an event', async () => {
+test('a record that is of another sign-in when it is read again under the lock stays, without an event', async () => {
   const events: BackendEvent[] = []
   const emit = (event: BackendEvent): void => void events.push(event)
   const storage = memoryStorage()
@@ -28,25 +33,23 @@ test('a record that has not ended when it is read again under the lock stays, wi
   const allSessions = watchedStorage(storage, emit)
   const remove = endedRemoval({ config, revocationEndpoint: undefined, allSessions, uses: undefined, emit })
   const name = sessionName(config, 'k')
-  await remove(name, { reason: 'ended', isEnded: () => false })
+  await remove(name, { reason: 'ended', id: 'of another sign-in' })
   expect(storage.getItem(name)).toContain('"accessToken":"a"')
-  await remove(name, { reason: 'ended', isEnded: () => true })
+  await remove(name, { reason: 'ended', id: idOf(storage.getItem(name)) })
   expect(storage.getItem(name)).toBeUndefined()
   expect(events).toEqual([{ type: 'ended_session_removed', reason: 'ended', revocation: 'off' }])
 })
 
-test('an ended record stays without a rejection if a synchronous storage cannot read the ending again', async () => {
+test('an ended record stays without a rejection if a synchronous storage cannot be read again', async () => {
   const storage = memoryStorage()
   await createSession(config, { storage, key: 'k' }).signIn(tokens)
   const name = sessionName(config, 'k')
-  const getItem = (read: string): ReturnType<typeof storage.getItem> => {
-    if (read !== name) throw new Error('the storage is away')
-    return storage.getItem(read)
+  const getItem = (): never => {
+    throw new Error('the storage is away')
   }
   const allSessions = watchedStorage({ ...storage, getItem }, () => {})
-  const marks = endingMarks(config, allSessions)
   const remove = endedRemoval({ config, revocationEndpoint: undefined, allSessions, uses: undefined, emit() {} })
-  await remove(name, { reason: 'ended', isEnded: async () => (await marks.read('ending', 'now')) !== undefined })
+  await remove(name, { reason: 'ended', id: idOf(storage.getItem(name)) })
   expect(storage.getItem(name)).toContain('"accessToken":"a"')
 })
 
@@ -57,7 +60,7 @@ test('requests that find an ended session at the same time wait for the lock onc
   })
   const allSessions = watchedStorage(stepped, () => {})
   const remove = endedRemoval({ config, revocationEndpoint: undefined, allSessions, uses: undefined, emit() {} })
-  await Promise.all([1, 2, 3].map(() => remove('name', { reason: 'ended', isEnded: () => true })))
+  await Promise.all([1, 2, 3].map(() => remove('name', { reason: 'ended', id: 'i' })))
   expect(locks).toBe(1)
 })
 

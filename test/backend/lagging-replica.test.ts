@@ -17,3 +17,49 @@ test('a logout revokes the token that another process saved, which the replica d
   expect([...service.live]).toEqual([])
   expect([...records.keys()]).toEqual([])
 })
+
+test.each(['endAll', 'endSessionsOf'] as const)(
+  'a sign-in after %s is valid everywhere, although the replica still has the ending before it',
+  async (call) => {
+    const { sessions, catchUp, locked } = laggingStorage()
+    const { rig, clock, signIn } = await twoProcesses({ options: { sessions } })
+    const end = (): Promise<void> => (call === 'endAll' ? rig.backend.endAll() : rig.backend.endSessionsOf('ada'))
+    await end()
+    catchUp()
+    const before = await signIn()
+    await end()
+    const after = await signIn()
+    for (let round = 0; round < 3; round++) {
+      expect(await statuses(after.here, after.there)).toEqual(['signed-in', 'signed-in'])
+      clock.advance(2_000)
+    }
+    catchUp()
+    clock.advance(2_000)
+    expect(await statuses(before.here, before.there)).toEqual(['signed-out', 'signed-out'])
+    locked.length = 0
+    for (let round = 0; round < 3; round++) {
+      expect(await statuses(after.here, after.there)).toEqual(['signed-in', 'signed-in'])
+      clock.advance(2_000)
+    }
+    expect(locked).toEqual([])
+  },
+)
+
+test('a use that the replica does not have yet keeps the session from ending by idleMs', async () => {
+  const idleMs = 600_000
+  const { sessions, catchUp, locked } = laggingStorage()
+  const { clock, signIn } = await twoProcesses({ options: { sessions, idleMs } })
+  const { here, there } = await signIn()
+  clock.advance(idleMs / 2)
+  expect((await here.call()).status).toBe(204)
+  catchUp()
+  clock.advance(idleMs - 1)
+  locked.length = 0
+  expect((await here.call()).status).toBe(204)
+  expect(locked.filter((name) => name.endsWith(':newest'))).toEqual([])
+  clock.advance(2)
+  expect(await statuses(here, there)).toEqual(['signed-in', 'signed-in'])
+  catchUp()
+  clock.advance(idleMs)
+  expect(await statuses(here, there)).toEqual(['signed-out', 'signed-out'])
+})

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lastUses } from '../../src/backend/sessions/last-use.ts'
+import { watchedStorage } from '../../src/backend/sessions/watched-storage.ts'
 import { testClock } from '../support/clock.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
@@ -8,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 test('a storage that never responds delays a use by a second, and the next uses not at all', async () => {
   const clock = testClock()
   const setItem = vi.fn(() => new Promise<void>(() => {}))
-  const sessions = { getItem: () => undefined, setItem, removeItem() {} }
+  const sessions = watchedStorage({ getItem: () => undefined, setItem, removeItem() {} }, () => {})
   const uses = lastUses(sessions, { clock, idleMs: 600_000 })
   let isNoted = false
   void Promise.resolve(uses.note('name')).then(() => {

@@ -2,10 +2,12 @@ import { readClaims } from '../../claims.ts'
 import type { AuthConfig } from '../../config.ts'
 import { randomText } from '../../internal/base64url.ts'
 import { type SessionRecord, sessionName, signInMs } from '../../session/record.ts'
-import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
+import type { MaybePromise } from '../../storage/token-storage.ts'
 import type { Tokens } from '../../tokens.ts'
 import { after } from './after.ts'
+import { confirmed } from './confirmed.ts'
 import { type EndingMark, endingMarks } from './ending-marks.ts'
+import type { LockedStorage } from './watched-storage.ts'
 
 /**
  * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it.
@@ -15,8 +17,8 @@ import { type EndingMark, endingMarks } from './ending-marks.ts'
 export interface Endings {
   /** Returns whether the storage has an ending at all. Rejects if the storage fails. */
   exist(): MaybePromise<boolean>
-  /** Returns whether an ending came after the sign-in of this record. Rejects if the storage fails. */
-  hasEnded(record: SessionRecord): MaybePromise<boolean>
+  /** Returns whether an ending came after the sign-in of this record, which has this name. Rejects if the storage fails. */
+  hasEnded(name: string, record: SessionRecord): MaybePromise<boolean>
   /** Returns the id of a new sign-in, which notes the endings before it. Rejects with `storage_failed`. */
   signInId(tokens: Tokens): Promise<string>
   /** Ends every session that began before. Rejects with `storage_failed`. */
@@ -31,7 +33,7 @@ interface Concerning {
   readonly own: EndingMark | undefined
 }
 
-export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endings {
+export function sessionEndings(config: AuthConfig, sessions: LockedStorage): Endings {
   const marks = endingMarks(config, sessions)
   // A session name has four parts, so a name with a fifth is that of no session.
   const allName = `${sessionName(config, '')}:ended`
@@ -57,9 +59,9 @@ export function sessionEndings(config: AuthConfig, sessions: TokenStorage): Endi
         read(allName, 'recent'),
         (found) => found !== undefined || after(read(anySubjectName, 'recent'), (any) => !!any),
       ),
-    hasEnded: (record) =>
-      // Reads again, because the sign-in may have noted an ending that this process has not read yet.
-      after(isOverBy(record, 'recent'), (ended) => ended && isOverBy(record, 'now')),
+    hasEnded: (name, record) =>
+      // Reads again, because the sign-in may have noted an ending that this process, or the copy that it reads, does not have yet.
+      after(isOverBy(record, 'recent'), (ended) => ended && confirmed(sessions, name, () => isOverBy(record, 'now'))),
     async signInId(tokens) {
       const subject = subjectOf(tokens)
       const [all, own] = await Promise.all([

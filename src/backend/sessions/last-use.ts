@@ -3,9 +3,11 @@ import { idleLimits, maxUnsavedSessions, revalidateAfterMs } from '../../interna
 import { succeeds, withTimeout } from '../../internal/timeouts.ts'
 import type { SessionRecord } from '../../session/record.ts'
 import { bounded } from '../../storage/bounded.ts'
-import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
+import type { MaybePromise } from '../../storage/token-storage.ts'
 import { removeOldest } from '../oldest.ts'
 import { after } from './after.ts'
+import { confirmed } from './confirmed.ts'
+import type { LockedStorage } from './watched-storage.ts'
 
 /**
  * When each session was used last, for all processes. A session ends by itself after `idleMs` (`idleLimits.minMs`, 2 minutes or more)
@@ -26,7 +28,7 @@ export interface LastUses {
   forget(name: string): Promise<unknown>
 }
 
-export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clock; idleMs: number }): LastUses {
+export function lastUses(sessions: LockedStorage, { clock, idleMs }: { clock: Clock; idleMs: number }): LastUses {
   // A session name has four parts, so a name with a fifth is that of no session.
   const nameOf = (name: string): string => `${name}:last-use`
   /** Uses whose note the storage did not take. They count here, because a storage that takes no writes must not end a session in use. */
@@ -54,12 +56,14 @@ export function lastUses(sessions: TokenStorage, { clock, idleMs }: { clock: Clo
 
   return {
     isIdle: (name, { tokens }) =>
-      after(sessions.getItem(nameOf(name)), (noted) => {
-        // Tokens are obtained only for a session in use, so the time of the newest ones counts as a use. There may be no note.
-        const notedMs = Math.max(tokens.obtainedAtMs, timeOf(noted))
-        remember(storedUses, name, notedMs)
-        return clock.wallMs() - lastUseMs(name, notedMs) >= idleMs
-      }),
+      confirmed(sessions, name, () =>
+        after(sessions.getItem(nameOf(name)), (noted) => {
+          // Tokens are obtained only for a session in use, so the time of the newest ones counts as a use. There may be no note.
+          const notedMs = Math.max(tokens.obtainedAtMs, timeOf(noted))
+          remember(storedUses, name, notedMs)
+          return clock.wallMs() - lastUseMs(name, notedMs) >= idleMs
+        }),
+      ),
     note(name) {
       const nowMs = clock.wallMs()
       const beforeMs = storedUses.get(name) ?? 0

@@ -1,7 +1,6 @@
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { isRecord, type SessionRecord } from '../../session/record.ts'
 import { sessionStore } from '../../session/store.ts'
-import type { MaybePromise } from '../../storage/token-storage.ts'
 import type { BackendEvent, EndedSessionRemovedEvent } from '../events.ts'
 import type { LastUses } from './last-use.ts'
 import { revokeAll } from './revocation.ts'
@@ -14,8 +13,11 @@ export type RemoveEnded = (name: string, ended: EndedSession) => Promise<void>
 /** A session whose record a process hides, because it has ended. */
 export interface EndedSession {
   readonly reason: EndedSessionRemovedEvent['reason']
-  /** Returns whether this record, which is read again under the lock, is to be removed. */
-  isEnded(record: SessionRecord): MaybePromise<boolean>
+  /**
+   * The id of its sign-in. A record with another id stays. Nothing else is compared under the lock: an ending cannot be undone, and
+   * another process may use an idle session again, but the session has ended in this process already.
+   */
+  readonly id: string
 }
 
 interface RemovalParts extends RevocationTarget {
@@ -28,7 +30,7 @@ interface RemovalParts extends RevocationTarget {
 /** Returns a function that removes ended sessions, each in one process, which emits `ended_session_removed`. */
 export function endedRemoval({ allSessions, uses, emit, ...target }: RemovalParts): RemoveEnded {
   const removing = new Set<string>()
-  return async (name, { reason, isEnded }) => {
+  return async (name, { reason, id }) => {
     if (removing.has(name)) return
     removing.add(name)
     const store = sessionStore(allSessions, name)
@@ -37,7 +39,7 @@ export function endedRemoval({ allSessions, uses, emit, ...target }: RemovalPart
     await succeedsOrThrowsBug(() =>
       store.locked(async () => {
         const stored = await store.read()
-        if (!isRecord(stored) || !(await isEnded(stored))) return
+        if (!isRecord(stored) || stored.id !== id) return
         await store.remove()
         await uses?.forget(name)
         removed = stored

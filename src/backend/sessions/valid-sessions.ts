@@ -53,11 +53,9 @@ function endingOf(
   { endings, uses }: Validity,
 ): MaybePromise<EndedSession | undefined> {
   const { hasEnded } = endings
-  return after(hasEnded(record), (ended): MaybePromise<EndedSession | undefined> => {
-    if (ended) return { reason: 'ended', isEnded: hasEnded }
-    // Another process may use an idle session again, but it has ended in this process already. So under the lock only the sign-in
-    // is compared. An ending cannot be undone, so `hasEnded` can be asked again there.
-    const isSame = ({ id }: SessionRecord): boolean => id === record.id
-    return uses && after(uses.isIdle(name, record), (idle) => (idle ? { reason: 'idle', isEnded: isSame } : undefined))
+  const { id } = record
+  return after(hasEnded(name, record), (ended): MaybePromise<EndedSession | undefined> => {
+    if (ended) return { reason: 'ended', id }
+    return uses && after(uses.isIdle(name, record), (idle) => (idle ? { reason: 'idle', id } : undefined))
   })
 }
