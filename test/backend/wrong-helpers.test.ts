@@ -106,3 +106,19 @@ test('toFastifyPlugin as a middleware of Express: config_invalid names toNodeHan
   const answered = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`)
   expect({ status: answered.status, seen }).toMatchObject({ status: 500, seen: [useNodeHandler] })
 })
+
+test('toFastifyPlugin as a middleware of Connect or Express 4, which await nothing: config_invalid reaches next [C-127]', async () => {
+  const plugin: (...given: unknown[]) => Promise<void> = untyped(toFastifyPlugin((await rigOf()).backend))
+  const seen: unknown[] = []
+  const rejected: unknown[] = []
+  const server = createServer((request, response) => {
+    const next = (error: unknown): void => void seen.push(error)
+    plugin(request, response, next)
+      .catch((error) => rejected.push(error))
+      .finally(() => response.end())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => server.close())
+  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/session`)
+  expect({ seen, rejected }).toMatchObject({ seen: [useNodeHandler], rejected: [] })
+})

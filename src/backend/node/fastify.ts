@@ -51,12 +51,15 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
 }
 
 /**
- * Throws `config_invalid`, which a framework reports. `createServer` reports nothing and would end the process, so its response
- * says what to use.
+ * Gives `config_invalid` to `next` of Express and Connect, and rejects with it in Fastify and Hono. `createServer` reports nothing and
+ * would end the process, so its response says what to use.
  */
 async function refuse([response, next]: readonly unknown[]): Promise<void> {
   const message =
     'Configuration: toFastifyPlugin is for app.register of Fastify. With node:http, Express and Connect use toNodeHandler(backend), in Hono backend.handle.'
-  if (!isNodeResponse(response) || next) throw new AgentAuthError('config_invalid', message)
-  await endNodeResponse(response, errorResponse(500, { code: 'config_invalid', message }))
+  const error = new AgentAuthError('config_invalid', message)
+  if (!isNodeResponse(response)) throw error
+  // Connect and Express 4 do not wait for the promise, so a rejection would end the process.
+  if (typeof next === 'function') next(error)
+  else await endNodeResponse(response, errorResponse(500, error))
 }
