@@ -35,7 +35,10 @@ export function tokenEndpointCause(error: AgentAuthError): ErrorCause | undefine
   return hasNoTokenResponse(error) ? causeOf(error) : undefined
 }
 
-/** Returns whether a token request was made, or begun, and got no response. One that is too large has no status either. */
+/**
+ * Returns whether a token request was made, or begun, and got no response. The error of a response that was too large has no status
+ * either, but there was a response.
+ */
 export function hasNoTokenResponse({ code, status, details }: AgentAuthError): boolean {
   return details?.outcome !== undefined && status === undefined && code !== 'response_too_large'
 }

@@ -5,9 +5,12 @@ import type { SetupProblemEvent } from './events.ts'
 
 /** Where a framework sends requests to the backend. */
 export interface Mount {
-  /** A mount path, or a route before its first parameter. `scope`: a Fastify scope, which gets only requests for routes of its own. */
+  /**
+   * A mount path with the values of its parameters, or a route up to its first parameter (`beforeFirstParameter` in
+   * node/listener.ts). `scope`: a Fastify scope, which gets only requests for routes of its own.
+   */
   readonly path: string | 'scope'
-  /** The values of the parameters and wildcards in a mount path, which counts only up to the first of them. */
+  /** The values of the parameters and wildcards in a mount path. `checkMount` cuts the path before the first of them. */
   readonly params?: unknown
   /** The methods of the route, in upper case. Default: all. */
   readonly methods?: readonly string[] | undefined
@@ -68,7 +71,7 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
         report('mount', `${where} Register it on the app.`)
         return
       }
-      const path = fixedPart(mountPath, params)
+      const path = beforeFirstValue(mountPath, params)
       const arrives = (route: string): boolean =>
         route.includes(` ${path}/`) && (!methods || methods.includes(route.replace(/ .*/, '')))
       const hidden = routes.filter((route) => !arrives(route))
@@ -91,7 +94,7 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
 }
 
 /** Returns the beginning of a path before the first segment that is a value of a parameter or wildcard. */
-function fixedPart(path: string, params: unknown): string {
+function beforeFirstValue(path: string, params: unknown): string {
   const values = Object.values(Object(params) as object)
     .flat()
     .flatMap((value) => String(value).split('/'))

@@ -26,6 +26,7 @@ export function openPageEvents(
     channel?.close()
     channel = undefined
   }
+  // Only `pageshow` has `persisted`, which is false at the first load of a page. The other two events have none, and count.
   const onReturn = ({ persisted = true }: { persisted?: boolean }): void => {
     if (!persisted || document.hidden) return
     join()

@@ -14,9 +14,10 @@ export type NodeHandler = (
 /**
  * Returns a handler for `createServer` of `node:http` and `node:http2` and `app.use` of Express and Connect. Needs
  * `npm install @hono/node-server`. For requests that the backend does not serve, it calls `next`. Without `next` they get 404. It
- * reads the path as the browser sent it, so a mount path changes nothing. Create it once, outside of any listener:
- * `(request, response) => toNodeHandler(backend)` only creates it, so the browser gets no response. Throws `config_invalid`, and gives
- * it to the framework if the arguments of a call are not those of Node.
+ * reads the whole path as the browser sent it, also under a mount path. A mount path hides the routes that are not under it, so mount
+ * the handler without one. Create it once, outside of any listener: `(request, response) => toNodeHandler(backend)` only creates it,
+ * so the browser gets no response. Throws `config_invalid`, and gives it to the framework if the arguments of a call are not those
+ * of Node.
  */
 export function toNodeHandler(backend: Backend): NodeHandler {
   const listener = nodeListener('toNodeHandler', backend)

@@ -9,7 +9,7 @@ import { errorResponse } from '../responses.ts'
 /** A request of Node, with what Express and Connect add. */
 export type MountedRequest = (IncomingMessage | Http2ServerRequest) & {
   readonly originalUrl?: unknown
-  /** Set by Express: the part of the path that a mount path matched, and the values of its parameters and wildcards. */
+  /** Set by Express: the part of the path that a mount path matched, and the values of the parameters and wildcards in it. */
   readonly baseUrl?: unknown
   readonly params?: unknown
   /** Set by Express if the handler belongs to a route. A middleware has none. */
@@ -42,7 +42,8 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
       const mountPath = typeof baseUrl === 'string' ? baseUrl : removed
       if (mountPath) backend.checkMount({ path: mountPath, params })
       const { path, methods } = Object(request.route) as { path?: unknown; methods?: object }
-      if (typeof path === 'string') backend.checkMount({ path: fixedPart(path), methods: methodsOf(methods) })
+      if (typeof path === 'string')
+        backend.checkMount({ path: beforeFirstParameter(path), methods: methodsOf(methods) })
     },
     respond(request, response) {
       request.url = targetOf(request)
@@ -52,7 +53,7 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
 }
 
 /** Returns the beginning of a route of Express, without a slash at its end, before its first parameter, wildcard or option. */
-function fixedPart(path: string): string {
+function beforeFirstParameter(path: string): string {
   return path.replace(/\/?[:*{(].*$/, '')
 }
 

@@ -141,8 +141,8 @@ export function responseHeaders(headers: Headers, passed: PassedHeaders): Header
 }
 
 /**
- * Returns whether a body is plain: it has no coding, or `fetch` has decoded it. An empty list element is no coding (RFC 9110
- * section 5.6.1), but `fetch` decodes nothing if the list has one or has `identity`.
+ * Returns whether a body is plain: it has no coding, or `fetch` has decoded it. `identity` and an empty list element (RFC 9110
+ * section 5.6.1) name no coding. If one of them stands beside a coding, `fetch` decodes nothing, so that body is not plain.
  */
 export function isDecoded(headers: Headers): boolean {
   const codings = (headers.get('content-encoding') ?? '').toLowerCase().split(',')

@@ -67,7 +67,8 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
       })
       await signInAs(signInId, tokens)
       // The state is `signed-in` even if the save failed, so the storage decides. A write that was reported as failed may have
-      // succeeded: this read then marks the record as saved. Otherwise the session would write it again, also after a logout elsewhere.
+      // succeeded: this read then marks the record as saved. Without this read the session would write it again, also after a logout
+      // elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())

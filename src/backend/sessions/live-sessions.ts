@@ -117,7 +117,8 @@ function isUnsaved({ current, observed }: Entry): boolean {
 
 /**
  * Returns whether a session without users is removed from memory at once. An expired session is not, because its record is still
- * stored and a new Session object would take it for valid. Like each idle session, it can be removed later.
+ * stored: a new Session object would report `signed-in` until the next call for a token ends it again. If later sessions push the
+ * expired one out of the memory, that is accepted.
  */
 function isForgettable({ observed, session }: Entry): boolean {
   const { status, reason }: SessionState = session.state
