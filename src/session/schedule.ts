@@ -46,6 +46,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
   const { clock, timeoutMs } = config
   const delay = retryDelay(config)
   let inFlight: InFlight | undefined
+
   function startRefresh(from: CurrentRecord): Promise<void> {
     inFlight?.cancel.abort()
     const cancel = new AbortController()
@@ -68,7 +69,7 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
       if (!isAgentAuthError(error)) throw error
       if (signal.aborted) throw loginRequiredOrChanged(current.record)
       // The lock owner may have refreshed the token during the wait. If not, `refreshedToken` (access-token.ts) decides.
-      if (error.code === 'lock_timeout') await sync.revalidate()
+      if (error.code === 'lock_timeout') await sync.revalidate('now')
       if (error.code === 'lock_timeout' && current.record !== from) return
       if (!unscheduled.includes(error.code)) delay.recordFailure(error)
       throw error

@@ -76,6 +76,26 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
+  test('a waiter that gives up reads what the holder stored after another read a moment ago [C-072]', async () => {
+    const time = virtualTime()
+    const { service, realm } = sessionRig(time.clock)
+    const records = sharedRecords()
+    const storage = records.handle({ step: () => Promise.resolve() })
+    const { session } = realm({ storage })
+    await session.signIn(service.issue())
+    await time.pass(hour)
+    const [key = ''] = records.items.keys()
+    void storage.withLock?.(key, never)
+    const first = session.getAccessToken()
+    await time.pass(19_500)
+    const second = session.getAccessToken()
+    await flush()
+    const newer = service.issue()
+    records.put(JSON.stringify({ ...records.record(), rev: 2, ...newer }))
+    expect(await time.until(Promise.all([first, second]))).toEqual([newer.accessToken, newer.accessToken])
+    expect(service.sent).toHaveLength(0)
+  })
+
   test('while the access token is good, a locked refresh fails no call [C-072 C-083]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
