@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -33,6 +33,22 @@ test('locked by another process: 503 with Retry-After, nothing consumed [D-36]',
     harm: async () => void other.exec('begin immediate'),
     mend: async () => void other.exec('rollback'),
   })
+})
+
+test('a data file that cannot be opened again after a lock is tried at the next query', async () => {
+  const db = rawDatabase(assembly.context.store.db)
+  const folder = dirname(dataFile)
+  const other = new Database(dataFile)
+  undo.push(async () => other.close())
+  other.exec('begin immediate')
+  await sql`pragma busy_timeout = 0`.execute(db)
+  const write = () => db.updateTable('tenants').set({ name: 'T' }).execute()
+  await expect(write()).rejects.toMatchObject({ code: 'SQLITE_BUSY' })
+  other.exec('rollback')
+  await rename(folder, `${folder}-away`)
+  for (let attempt = 0; attempt < 2; attempt += 1) await expect(write()).rejects.toMatchObject({ code: 'ENOENT' })
+  await rename(`${folder}-away`, folder)
+  await write()
 })
 
 test('read-only: 503 with Retry-After, nothing consumed [D-36]', async () => {

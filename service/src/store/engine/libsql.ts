@@ -93,8 +93,10 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
   return {
     prepare(text) {
       if (state === 'unusable' && !database.inTransaction) {
+        // The new one is opened first. If that fails, the next statement tries again: on a closed one it would end the process.
+        const opened = open()
         statements.close()
-        database = open()
+        database = opened
         statements = cachingStatements(database)
         state = 'usable'
       }
