@@ -4,8 +4,8 @@ import { abortable, sleep } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
 import { loginRequiredOrChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
-import { type LockReach, refreshOnce } from './refresh.ts'
-import { retryDelay } from './retry-delay.ts'
+import { type LockReach, type RefreshOptions, refreshOnce } from './refresh.ts'
+import { type RetryDelay, retryDelay } from './retry-delay.ts'
 import { confirmWrite } from './save.ts'
 
 /** A required refresh is repeated if its outcome is `ambiguous`, `busy` or `foreign`, a proactive one only if it is `ambiguous`. */
@@ -42,7 +42,7 @@ const unscheduled: readonly AgentAuthErrorCode[] = [
 ]
 
 export function refreshSchedule(parts: SessionParts, lockReach: LockReach): RefreshSchedule {
-  const { config, store, current, problems, sync } = parts
+  const { config, current } = parts
   const { clock, timeoutMs } = config
   const delay = retryDelay(config)
   let inFlight: InFlight | undefined
@@ -50,30 +50,12 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
   function startRefresh(from: CurrentRecord): Promise<void> {
     inFlight?.cancel.abort()
     const cancel = new AbortController()
-    const done = runRefresh(from, cancel.signal).finally(() => {
+    const done = runRefresh(parts, from, { lockReach, signal: cancel.signal }, delay).finally(() => {
       if (inFlight?.cancel === cancel) inFlight = undefined
       current.notify()
     })
     inFlight = { id: from.id, done, cancel }
     return done
-  }
-
-  async function runRefresh(from: CurrentRecord, signal: AbortSignal): Promise<void> {
-    try {
-      const work = store.locked(() => refreshOnce(parts, from, { lockReach, signal }))
-      const refreshed = await abortable(work, signal)
-      delay.reset()
-      if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
-    } catch (error) {
-      // An error of the program is never reported as the end of a session.
-      if (!isAgentAuthError(error)) throw error
-      if (signal.aborted) throw loginRequiredOrChanged(current.record)
-      // The lock owner may have refreshed the token during the wait. If not, `refreshedToken` (access-token.ts) decides.
-      if (error.code === 'lock_timeout') await sync.revalidate('now')
-      if (error.code === 'lock_timeout' && current.record !== from) return
-      if (!unscheduled.includes(error.code)) delay.recordFailure(error)
-      throw error
-    }
   }
 
   return {
@@ -100,6 +82,34 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
       delay.reset()
     },
     reset: delay.reset,
+  }
+}
+
+/** Runs one refresh under the lock. A failure starts the retry delay, and a success ends it. Rejects with the error of the refresh. */
+async function runRefresh(
+  parts: SessionParts,
+  from: CurrentRecord,
+  options: RefreshOptions,
+  delay: RetryDelay,
+): Promise<void> {
+  const { store, current, problems, sync } = parts
+  const { signal } = options
+  try {
+    const work = store.locked(() => refreshOnce(parts, from, options))
+    const refreshed = await abortable(work, signal)
+    delay.reset()
+    if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
+  } catch (error) {
+    // An error of the program is never reported as the end of a session.
+    if (!isAgentAuthError(error)) throw error
+    if (signal.aborted) throw loginRequiredOrChanged(current.record)
+    // The lock owner may have refreshed the token during the wait. If not, `refreshedToken` (access-token.ts) decides.
+    if (error.code === 'lock_timeout') {
+      await sync.revalidate('now')
+      if (current.record !== from) return
+    }
+    if (!unscheduled.includes(error.code)) delay.recordFailure(error)
+    throw error
   }
 }
 
