@@ -12,9 +12,9 @@ export function signal(): { given: Promise<void>; give: () => void } {
   return { given, give }
 }
 
-/** Until the one under test waits for a lock; libSQL has one connection, so that there it waits from the start. */
-export async function untilWaiting(db: RawDatabase, isOver: () => boolean): Promise<void> {
+/** Until the one under test, or several, wait for a lock; libSQL has one connection, so that there they wait from the start. */
+export async function untilWaiting(db: RawDatabase, isOver: () => boolean, waiting = 1): Promise<void> {
   if (!isOnPostgres()) return setImmediate()
-  const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while (!isOver() && (await waiting.execute(db)).rows.length === 0) await setImmediate()
+  const found = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while (!isOver() && (await found.execute(db)).rows.length < waiting) await setImmediate()
 }

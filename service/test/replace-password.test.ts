@@ -2,11 +2,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'
 import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
 import { replacePassword } from '../src/store/replace-password.ts'
+import type { Db } from '../src/store/store.ts'
 import { findAccountByEmail } from '../src/store/tables/accounts.ts'
-import { createSignInSession } from '../src/store/tables/sign-in-sessions.ts'
+import { createSignInSession, deleteSignInSession, useSignInSession } from '../src/store/tables/sign-in-sessions.ts'
 import { signal, untilWaiting } from './held-up.ts'
 import { authorize, authorizeUrl, Browser, clientOf, exchange, personOf, signInPath } from './login.ts'
 import { assemble } from './start.ts'
+import { observe } from './statements.ts'
 
 const email = 'ada@demo.example'
 
@@ -119,24 +121,77 @@ test('a hash of an older form is renewed, but never in the place of a password t
   expect((await browser.submit(page, signInPath, { email, password: newPassword })).status).toBe(200)
 })
 
+/** Does this in an open transaction, in which it waits until `end` is called. */
+async function held(context: Assembly['context'], task: (tx: Db) => Promise<void>): Promise<() => Promise<void>> {
+  const [begun, mayEnd] = [signal(), signal()]
+  const holding = rawDatabase(context.store.db)
+    .transaction()
+    .execute(async (tx) => {
+      await task(opaqueDatabase(tx))
+      begun.give()
+      await mayEnd.given
+    })
+  await begun.given
+  return () => {
+    mayEnd.give()
+    return holding
+  }
+}
+
+/** Settles like the promise, and knows when it has. */
+function noting<Value>(settling: Promise<Value>): { settled: Promise<Value>; isOver(): boolean } {
+  let isOver = false
+  const settled = settling.finally(() => {
+    isOver = true
+  })
+  return { settled, isOver: () => isOver }
+}
+
+async function sessionOf(context: Assembly['context'], idHash: string) {
+  const { id: personId = '', passwordHash = '' } = (await findAccountByEmail(context.store.db, email)) ?? {}
+  return { idHash, personId, passwordHash, nowMs: context.clock.nowMs() }
+}
+
 test('a new password waits for a sign-in session that is being added, and ends it', async () => {
   const { context, replace } = await started()
   const db = rawDatabase(context.store.db)
-  const { id = '', passwordHash = '' } = (await findAccountByEmail(context.store.db, email)) ?? {}
-  const [begun, mayEnd] = [signal(), signal()]
-  const adding = db.transaction().execute(async (tx) => {
-    const session = { idHash: 'session', personId: id, passwordHash, nowMs: context.clock.nowMs() }
-    expect(await createSignInSession(opaqueDatabase(tx), session)).toBe('created')
-    begun.give()
-    await mayEnd.given
+  const session = await sessionOf(context, 'session')
+  const end = await held(context, async (tx) => {
+    expect(await createSignInSession(tx, session)).toBe('created')
   })
-  await begun.given
-  let isOver = false
-  const replacing = replace(newPassword).finally(() => {
-    isOver = true
-  })
-  await untilWaiting(db, () => isOver)
-  mayEnd.give()
-  await Promise.all([adding, replacing])
+  const replacing = noting(replace(newPassword))
+  await untilWaiting(db, replacing.isOver)
+  await Promise.all([end(), replacing.settled])
   expect(await db.selectFrom('sign_in_sessions').select('id_hash').execute()).toEqual([])
+})
+
+test('a session that is live while a new password waits for a refresh gets no code that outlives it [S-087]', async () => {
+  const { service, context, browser, replace } = await started()
+  const client = clientOf(service, 'Demo public')
+  await authorize(service, { client, browser })
+  const db = rawDatabase(context.store.db)
+  const end = await held(context, async (tx) => {
+    await rawDatabase(tx).deleteFrom('grants').where('id', '=', 'none').execute()
+  })
+  const replacing = noting(replace(newPassword))
+  await untilWaiting(db, replacing.isOver)
+  const approving = noting(authorize(service, { client, browser }))
+  await untilWaiting(db, approving.isOver, 2)
+  await Promise.all([end(), replacing.settled])
+  expect((await exchange(service, await approving.settled)).status).toBe(400)
+  expect(await db.selectFrom('authorization_codes').selectAll().execute()).toEqual([])
+})
+
+test('a sign-in session that ends while its user is read counts as ended', async () => {
+  const assembly = await started()
+  const { context } = assembly
+  const session = await sessionOf(context, 'session')
+  await createSignInSession(context.store.db, session)
+  observe(assembly, {
+    async after({ sql }) {
+      if (sql.startsWith('select') && sql.includes('"sign_in_sessions"'))
+        await deleteSignInSession(context.store.db, 'session')
+    },
+  })
+  expect(await useSignInSession(context.store.db, 'session', session.nowMs)).toBeUndefined()
 })

@@ -10,8 +10,8 @@ export interface Statement {
 export interface StatementHooks {
   /** Sees each statement before it runs; what it throws, the database seems to have thrown. */
   before?: (statement: Statement) => void
-  /** Runs after the statement was done, inside its transaction if there is one. */
-  after?: (statement: Statement) => void
+  /** Runs after the statement was done, inside its transaction if there is one, whose next statement waits for it. */
+  after?: (statement: Statement) => unknown
 }
 
 /** From now on every statement of the service passes by the hooks, whether it was built now or prepared before. */
@@ -25,7 +25,7 @@ function watch(executor: QueryExecutor, hooks: StatementHooks): QueryExecutor {
     async executeQuery(statement: CompiledQuery) {
       hooks.before?.(statement)
       const result = await executeQuery.call(executor, statement)
-      hooks.after?.(statement)
+      await hooks.after?.(statement)
       return result
     },
     // What a transaction runs on.

@@ -11,7 +11,7 @@ interface NewPassword {
 
 /**
  * Sets the password of a user and ends what the user signed in to, in one transaction: sign-ins on the pages, codes, and the tokens
- * of all applications.
+ * of all applications. Transactions that are adding one of these end first, and what they added ends too.
  */
 export function replacePassword(
   store: Store,
@@ -22,10 +22,10 @@ export function replacePassword(
     async (tx) => {
       const account = await findAccountByEmail(tx, email)
       if (account === undefined) return 'unknown'
-      await voidCodes(tx, account.id)
-      // What another process writes at this moment must not survive.
-      await store.lockAuthorizations(tx)
+      // First, so that a session which could still get a code has ended. Before authorizations, because a code exchange locks its code first.
       await store.lockSignIns(tx)
+      await voidCodes(tx, account.id)
+      await store.lockAuthorizations(tx)
       await savePasswordHash(tx, account.id, { passwordHash })
       await endAccess(tx, account.id, nowMs)
       return 'done'

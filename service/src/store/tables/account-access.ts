@@ -2,12 +2,12 @@ import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 
 /**
- * Voids the open decisions and the codes of a user, from which applications would get tokens. Call it before authorizations are
- * locked, because a code exchange locks its code first.
+ * Voids the open requests and the codes of a user, from which applications would get tokens. Call it after `lockSignIns`, so that no
+ * session asks for another code, and before `lockAuthorizations`, because a code exchange locks its code first.
  */
 export async function voidCodes(tx: Db, personId: string): Promise<void> {
   const db = rawDatabase(tx)
-  // First, because it waits for a decision that is being stored, whose code the next statement then deletes.
+  // First: it waits for a decision that is being stored, whose code the next statement then deletes.
   await db
     .deleteFrom('authorization_requests')
     .where('session_hash', 'in', (own) =>

@@ -42,8 +42,9 @@ export async function useSignInSession(db: Db, idHash: string, nowMs: number): P
   const seenAfterMs = nowMs - lifetimes.signInIdleMs
   const createdAfterMs = nowMs - lifetimes.signInMs
   const account = await findAccountBySession(db, { idHash, seenAfterMs, createdAfterMs })
-  if (account !== undefined) await touch.run(db, { idHash, nowMs })
-  return account
+  if (account === undefined) return undefined
+  // A new password may have ended the session since the query.
+  return (await touch.run(db, { idHash, nowMs })) === 1 ? account : undefined
 }
 
 const remove = prepare((db, { idHash }: Slots<{ idHash: string }>) =>
