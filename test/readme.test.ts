@@ -62,7 +62,7 @@ describe('README', () => {
   })
 
   it('the page on testing shows the tests that run', () => {
-    const files = ['node-test.ts', 'bad-days.ts', 'react.tsx', 'backend.ts', 'tool.ts', 'playwright.ts']
+    const files = ['node-test.ts', 'bad-days.ts', 'react.tsx', 'backend.ts', 'fastify.ts', 'tool.ts', 'playwright.ts']
     expect(blocks('docs/testing.md')).toEqual([snippet('tests.ts'), ...files.map((file) => snippet(`testing/${file}`))])
   })
 

@@ -27,7 +27,9 @@ createServer((request, response) => handle(request, response, () => answer(reque
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const html = await page(request)
-    response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' }).end(html)
+    response
+      .writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', vary: 'Cookie' })
+      .end(html)
   } catch {
     response.writeHead(503).end('The sessions cannot be read at the moment. Load the page again.')
   }

@@ -2,7 +2,7 @@ import { isAgentAuthError } from 'agent-auth'
 import { createAgentApi } from 'agent-auth/api'
 import { backend } from './node-backend.ts'
 
-const html = { headers: { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' } }
+const html = { headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', vary: 'Cookie' } }
 
 /** A page that calls the API on the server, with the token of the user. */
 export async function page(request: Request): Promise<Response> {

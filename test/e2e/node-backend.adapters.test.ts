@@ -129,6 +129,18 @@ for (const name of adapters)
     expect(await shown(await person.send('/', { headers: guard }))).toBe('signed-in')
   })
 
+for (const name of files)
+  test(`the protected page of ${name} redirects visitors to the login, and has a button to sign out`, async () => {
+    const person = browserAt(name)
+    const visitor = await person.send('/account')
+    expect(visitor.status).toBe(302)
+    expect(visitor.headers.get('location')).toBe('/auth/login?return_to=/account')
+    await person.logIn('/account')
+    const page = await person.send('/account', { headers: guard })
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(await page.text()).toMatch(/^<p>account<\/p><button id="signOut">/)
+  })
+
 /** Returns the text of a page, or the paragraph of a document. */
 async function shown(page: Response): Promise<string | undefined> {
   const text = await page.text()

@@ -20,7 +20,14 @@ export const backend: Backend = createBackend({
 })
 
 /** The headers of a page that depends on the session. */
-export const perUser = { 'content-type': 'text/html', 'cache-control': 'no-store', vary: 'Cookie' }
+export const perUser = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', vary: 'Cookie' }
+
+const signOut = `<button id="signOut">Sign out</button><script>
+  signOut.onclick = async () => {
+    const { ok } = await fetch('/auth/logout', { method: 'POST', headers: { 'x-agent-auth': '1' } })
+    if (ok) location.reload()
+    else signOut.textContent = 'Sign out again'
+  }</script>`
 
 /** Returns a page that counts agents or links to the login. Rejects if the storage or the API fails. */
 export async function home(request: SessionSource): Promise<string> {
@@ -29,7 +36,17 @@ export async function home(request: SessionSource): Promise<string> {
   if (!isSignedIn) return '<p>signed-out</p><a href="/auth/login?return_to=/">Sign in</a>'
   const api = createAgentApi({ baseUrl, fetch: session.fetch })
   const { count } = await api.parentAgents.search({ limit: 1, offset: 0 })
-  return `<p>signed-in</p>${count} agents`
+  return `<p>signed-in</p>${count} agents ${signOut}`
+}
+
+/** The login, which returns to the protected page. */
+export const login = '/auth/login?return_to=/account'
+
+/** Returns the protected page `/account`, or undefined if its visitor has to sign in. */
+export async function account(request: SessionSource): Promise<string | undefined> {
+  const { status } = await backend.getSession(request)
+  const isSignedIn = status === 'signed-in' || status === 'needs_refresh'
+  return isSignedIn ? `<p>account</p>${signOut}` : undefined
 }
 
 /** Returns the status for an error: 503 if the same request may succeed later, 502 if the API refused it. */

@@ -1,13 +1,14 @@
 import { createServer } from 'node:http'
 import { toNodeHandler } from 'agent-auth/backend/node'
-import { backend, home, perUser, port, started, statusOf } from './backend.js'
+import { account, backend, home, login, perUser, port, started, statusOf } from './backend.js'
 
 const handle = toNodeHandler(backend)
 const server = createServer(async (request, response) => {
-  if (request.url !== '/') return handle(request, response)
+  if (request.url !== '/' && request.url !== '/account') return handle(request, response)
   try {
-    const html = await home(request)
-    response.writeHead(200, perUser).end(html)
+    const html = await (request.url === '/' ? home(request) : account(request))
+    if (html) response.writeHead(200, perUser).end(html)
+    else response.writeHead(302, { location: login }).end()
   } catch (error) {
     response.writeHead(statusOf(error)).end('The page failed. Load it again.')
   }
