@@ -340,7 +340,7 @@ describe('a sign-in that could not be saved', () => {
 
   /** The lock of the first realm fails while its reads succeed, so that nothing of its sign-in is written. */
   async function signedInWithoutLock(): Promise<Rig & { readonly accessToken: string }> {
-    const rig = lossy()
+    const rig: Rig = lossy()
     await rig.there.session.signIn(rig.service.issue())
     rig.state.unlockable = true
     const tokens = rig.service.issue()
