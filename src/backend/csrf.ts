@@ -1,6 +1,6 @@
 import type { ErrorBody } from './responses.ts'
 
-/** The header that another site can send only after a CORS preflight, to which the backend does not respond. */
+/** The header that another site can send only after a CORS preflight, which the backend never allows. */
 export const csrfHeader = 'x-agent-auth'
 
 /** The response to a request that does not pass the CSRF checks. */

@@ -14,8 +14,8 @@ export function revalidation(read: () => Promise<number>, signal: AbortSignal): 
     clearTimeout(timer)
     timer = setTimeout(run, Math.min(await read(), maxTimerMs))
   }
-  // A read in progress may have begun before the change that this call heard of. So both variables then hold the next read:
-  // `waiting` until it begins, and `latest` until another one follows it.
+  // A call joins a read that has not begun (`waiting`), but not one in progress, because that may have begun before the change that the
+  // call heard of. Otherwise it queues a read after the `latest` one.
   const run = (): Promise<void> => {
     latest = waiting ??= latest.then(readOnce)
     return latest

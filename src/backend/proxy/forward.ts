@@ -173,7 +173,10 @@ function leftResponse(): Forwarded {
   return { response: errorResponse(499, { code: 'aborted', message: 'The browser left before the API responded.' }) }
 }
 
-/** The text of Node, Deno or Bun. The letters or blanks are such that no host name in the text matches. */
+/**
+ * The text of Node, Deno or Bun. An error may also quote the host of `baseUrl`. That is in lower case and has no blank, so it never
+ * matches.
+ */
 const refusedRedirect = /unexpected redirect|Encountered redirect|UnexpectedRedirect/
 
 const redirectMessage =

@@ -66,9 +66,9 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // The state is `signed-in` even if the save failed, so the storage decides. A write that was reported as failed may have
-      // succeeded: this read then marks the record as saved. Without this read the session would write it again, also after a logout
-      // elsewhere.
+      // `resume` reads the storage, because the state is `signed-in` even if the save failed. A write that was reported as failed may
+      // have succeeded: this read then marks the record as saved. Without this read the session would write it again, also after a
+      // logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())

@@ -5,9 +5,9 @@ import type { MaybePromise } from '../../storage/token-storage.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /**
- * Returns whether a session has ended by a check that reads the storage. If an asynchronous check says so, it runs again under a
- * lock that this function alone takes, because a read outside of a lock may show a copy that lags behind. The wait is limited
- * (`maxStorageOperationMs`, 5 s). Rejects as the check does, and with `storage_failed`.
+ * Asks a check, which reads the storage, whether a session has ended. If an asynchronous check says so, it asks again under a lock,
+ * because only a read under a lock is certain to show the newest copy. No other code takes this lock, so there is almost no wait. The
+ * wait is limited (`maxStorageOperationMs`, 5 s). Rejects as the check does, and with `storage_failed`.
  */
 export function confirmed(
   sessions: LockedStorage,

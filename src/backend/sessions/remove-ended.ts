@@ -14,8 +14,8 @@ export type RemoveEnded = (name: string, ended: EndedSession) => Promise<void>
 export interface EndedSession {
   readonly reason: EndedSessionRemovedEvent['reason']
   /**
-   * The id of its sign-in. A record with another id stays. Nothing else is compared under the lock: an ending cannot be undone, and
-   * another process may use an idle session again, but the session has ended in this process already.
+   * The id of its sign-in. A record with another id stays. Nothing else is compared under the lock. An ending cannot be undone. An
+   * idle session is removed even if another process has used it meanwhile, because it has ended in this process already.
    */
   readonly id: string
 }
