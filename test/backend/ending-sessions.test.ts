@@ -1,6 +1,6 @@
 // Ending sessions: src/backend/sessions/end-many.ts, endings.ts, ending-marks.ts, valid-sessions.ts and remove-ended.ts.
-import { createAuthConfig, createSession, type Tokens } from 'agent-auth'
-import type { Backend } from 'agent-auth/backend'
+import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
+import type { Backend, BackendOptions } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'
 import type { AppBrowser, BackendRig } from '../support/backend-rig.ts'
 import { failure } from '../support/token-flow.ts'
@@ -88,6 +88,32 @@ describe('endSessionsOf', () => {
   })
 })
 
+/** A storage whose reads outside of a lock find no record after `hide`, as those of a replica without its data do. */
+function hidingStorage() {
+  const records = new Map<string, string>()
+  const { withLock } = memoryStorage() as Required<TokenStorage>
+  let locks = 0
+  let isHiding = false
+  const sessions: TokenStorage = {
+    getItem: async (name) => (isHiding && locks === 0 ? undefined : records.get(name)),
+    setItem: async (name, value) => void records.set(name, value),
+    removeItem: async (name) => void records.delete(name),
+    withLock: (name, task, options) =>
+      withLock(
+        name,
+        async () => {
+          locks++
+          return await task().finally(() => locks--)
+        },
+        options,
+      ),
+  }
+  const hide = (): void => {
+    isHiding = true
+  }
+  return { sessions, records, hide }
+}
+
 describe('endSession', () => {
   test('ends the session of a key in all processes, revokes its token and keeps the other sessions', async () => {
     const { rig, clock, service, signIn } = await twoProcesses()
@@ -105,6 +131,71 @@ describe('endSession', () => {
     expect(await rig.backend.endSession('web-unknown')).toBe(false)
     expect(rig.events).toEqual([])
     expect([...records]).toEqual([])
+  })
+
+  test.each(['with', 'without'])(
+    'resolves to false and reports no ending, %s revocation, for a session in memory that ended in another process',
+    async (revocation) => {
+      const options = revocation === 'with' ? {} : { revocationEndpoint: undefined }
+      const { rig, clock, other, signIn } = await twoProcesses({ options: options as Partial<BackendOptions> })
+      const { here, there } = await signIn()
+      expect(await statuses(there)).toEqual(['signed-in'])
+      const key = await keyOf(rig, here)
+      expect((await here.logOut()).status).toBe(200)
+      clock.advance(2_000)
+      expect(await other.endSession(key)).toBe(false)
+      expect(rig.events.filter(({ type }) => type === 'sessions_ended')).toEqual([])
+    },
+  )
+
+  test('resolves to false at a second call while a request still holds the session', async () => {
+    const { rig, service, signIn } = await twoProcesses()
+    const { here } = await signIn()
+    const key = await keyOf(rig, here)
+    service.api = () => new Response(new ReadableStream())
+    const relayed = await here.call()
+    expect(await rig.backend.endSession(key)).toBe(true)
+    expect(await rig.backend.endSession(key)).toBe(false)
+    await relayed.body?.cancel()
+    expect(rig.events.filter(({ type }) => type === 'sessions_ended')).toHaveLength(1)
+  })
+
+  test('tries again while the removal of the record fails', async () => {
+    const { rig, records, fault, signIn } = await twoProcesses()
+    const { here } = await signIn()
+    const key = await keyOf(rig, here)
+    fault.writes = 'fail'
+    for (let round = 0; round < 2; round++)
+      expect(await failure(() => rig.backend.endSession(key))).toMatchObject({ code: 'storage_failed' })
+    fault.writes = 'work'
+    expect(await rig.backend.endSession(key)).toBe(true)
+    expect([...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
+  })
+
+  test('revokes a refresh token that could not be saved before another process ended the session', async () => {
+    const { rig, clock, service, fault, signIn } = await twoProcesses()
+    const { here, there } = await signIn()
+    const key = await keyOf(rig, here)
+    fault.writes = 'fail'
+    clock.advance(700_000)
+    expect((await here.call()).status).toBe(204)
+    fault.writes = 'work'
+    expect((await there.logOut()).status).toBe(200)
+    expect([...service.live]).toEqual(['refresh-2'])
+    clock.advance(2_000)
+    expect(await rig.backend.endSession(key)).toBe(true)
+    expect([...service.live]).toEqual([])
+  })
+
+  test('ends a session whose record only a read under the lock shows', async () => {
+    const { sessions, records, hide } = hidingStorage()
+    const { rig, clock, signIn } = await twoProcesses({ options: { sessions } })
+    const { here } = await signIn()
+    const key = await keyOf(rig, here)
+    hide()
+    clock.advance(2_000)
+    expect(await rig.backend.endSession(key)).toBe(true)
+    expect([...records.keys()].filter((name) => name.includes('web-'))).toEqual([])
   })
 })
 

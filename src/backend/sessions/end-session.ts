@@ -4,10 +4,13 @@ import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import { lockTimeout } from '../../session/errors.ts'
 import { decodeRecord, isRecord, type Stored, sessionName } from '../../session/record.ts'
 import { sessionStore, tryRead } from '../../session/store.ts'
-import { runLocked } from '../../storage/bounded.ts'
+import { type LockWait, runLocked } from '../../storage/bounded.ts'
 import type { BackendContext } from '../context.ts'
 import type { LiveSession } from './live-sessions.ts'
 import { type RevocationResult, revokeAll, type TokensToRevoke } from './revocation.ts'
+
+/** How long the lock of a record is waited for, which a refresh in any process may have. */
+const refreshWait: LockWait = { maxWaitMs: maxRefreshWaitMs, timedOut: lockTimeout }
 
 /** A session whose sign-out has begun. */
 interface SignOutBegun extends TokensToRevoke {
@@ -25,7 +28,7 @@ export async function endSession(
   onEnded: (result: RevocationResult) => void,
 ): Promise<void> {
   await context.live.use(key, async (live) => {
-    if (await isUnknown(live)) return
+    if (await isUnknown(context, live)) return
     const ending = await beginSignOut(context, live, key)
     try {
       await ending.signedOut
@@ -36,13 +39,22 @@ export async function endSession(
 }
 
 /**
- * Returns whether no session has this key: it is signed out without a reason, because none ended here. It only reads, so that
- * invented cookies cost the storage no lock and no write.
+ * Returns whether no session has this key. If the Session object in memory has no reason for being signed out, it never had a user,
+ * and the read of `ready` suffices, so that invented cookies cost the storage no lock and no write. If it has a reason, the session
+ * ended here or in another process, and only a read under the lock is certain to show that its record is gone.
  */
-async function isUnknown({ session }: LiveSession): Promise<boolean> {
+async function isUnknown(
+  { config, sessions }: BackendContext,
+  { session, observed, key }: LiveSession,
+): Promise<boolean> {
   try {
     const { status, reason } = await session.ready()
-    return status === 'signed-out' && reason === undefined
+    if (status !== 'signed-out' || reason === undefined) return status === 'signed-out'
+    // A removal that failed must run again, and a refresh token that could not be saved must be revoked.
+    if (!observed.hasLastChangeSucceeded) return false
+    const name = sessionName(config, key)
+    const { read } = sessionStore(sessions, name)
+    return (await runLocked(sessions, name, async () => read(), refreshWait)) === 'absent'
   } catch (error) {
     if (!isAgentAuthError(error)) throw error
     return false
@@ -63,20 +75,20 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   const toRevoke = new Promise<readonly string[]>((resolve) => {
     begin = resolve
   })
-  // Called here and not in the task, because the sign-out lasts longer than the lease of the task.
+  // A storage with leases attributes each operation to the lock in whose task it was called (bounded.ts). So this is called outside of
+  // the task, because the sign-out lasts longer than the lease.
   const begun = signOutAfter(toRevoke, live)
   const readTokens = async (): Promise<Stored | undefined> => {
     const stored = await tryRead(store)
     begin(refreshTokensOf(name, live, stored))
     return stored
   }
-  // Reads and removes in the task, because a storage with leases knows by that which lock an operation belongs to (bounded.ts).
+  // In the task for the same reason.
   const readAndRemove = async (): Promise<void> => {
     // The record must be removed before the lock is free, because the next owner would refresh it.
     if (isRecord(await readTokens())) await succeedsOrThrowsBug(() => store.remove())
   }
-  const wait = { maxWaitMs: maxRefreshWaitMs, timedOut: lockTimeout }
-  const isLocked = await succeedsOrThrowsBug(() => runLocked(sessions, name, readAndRemove, wait))
+  const isLocked = await succeedsOrThrowsBug(() => runLocked(sessions, name, readAndRemove, refreshWait))
   if (!isLocked) await readTokens()
   return { ...(await begun), otherTokens: isLocked ? 'none' : 'possible' }
 }
