@@ -14,7 +14,7 @@ import { trigramsOf } from './tables/tenant/trigrams.ts'
  * libSQL it reads the agents that are left, because its transaction begins after that of the first.
  */
 export async function indexAgents(db: Db): Promise<void> {
-  // Read first, because on libSQL the transaction waits for each other one that may write, and a start usually has nothing to add.
+  // Read first, because on libSQL the transaction waits for every other transaction that may write, and a start usually has nothing to add.
   while ((await agentsToAdd(rawDatabase(db), 1)).length > 0) {
     try {
       await transact(db, addSome, 'after-lock-timeout')

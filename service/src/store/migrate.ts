@@ -20,8 +20,9 @@ const refusals = {
 } as const
 
 /**
- * Brings the tables up to date. If another process migrates at the same time, it tries again after `migrationPauseMs`, 100 ms, for
- * `migrationMs`, 5 s at most (A-42). Then it rejects, with the last error as the cause.
+ * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again after `migrationPauseMs`,
+ * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits at the lock of the `Migrator` for `statementMs`, 10 s at most.
+ * Then it rejects, with the last error as the cause.
  */
 export async function migrate(
   db: RawDatabase,

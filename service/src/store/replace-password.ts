@@ -22,8 +22,9 @@ export function replacePassword(
     async (tx) => {
       const account = await findAccountByEmail(tx, email)
       if (account === undefined) return 'unknown'
-      // First, so that a session which could still get a code has ended. Before authorizations, because a code exchange locks its code first.
+      // First, so that no session can be added or used to get another code.
       await store.lockSignIns(tx)
+      // Before the authorizations are locked, because a code exchange locks its code first.
       await voidCodes(tx, account.id)
       await store.lockAuthorizations(tx)
       await savePasswordHash(tx, account.id, { passwordHash })

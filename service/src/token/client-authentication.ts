@@ -44,8 +44,9 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 }
 
 /**
- * Accepts a correct secret at any time. It has 256 random bits, so unlimited guesses do not find it. Other senders at
- * the same address cannot lock this client out. Wrong secrets are slowed down (S-044).
+ * Accepts a correct secret at any time, so that other senders at the same address cannot lock this client out. Unlimited guesses do
+ * not find a secret that the service made, because it has 256 random bits. One from a seed has at least `leastSecretCharacters`, 32
+ * (A-91). Wrong secrets are slowed down (S-044).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** When a secret was made tells the old one from the new one while both count. */
+/** Adds the time at which a secret was made. It tells the old one from the new one while both are active. */
 export async function addSecretTimes(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('client_secrets')

@@ -6,7 +6,7 @@ const narrowColumns = ['id', 'agent_key', 'agent_name', 'parent_agent_type_key',
 /** One comparison of a filter. */
 export type Equals<Column extends string> = Extract<Filter<Column>, { kind: 'equals' }>
 
-/** Returns the comparisons of a filter that is nothing but comparisons that must all hold, else undefined. */
+/** Returns the comparisons of a filter if it consists only of comparisons that must all hold, else undefined. */
 export function requiredEquals<Column extends string>(filter: Filter<Column>): Equals<Column>[] | undefined {
   if (filter.kind === 'equals') return [filter]
   if (filter.kind === 'any') return undefined

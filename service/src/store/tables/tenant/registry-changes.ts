@@ -6,7 +6,7 @@ import type { RawDatabase } from '../../database.ts'
 export interface RegistryChange {
   atMs: number
   event: RegistryEvent
-  /** In a list, the email address of a user. When it is added, the user's id. Or `command line`. */
+  /** `add` takes the id of a user, and `list` returns the email address instead. Or `command line`. */
   actor: string
   clientId: string
 }
