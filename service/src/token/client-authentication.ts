@@ -45,8 +45,8 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 
 /**
  * Accepts a correct secret at any time, so that other senders at the same address cannot lock this client out. Unlimited guesses do
- * not find a secret that the service made, because it has 256 random bits. One from a seed has at least `leastSecretCharacters`, 32
- * (A-91). Wrong secrets are slowed down (S-044).
+ * not find a secret that the service made, because it has 256 random bits. One from a seed has at least `leastSecretCharacters`, 32.
+ * Wrong secrets are slowed down (S-044).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,
