@@ -16,10 +16,11 @@ export type ExpectedRecord =
 /** A write is pending: it failed, has no known result, or was not sent because no read succeeded. */
 export interface UnsavedRecord {
   /**
-   * `unsaved`: no write of this sign-in has taken effect, so that no other page or process knows it. `perhaps_saved`: one has or may have,
-   * so that a missing record means a sign-out elsewhere.
+   * `unsaved`: no write of this sign-in has taken effect, so that no other page or process knows it. `perhaps_saved`: that is not known
+   * until a read shows the record to write over. `was_saved`: a write has taken effect, or may have while the record to write over
+   * changed. In the last two, a missing record means a sign-out elsewhere.
    */
-  readonly kind: 'unsaved' | 'perhaps_saved'
+  readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
   /** The record, or the absence, that the pending write writes over. `unread` if no read succeeded, or none since the first save ended. */
   readonly over: SessionRecord | 'absent' | 'unread'
 }
@@ -53,13 +54,15 @@ export function reconcile(
   // `applyStored` (apply-stored.ts) removes it, so that a missing record is no sign-out, also if this sign-in was saved.
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return expected.kind === 'unsaved' ? expect(expectAbsent) : { change: 'end' }
-  if (isToBeWrittenOver(stored, expected)) return { change: 'none' }
+  // If a write with an unknown result had taken effect, this record would not be there.
+  if (isToBeWrittenOver(stored, expected))
+    return expected.kind === 'perhaps_saved' ? expect({ kind: 'unsaved', over: stored }) : { change: 'none' }
   const isOlder =
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
-  // A record of this sign-in shows that a write took effect. That of another one shows nothing about earlier writes.
-  const kind = stored.id !== record.id && expected.kind === 'unsaved' ? 'unsaved' : 'perhaps_saved'
-  return expect({ kind, over: stored })
+  // A record of this sign-in shows that a write took effect. A first read that shows another one shows the state before the write.
+  const isUnsaved = stored.id !== record.id && (expected.kind === 'unsaved' || isUnread(expected))
+  return expect({ kind: isUnsaved ? 'unsaved' : 'was_saved', over: stored })
 }
 
 /** Returns whether both are the same revision of the same sign-in with the same access token. */
@@ -92,7 +95,9 @@ function isToBeWrittenOver(stored: SessionRecord, expected: ExpectedRecord): boo
  * the record is later, because it appeared after this session had read or written the storage.
  */
 function isEarlierSignIn(stored: SessionRecord, current: SessionRecord, expected: ExpectedRecord): boolean {
-  return (
-    'over' in expected && (expected.over === 'unread' || stored.late === true) && signInMs(stored) < signInMs(current)
-  )
+  return (isUnread(expected) || ('over' in expected && stored.late === true)) && signInMs(stored) < signInMs(current)
+}
+
+function isUnread(expected: ExpectedRecord): boolean {
+  return 'over' in expected && expected.over === 'unread'
 }

@@ -114,7 +114,7 @@ async function commit(
 
 /** Returns the record to expect while the new tokens are not saved, also if no write was sent: the one before. */
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
-  if (expected.kind === 'saved') return { kind: 'perhaps_saved', over: previous }
+  if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
   // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). The write of this refresh
   // may have taken effect, so a missing record means a sign-out elsewhere. There is one exception: after this refresh, `confirmWrite`
   // (save.ts) reads the storage. If that read shows no record, the session takes this as the state before the sign-in, and continues.

@@ -102,7 +102,7 @@ async function confirm(
   if (!stored) problems.report('read_failed')
   // Without a read, or if the record to write over is gone, the write may have taken effect. A session that another page or process
   // may have seen must not outlast a sign-out there.
-  if (effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
+  if (expected.kind === 'unsaved' && effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
     current.expect({ kind: 'perhaps_saved', over })
   // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes.
   else current.expect(stored && over === 'unread' ? expectedFromFirstRead(stored) : expected)

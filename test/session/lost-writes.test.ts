@@ -6,8 +6,11 @@ import { flush } from '../support/virtual-time.ts'
 
 const hour = 3_600_000
 
-/** What becomes of a write or a removal: it fails, or it takes effect and is reported as failed. */
-type Fate = 'good' | 'fails' | 'unanswered'
+/**
+ * What becomes of a write or a removal: it fails, or it takes effect and is reported as failed. `outage`: it fails, and so does each
+ * read from then on.
+ */
+type Fate = 'good' | 'fails' | 'unanswered' | 'outage'
 
 /**
  * Two realms over one store. `fates` are those of the first realm's writes in turn and `removal` that of its removals;
@@ -40,7 +43,8 @@ function lossyOf(fates: Fate[], lock: 'shared' | 'none') {
     },
     async setItem(key: string, value: string) {
       const fate = fates.shift() ?? 'good'
-      if (fate !== 'fails') await inner.setItem(key, value)
+      if (fate === 'outage') state.unreadable = true
+      if (fate === 'good' || fate === 'unanswered') await inner.setItem(key, value)
       if (fate !== 'good') throw new Error('Command timed out')
     },
     async removeItem(key: string) {
@@ -359,6 +363,45 @@ describe('a sign-in that could not be saved', () => {
     await flush()
     expect(records.record()).toMatchObject({ accessToken })
     expect(here.told).toEqual(['signed-in'])
+  })
+
+  test('goes on if its write and the read after that failed, and a later read showed the record of the sign-in before it, which is then removed (histories on PostgreSQL, seed eight) [C-065 I-5]', async () => {
+    const { clock, service, records, state, here, there } = lossy('outage', 'fails')
+    await there.session.signIn(service.issue())
+    const { accessToken } = service.issue()
+    await here.session.signIn({ ...service.issue(), accessToken })
+    state.unreadable = false
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(accessToken)
+    await flush()
+    service.revoke(1)
+    expect(await codeOf(there.session.getAccessToken({ forceRefresh: true }))).toBe('session_ended')
+    expect(records.items.size).toBe(0)
+    clock.advance(6_000)
+    expect(await here.session.getAccessToken()).toBe(accessToken)
+    await flush()
+    expect(records.record()).toMatchObject({ accessToken })
+    expect(here.told).toEqual(['signed-in'])
+  })
+
+  test('ends if it was saved once, a write and the read after that failed, and a record of before, which a failover brought back, is removed [C-074 I-4]', async () => {
+    const { clock, service, records, state, here, there, fates } = lossy()
+    await there.session.signIn(service.issue())
+    const [before] = [...records.items]
+    await here.session.signIn(service.issue())
+    records.items.clear()
+    if (before) records.items.set(...before)
+    clock.advance(6_000)
+    fates.push('outage')
+    const accessToken = await here.session.getAccessToken()
+    await flush()
+    state.unreadable = false
+    clock.advance(3_000)
+    expect(await here.session.getAccessToken()).toBe(accessToken)
+    records.items.clear()
+    clock.advance(3_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+    expect(here.session.state).toEqual({ status: 'signed-out', reason: 'store_lost' })
   })
 
   test('goes on if that record is removed by a sign-out elsewhere, as if no record had been there [C-065]', async () => {
