@@ -46,7 +46,7 @@ export function recentSignIns(): RecentSignIns {
     },
     markWrittenOver(id) {
       const mark = markOf(id)
-      // Called again for each try of one write, which must not count as another return.
+      // Called again for each try of one write. `came_back` stays, so that the record is taken the next time.
       if (mark !== 'came_back') set(id, mark === 'replaced' ? 'came_back' : 'ended')
     },
     hasEnded(id) {

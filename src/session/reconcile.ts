@@ -73,8 +73,8 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 
 /**
  * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent this
- * refresh token. If the stored record is an earlier revision, another process may have sent the refresh token of that, and within the
- * grace period received this same one.
+ * refresh token. If the stored record is an earlier revision, another process may have sent the refresh token of that revision. Within
+ * the grace period the service returns the new tokens again for it, so that process may have those that are in memory here.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)

@@ -24,8 +24,8 @@ export interface RefreshOptions {
 
 /**
  * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Must be called under the lock. If the
- * first read fails, it rejects without a request. There are two exceptions, for a retryable error only: the sign-in was never stored,
- * or the storage has no common lock.
+ * first read fails, it rejects without a request. There are two exceptions, for a retryable error only: no read or write has shown that
+ * the sign-in is stored (`wasSignInStored`, decision 0197), or the storage has no common lock.
  */
 export async function refreshOnce(
   parts: SessionParts,
@@ -115,9 +115,10 @@ async function commit(
 /** Returns the record to expect while the new tokens are not saved, also if no write was sent: the one before. */
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
-  // `saveSignIn` (save.ts) has not ended, so the record that the session writes over is unknown (`unread`). The write of this refresh
-  // may have taken effect, so a missing record means a sign-out elsewhere. There is one exception: after this refresh, `confirmWrite`
-  // (save.ts) reads the storage. If that read shows no record, the session takes this as the state before the sign-in, and continues.
+  // `saveSignIn` (save.ts) has not ended: it waits for the lock, or for the read of its `confirm`, which needs no lock. So the record that
+  // the session writes over is unknown (`unread`). A write of this refresh, if one was sent, may have taken effect, so a missing record
+  // means a sign-out elsewhere. There is one exception: after this refresh, `confirmWrite` (save.ts) reads the storage. If that read
+  // shows no record, the session takes this as the state before the sign-in, and continues.
   // The `confirm` that `saveSignIn` calls does nothing then, because it was called for the earlier tokens.
   if (expected.kind === 'first_save') return { kind: 'perhaps_saved', over: 'unread' }
   return expected

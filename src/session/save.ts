@@ -9,8 +9,8 @@ import { type SessionStore, tryRead } from './store.ts'
 
 /** What a failed save leaves behind. */
 interface FailedSave {
-  /** The record that the storage shows if the write did not take effect. */
-  readonly expected: UnsavedRecord
+  /** What to expect of the storage if the write did not take effect. */
+  readonly ifNoEffect: UnsavedRecord
   /** Whether the write that failed took effect. `unknown`: it may have. */
   readonly effect: 'unknown' | 'none'
 }
@@ -31,7 +31,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
     .catch((error): FailedSave => {
       if (!isAgentAuthError(error)) throw error
       problems.report('write_failed')
-      return { expected: unread, effect: 'none' }
+      return { ifNoEffect: unread, effect: 'none' }
     })
   if (!failed) return
   // No new object, because `confirm` and others recognize the tokens by `===`.
@@ -85,28 +85,29 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
-  if (record && isWriteLeft(expected)) await confirm(parts, record, { expected, effect: 'unknown' })
+  if (record && isWriteLeft(expected)) await confirm(parts, record, { ifNoEffect: expected, effect: 'unknown' })
   notify()
 }
 
 async function confirm(
   { store, current, problems, sync }: SessionParts,
   record: CurrentRecord,
-  { expected, effect }: FailedSave,
+  { ifNoEffect, effect }: FailedSave,
 ): Promise<void> {
   const stored = await tryRead(store)
   // `saveSignIn` calls this function while `first_save` is still expected.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
-  const { over } = expected
+  const { kind, over } = ifNoEffect
   if (!stored) problems.report('read_failed')
   // Without a read, or if the record to write over is gone, the write may have taken effect. A session that another page or process
   // may have seen must not outlast a sign-out there.
-  if (expected.kind === 'unsaved' && effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
+  if (kind === 'unsaved' && effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
     current.expect({ kind: 'perhaps_saved', over })
   // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes.
-  else current.expect(stored && over === 'unread' ? expectedFromFirstRead(stored) : expected)
-  // After `expect`, because `reconcile` would otherwise take an absent record for a sign-out elsewhere.
+  else current.expect(stored && over === 'unread' ? expectedFromFirstRead(stored) : ifNoEffect)
+  // After `expect`. A refresh during the first save leaves `perhaps_saved` over `unread`, and `reconcile` would end that session if no
+  // record is there.
   if (stored) sync.applyStored(stored)
 }
 
@@ -132,8 +133,8 @@ async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<Fa
   if (isRecord(found)) current.markEnded(found.id)
   if (await succeedsOrThrowsBug(() => writeCurrent(parts, record))) return undefined
   problems.report('write_failed')
-  if (!found) return { expected: unread, effect: 'unknown' }
-  return isRecord(found) ? removeInstead(store, found) : { expected: expectAbsent, effect: 'unknown' }
+  if (!found) return { ifNoEffect: unread, effect: 'unknown' }
+  return isRecord(found) ? removeInstead(store, found) : { ifNoEffect: expectAbsent, effect: 'unknown' }
 }
 
 /**
@@ -142,10 +143,10 @@ async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<Fa
  */
 async function removeInstead(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
   const stored = await tryRead(store)
-  if (!isSameRecord(stored, found)) return { expected: { kind: 'unsaved', over: found }, effect: 'unknown' }
+  if (!isSameRecord(stored, found)) return { ifNoEffect: { kind: 'unsaved', over: found }, effect: 'unknown' }
   // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
   const isRemoved = await succeedsOrThrowsBug(() => store.remove())
-  return { expected: { kind: 'unsaved', over: isRemoved ? 'absent' : found }, effect: 'none' }
+  return { ifNoEffect: { kind: 'unsaved', over: isRemoved ? 'absent' : found }, effect: 'none' }
 }
 
 /** Returns whether a write that failed is left to repeat. */

@@ -27,7 +27,7 @@ export interface RefreshSchedule {
 }
 
 interface InFlight {
-  /** The sign-in whose token it refreshes. A call of another one, which was taken over from the storage, discards it. */
+  /** The sign-in whose token it refreshes. A call for another sign-in, which was taken over from the storage, discards this refresh. */
   readonly id: string
   readonly done: Promise<void>
   readonly cancel: AbortController
@@ -62,9 +62,10 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
     async refresh(from, urgency, signal) {
       const startedMs = clock.monotonicMs()
       if (delay.failure && startedMs < delay.untilMs) throw delay.failure
-      for (let attempts = 1; ; attempts++) {
+      // The loop goes on if it joined a refresh of earlier tokens, which found those of `from` in the storage.
+      for (let attempts = 1; current.record === from; attempts++) {
         try {
-          return await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)
+          await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)
         } catch (error) {
           const { failure, untilMs } = delay
           // This schedule did not count the failure, for example because the caller stopped waiting.
@@ -72,7 +73,6 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
           const isAfterDeadline = untilMs - startedMs > timeoutMs
           if (isAfterDeadline || attempts >= maxAttempts(failure, urgency)) throw error
           await sleep(untilMs - clock.monotonicMs(), signal)
-          if (current.record !== from) return
         }
       }
     },

@@ -59,7 +59,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   }
 
   function applyAndNotify(stored: Stored): void {
-    // The store returns the same object while nothing changes. One that is not expected may have to be removed again.
+    // The store returns one object while nothing changes. An unexpected one is applied each time, so that `removeUnwanted` tries again.
     const isKnown = applied?.stored === stored && applied.version === current.version
     if (isKnown && current.record && current.expected.kind === 'saved') return
     applier.applyStored(stored)

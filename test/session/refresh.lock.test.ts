@@ -136,6 +136,70 @@ describe('a holder that never lets go', () => {
   })
 })
 
+describe('tokens that were taken over while a refresh of the earlier ones waits for the lock', () => {
+  /** A refresh of the first tokens waits for the lock while its holder stores newer ones of this age, which the session reads. */
+  async function takenOver({ ageMs = 0 } = {}) {
+    let locks = 0
+    const rig = await expired((honest) => ({
+      ...honest,
+      withLock: (name, task, options) => {
+        locks += 1
+        return honest.withLock?.(name, task, options) ?? never()
+      },
+    }))
+    const { session, holdLock, service, records } = rig
+    let release = (): void => {}
+    holdLock(
+      () =>
+        new Promise((resolve) => {
+          release = resolve
+        }),
+    )
+    const first = session.getAccessToken()
+    await flush()
+    const { obtainedAtMs, expiresAtMs = 0, ...newer } = service.issue()
+    const times = { obtainedAtMs: obtainedAtMs - ageMs, expiresAtMs: expiresAtMs - ageMs }
+    records.put(JSON.stringify({ ...records.record(), rev: 2, ...newer, ...times }))
+    await session.resume()
+    return { ...rig, newer, first, release: () => release(), locks: () => locks }
+  }
+
+  test('are refreshed for each call that asks for it, by one more request [C-069 C-072]', async () => {
+    const { service, session, newer, first, release } = await takenOver()
+    const calls = Array.from({ length: 3 }, () => session.getAccessToken({ forceRefresh: true }))
+    await flush()
+    release()
+    const tokens = new Set(await Promise.all(calls))
+    expect(tokens.size).toBe(1)
+    expect(tokens).not.toContain(newer.accessToken)
+    expect(service.sent).toEqual([newer.refreshToken])
+    expect([newer.accessToken, ...tokens]).toContain(await first)
+  })
+
+  test('are not refreshed twice if that refresh has already sent their refresh token [C-069]', async () => {
+    const { service, session, records, newer, first, release, locks } = await takenOver({ ageMs: hour })
+    const second = session.getAccessToken()
+    await flush()
+    release()
+    expect(await second).toBe(await first)
+    expect(await second).toBe(records.record()?.accessToken)
+    expect(locks()).toBe(1)
+    expect(service.sent).toEqual([newer.refreshToken])
+  })
+
+  test('leave the caller free to give up its wait [C-069]', async () => {
+    const { service, session, newer, first, release } = await takenOver()
+    const giveUp = new AbortController()
+    const second = codeOf(session.getAccessToken({ forceRefresh: true, signal: giveUp.signal }))
+    await flush()
+    giveUp.abort()
+    expect(await second).toBe('aborted')
+    release()
+    expect(await first).toBe(newer.accessToken)
+    expect(service.sent).toHaveLength(0)
+  })
+})
+
 describe('the critical section', () => {
   const slow: readonly (readonly ['getItem' | 'setItem' | 'token request', number])[] = [
     ['token request', 10_000],
