@@ -126,6 +126,9 @@ const mistakes: [unknown, string][] = [
   [{ billing: { nowhere: 'inactive' } }, 'there is no tenant "nowhere"; there are demo, other'],
   [{ approval: { Nothing: 'unapproved' } }, 'there is no client "Nothing"; there are Demo public, Demo confidential,'],
   [{ surfaces: { Nothing: [] } }, 'there is no client "Nothing"; there are Demo public,'],
+  [{ billing: { 'de\0mo': 'inactive' } }, 'there is no tenant "de'],
+  [{ approval: { 'Demo\0public': 'unapproved' } }, 'there is no client "Demo'],
+  [{ surfaces: { 'Demo\0public': [] } }, 'there is no client "Demo'],
   [{ permissions: { 'x@demo.example': [] } }, 'there is no person "x@demo.example"; there are ada@demo.example,'],
   [
     { permissions: { 'ada@demo.example': ['parent_agents.write'] } },

@@ -103,6 +103,7 @@ export async function changeApproval(tx: Db, idOrName: string, change: ApprovalC
     'surfaces' in change
       ? { surfaces: JSON.stringify(change.surfaces) }
       : { active: change.approval === 'approved' ? (1 as const) : (0 as const) }
+  const text = lookupText(idOrName)
   const { numUpdatedRows } = await rawDatabase(tx)
     .updateTable('client_approvals')
     .set(values)
@@ -110,7 +111,7 @@ export async function changeApproval(tx: Db, idOrName: string, change: ApprovalC
       select
         .selectFrom('clients')
         .select('id')
-        .where((where) => where.or([where('id', '=', idOrName), where('name', '=', idOrName)])),
+        .where((where) => where.or([where('id', '=', text), where('name', '=', text)])),
     )
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 0n ? 'unknown' : 'changed'

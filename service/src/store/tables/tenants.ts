@@ -2,6 +2,7 @@ import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
 import { partsOf } from '../engine/parts-of.ts'
 import type { Flag } from '../schema.ts'
+import { lookupText } from './lookup-text.ts'
 
 export async function listTenantIds(db: Db): Promise<string[]> {
   const rows = await rawDatabase(db).selectFrom('tenants').select('id').orderBy('id').execute()
@@ -38,7 +39,7 @@ export async function setTenantBilling(
   const { numUpdatedRows } = await rawDatabase(tx)
     .updateTable('tenants')
     .set({ billing_active: flagOf(billing) })
-    .where('id', '=', tenantId)
+    .where('id', '=', lookupText(tenantId))
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 0n ? 'unknown' : 'set'
 }
