@@ -256,19 +256,22 @@ test('endSessionsOf refuses the key of a session and names endSession', async ()
   expect(rig.events.filter(({ type }) => type === 'sessions_ended')).toEqual([])
 })
 
-test.each<[what: string, mount: (app: Express, handle: RequestListener) => unknown, hidden: string | undefined]>([
-  ['get with a wildcard', (app, handle) => app.get('/auth/*rest', handle), 'POST /auth/logout'],
-  ['all with a wildcard', (app, handle) => app.all('/auth/*rest', handle), `POST ${searchPath}`],
-  ['all with a parameter', (app, handle) => app.all('/auth/:name', handle), `POST ${searchPath}`],
-  ['all of every path', (app, handle) => app.all('/{*rest}', handle), undefined],
-])('a route of Express, %s: one event names the first route that it hides [C-123]', async (_, mount, hidden) => {
+test.each<
+  [what: string, mount: (app: Express, handle: RequestListener) => unknown, where: string, hidden: string | undefined]
+>([
+  ['get with a wildcard', (app, handle) => app.get('/auth/*rest', handle), '/auth for GET', 'POST /auth/logout'],
+  ['get of every path', (app, handle) => app.get('/{*rest}', handle), '/ for GET', 'POST /auth/logout'],
+  ['all with a wildcard', (app, handle) => app.all('/auth/*rest', handle), '/auth', `POST ${searchPath}`],
+  ['all with a parameter', (app, handle) => app.all('/auth/:name', handle), '/auth', `POST ${searchPath}`],
+  ['all of every path', (app, handle) => app.all('/{*rest}', handle), '/', undefined],
+])('a route of Express, %s: one event names the first route that it hides [C-123]', async (_, mount, where, hidden) => {
   const rig = await rigOf({ backend: { redirectUri } })
   const app = express()
   mount(app, toNodeHandler(rig.backend) as RequestListener)
   const origin = await listening(app)
   for (let call = 0; call < 2; call += 1)
     await (await sendPlain(new Request(`${origin}/auth/session`, { headers: guard }))).arrayBuffer()
-  const message = `The backend is mounted under /auth, where ${hidden} does not arrive. Mount it by use(…) without a path.`
+  const message = `The backend is mounted under ${where}, where ${hidden} does not arrive. Mount it by use(…) without a path.`
   expect(problemsOf(rig)).toEqual(hidden ? [problem('mount', message)] : [])
 })
 
