@@ -10,7 +10,8 @@ async function refreshes(authUrl: string, count: number): Promise<string[]> {
     baseUrl: 'https://api.example.com',
     clientId: 'app',
     redirectUri: 'https://app.example.com/callback',
-    timeoutMs: 10_000,
+    // The longest, because a busy machine may take minutes to unpack 200 MB.
+    timeoutMs: 60_000,
   })
   const codes: string[] = []
   for (let turn = 0; turn < count; turn++) {
