@@ -77,11 +77,8 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       const hidden = routes.filter((route) => !arrives(route))
       // If no route begins with the mount path, it may hold part of a parameter, which no event may name. So nothing is reported.
       if (hidden.length === 0 || hidden.length === routes.length) return
-      const where = methods ? `${path || '/'} for ${methods.join(' and ')}` : path
-      report(
-        'mount',
-        `The backend is mounted under ${where}, where ${hidden[0]} does not arrive. Mount it by use(…) without a path.`,
-      )
+      const where = `mounted under ${path || '/'}, where ${hidden[0]} does not arrive`
+      report('mount', `The backend is ${where}. Mount it by use(…) without a path.`)
     },
     checkSubject(subject, inMemory) {
       if (!isLocal || reported.has('subject') || inMemory.length === 0 || inMemory.includes(subject)) return

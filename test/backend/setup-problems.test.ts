@@ -259,8 +259,8 @@ test('endSessionsOf refuses the key of a session and names endSession', async ()
 test.each<
   [what: string, mount: (app: Express, handle: RequestListener) => unknown, where: string, hidden: string | undefined]
 >([
-  ['get with a wildcard', (app, handle) => app.get('/auth/*rest', handle), '/auth for GET', 'POST /auth/logout'],
-  ['get of every path', (app, handle) => app.get('/{*rest}', handle), '/ for GET', 'POST /auth/logout'],
+  ['get with a wildcard', (app, handle) => app.get('/auth/*rest', handle), '/auth', 'POST /auth/logout'],
+  ['get of every path', (app, handle) => app.get('/{*rest}', handle), '/', 'POST /auth/logout'],
   ['all with a wildcard', (app, handle) => app.all('/auth/*rest', handle), '/auth', `POST ${searchPath}`],
   ['all with a parameter', (app, handle) => app.all('/auth/:name', handle), '/auth', `POST ${searchPath}`],
   ['all of every path', (app, handle) => app.all('/{*rest}', handle), '/', undefined],

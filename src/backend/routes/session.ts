@@ -33,7 +33,7 @@ export async function session(context: BackendContext, request: Request): Promis
   return jsonResponse(body ?? { status: 'signed-out' }, { cookies: removal })
 }
 
-/** Notes no use, because a page that waits for the end of the session, or is open in two tabs, would keep the session. */
+/** Notes no use, because a page asks at the end of the session, and again each time its tab is shown, which would keep the session. */
 async function signedIn(
   { uses }: BackendContext,
   { key, session }: LiveSession,

@@ -83,7 +83,7 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
     begin(refreshTokensOf(name, live, stored))
     return stored
   }
-  // In the task for the same reason.
+  // Runs as the task, so that the storage attributes this removal to the lock.
   const readAndRemove = async (): Promise<void> => {
     // The record must be removed before the lock is free, because the next owner would refresh it.
     if (isRecord(await readTokens())) await succeedsOrThrowsBug(() => store.remove())

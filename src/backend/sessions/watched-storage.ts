@@ -33,7 +33,8 @@ export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEven
         // A storage without a lock serves one process, which the lock in memory covers.
         return await withLock(sessions, name, task, options)
       } catch (error) {
-        // A caller that stopped waiting is not a failure of the storage.
+        // A caller that stopped waiting is not a failure of the storage. An error of the task does not arrive here, because the task of
+        // `runLocked` never rejects (storage/bounded.ts).
         if (options?.signal?.aborted) throw error
         return failed('withLock', error)
       }
