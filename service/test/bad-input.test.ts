@@ -185,6 +185,20 @@ test('doubled parameters are refused by both endpoints and in both bodies [S-005
   }
 })
 
+test('a refresh whose JSON is nested too deep is told so [S-070]', async () => {
+  const body = `{"refresh_token":"a","x":${nested(8, '')}}`
+  const answer = await fetch(`${service.authUrl}/auth/v1/token?grant_type=refresh_token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  expect({ status: answer.status, ...((await answer.json()) as object) }).toMatchObject({
+    status: 400,
+    error: 'invalid_request',
+    error_description: 'the body is nested deeper than 8 levels',
+  })
+})
+
 test('only its own names are answered, however Host is spelt [S-083]', async () => {
   for (const origin of [service.authUrl, service.baseUrl]) {
     const { port } = new URL(origin)

@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely'
 import type { RegistryEvent } from '../state/journal.ts'
 
-/** Columns that both engines have: flags are 0 or 1, times are epoch milliseconds, lists and objects are JSON text. */
 export type Flag = 0 | 1
 
+/** The columns that both engines have. Times are epoch milliseconds, and lists and objects are JSON text. */
 export interface Tables {
   service_keys: { name: string; value: string }
   tenants: { id: string; name: string; active: Flag; billing_active: Flag }

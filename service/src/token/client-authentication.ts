@@ -55,7 +55,8 @@ async function authenticateBySecret(
 ): Promise<ClientRecord> {
   const { throttles } = c.get('service')
   const clientKey = `${nearestAddressOf(c)} ${clientId}`
-  // Undefined without a known proxy, because all senders may then have one address. Then only `clientKey` is throttled.
+  // Undefined without `trustedProxies`: all requests may then come from one proxy that the service does not know. Only `clientKey`, which
+  // has the address of the connection, is throttled then.
   const address = clientAddressOf(c)
   const { client, proof } = await compareSecret(c, clientId, secret)
   if (client !== undefined && proof === 'right') {

@@ -55,6 +55,8 @@ function formFields(text: string): TokenFields {
 function jsonFields(text: string): TokenFields {
   const json = parseJson(text, { maxDepth: requestLimits.tokenDepth, repeatedMembers: 'refuse' })
   if (json.kind === 'repeated') throw invalidRequest('a JSON member is repeated; send each one once')
+  if (json.kind === 'too_deep')
+    throw invalidRequest(`the body is nested deeper than ${requestLimits.tokenDepth} levels`)
   if (json.kind !== 'value') throw invalidRequest('the body is not JSON')
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
     throw invalidRequest('the body is not a JSON object')
