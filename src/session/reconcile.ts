@@ -17,8 +17,9 @@ export type ExpectedRecord =
 export interface UnsavedRecord {
   /**
    * `unsaved`: no write of this sign-in has taken effect, so that no other page or process knows it. `perhaps_saved`: that is not known
-   * until a read shows the record to write over. `was_saved`: a write has taken effect, or may have while the record to write over
-   * changed. In the last two, a missing record means a sign-out elsewhere.
+   * until a read shows the record to write over. `was_saved`: a write has taken effect, or
+   * may have, and no read can disprove it, because another earlier record replaced the one to write over. In the last two, a missing
+   * record means a sign-out elsewhere.
    */
   readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
   /** The record, or the absence, that the pending write writes over. `unread` if no read succeeded, or none since the first save ended. */

@@ -44,8 +44,8 @@ export async function refreshOnce(
   // means that this process can never read the record, for example because it lacks the key. The record may hold newer tokens.
   if (readError && (!readError.retryable || (wasStored && lockReach === 'everywhere'))) throw readError
   // If the write of the current tokens is pending, the storage has an earlier revision of this sign-in. Then other processes have the
-  // previous refresh token, which the service accepts until the current one is used. So the current one is saved first. If that fails,
-  // the request is sent all the same, because the grace period of the previous token ends anyway.
+  // previous refresh token, which the service accepts for its grace period at most, and only until the current one is used. So the
+  // current one is saved first. If that fails, the request is sent all the same, because the grace period ends anyway.
   if (!readError && wasStored && expected.kind !== 'saved') await succeedsOrThrowsBug(() => writeCurrent(parts, record))
   try {
     const tokens = await refreshTokens(config, record.tokens, { signal })
@@ -112,14 +112,15 @@ async function commit(
   return isUnread ? 'settled' : 'to_confirm'
 }
 
-/** Returns the record to expect while the new tokens are not saved, also if no write was sent: the one before. */
+/**
+ * Returns what to expect while the new tokens are not saved, also if no write was sent: after a save the previous revision, during the
+ * first save any record, and else what was expected before.
+ */
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
   // `saveSignIn` (save.ts) has not ended: it waits for the lock, or for the read of its `confirm`, which needs no lock. So the record that
-  // the session writes over is unknown (`unread`). A write of this refresh, if one was sent, may have taken effect, so a missing record
-  // means a sign-out elsewhere. There is one exception: after this refresh, `confirmWrite` (save.ts) reads the storage. If that read
-  // shows no record, the session takes this as the state before the sign-in, and continues.
-  // The `confirm` that `saveSignIn` calls does nothing then, because it was called for the earlier tokens.
+  // the session writes over is unknown (`unread`). A write of this refresh may have taken effect, so a missing record means a sign-out
+  // elsewhere, except in the read of `confirmWrite` (save.ts) that follows this refresh.
   if (expected.kind === 'first_save') return { kind: 'perhaps_saved', over: 'unread' }
   return expected
 }

@@ -95,7 +95,8 @@ async function confirm(
   { ifNoEffect, effect }: FailedSave,
 ): Promise<void> {
   const stored = await tryRead(store)
-  // `saveSignIn` calls this function while `first_save` is still expected.
+  // `saveSignIn` calls this function while `first_save` is still expected. After a refresh during the first save it does nothing,
+  // because `record` is no longer the current one.
   const isToConfirm = isWriteLeft(current.expected) || current.expected.kind === 'first_save'
   if (current.record !== record || !isToConfirm) return
   const { kind, over } = ifNoEffect
@@ -104,7 +105,8 @@ async function confirm(
   // may have seen must not outlast a sign-out there.
   if (kind === 'unsaved' && effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
     current.expect({ kind: 'perhaps_saved', over })
-  // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes.
+  // A first read shows the state before the write, or the result of the write, which `applyStored` recognizes. So no record means here
+  // that there was none before.
   else current.expect(stored && over === 'unread' ? expectedFromFirstRead(stored) : ifNoEffect)
   // After `expect`. A refresh during the first save leaves `perhaps_saved` over `unread`, and `reconcile` would end that session if no
   // record is there.

@@ -62,7 +62,8 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
     async refresh(from, urgency, signal) {
       const startedMs = clock.monotonicMs()
       if (delay.failure && startedMs < delay.untilMs) throw delay.failure
-      // The loop goes on if it joined a refresh of earlier tokens, which found those of `from` in the storage.
+      // A call can join a refresh that began with earlier tokens and sends no request, because it finds the tokens of `from` in the storage.
+      // Then the loop starts another refresh.
       for (let attempts = 1; current.record === from; attempts++) {
         try {
           await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)
