@@ -14,8 +14,11 @@ export const automaticLoginWindowMs = 300_000
 export const sameCauseMs = 5_000
 /** How long a login must last to count as a success, in milliseconds. A page in a redirect loop loses it sooner. */
 export const minLoginLifeMs = 5_000
-/** How long a page may take to release its tab to the page that a reload put there, in milliseconds. */
-export const tabReleaseMs = 1_000
+/**
+ * How long a page may take to release its tab to the page that a reload put there, in milliseconds. A slow machine needs more than
+ * one second. It is less than `maxFirstReadMs`, so that the read of the record still follows.
+ */
+export const tabReleaseMs = 3_000
 /** How long a callback may stay in the address before it is reported, in milliseconds. */
 export const callbackReminderMs = 5_000
 /** The default of how long a popup login may take, in milliseconds: as long as a user may need for a password manager. */

@@ -61,7 +61,7 @@ async function run(): Promise<void> {
     document.head.append(rules)
     // The server responds once the prerendered page has begun; then that waits longer than a tab waits for its name.
     await fetch('/prerendered')
-    setTimeout(() => location.assign(next), 2_500)
+    setTimeout(() => location.assign(next), 4_500)
   } else if (location.pathname.endsWith('/second')) {
     await fetch('/prerendered', { method: 'POST' })
     await tell()

@@ -354,6 +354,22 @@ describe('tabs that were away', () => {
     expect(await call(first)).toBe(200)
   })
 
+  it('session: a reload keeps the session on a slow machine, where the page before it releases the tab after two seconds [F053]', async () => {
+    const context = await rig.context()
+    const page = await rig.signedIn(context, 'session')
+    const name = await page.evaluate(() => sessionStorage.getItem('agent-auth:tab'))
+    const slow = await rig.open(context, '/memory/home')
+    // This page is next in the queue for the tab's lock, so the reloaded page waits for it.
+    await slow.evaluate((lock) => {
+      const hold = (): Promise<void> => new Promise((release) => setTimeout(release, 2_000))
+      void navigator.locks.request(lock, hold)
+    }, `agent-auth:tab:${name}`)
+    await untilLockWanted(slow)
+    await page.reload()
+    expect(await started(page)).toBe('signed-in')
+    expect(await call(page)).toBe(200)
+  })
+
   it.each(['without the app', 'that starts the app later'])(
     'session: a frame that runs first in a copied tab, in a page %s, drops the copy too [F053]',
     async (holder) => {

@@ -42,7 +42,7 @@ async function claimOrRemove(area: Storage, page: Page): Promise<void> {
 }
 
 /**
- * Locks the tab's name as long as its page is shown. Waits for the page before a reload (`tabReleaseMs`, 1 s). Resolves with
+ * Locks the tab's name as long as its page is shown. Waits for the page before a reload (`tabReleaseMs`, 3 s). Resolves with
  * whether that was possible.
  */
 function claim(name: string, page: Page): Promise<boolean> {
