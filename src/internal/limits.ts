@@ -14,10 +14,7 @@ export const automaticLoginWindowMs = 300_000
 export const sameCauseMs = 5_000
 /** How long a login must last to count as a success, in milliseconds. A page in a redirect loop loses it sooner. */
 export const minLoginLifeMs = 5_000
-/**
- * How long a page may take to release its tab to the page that a reload put there, in milliseconds. A slow machine needs more than
- * one second. It is less than `maxFirstReadMs`, so that the read of the record still follows.
- */
+/** How long a page may take to release its tab to a reload, in milliseconds. Less than `maxFirstReadMs`, so that a read still follows. */
 export const tabReleaseMs = 3_000
 /** How long a callback may stay in the address before it is reported, in milliseconds. */
 export const callbackReminderMs = 5_000
