@@ -60,20 +60,25 @@ const config: ViteUserConfig = {
       { name: 'slow' },
     ],
     projects: [
-      project('unit', { include: unitTests }),
-      // Also a folder that no list names.
+      project('unit', { include: unitTests, order: 0, maxWorkers: 3 }),
+      // Also a folder that no list names. Much of its time goes by waiting for leases, deadlines and other processes.
       project('library', {
         include: ['test/**/*.test.ts'],
         exclude: ['**/node_modules/**', ...unitTests, ...pageTests, ...wholeTests],
+        order: 1,
+        maxWorkers: 6,
       }),
-      project('browser', { include: pageTests, exclude: wholeTests }),
-      project('e2e', { include: wholeTests }),
-      project('libsql', { include: ['service/test/**/*.test.ts'], exclude: ['**/*.postgres.test.ts', ...wholeTests] }),
+      project('browser', { include: pageTests, exclude: wholeTests, order: 2, maxWorkers: 3 }),
+      project('e2e', { include: wholeTests, order: 3, maxWorkers: 6 }),
+      project('libsql', {
+        include: ['service/test/**/*.test.ts'],
+        exclude: ['**/*.postgres.test.ts', ...wholeTests],
+        order: 4,
+        maxWorkers: 3,
+      }),
       // Each service on a PostgreSQL database of its own.
-      project('postgres', { include: databaseTests }),
+      project('postgres', { include: databaseTests, order: 5, maxWorkers: 3 }),
     ],
-    // Much of the time goes by waiting for leases, deadlines and other processes.
-    maxWorkers: 6,
     // What is compiled for one project serves the others and the next run.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: SlowFirst },
@@ -93,10 +98,19 @@ const config: ViteUserConfig = {
   },
 }
 
+interface ProjectSettings {
+  include: string[]
+  exclude?: string[]
+  /** Projects with another number of workers run one after the other. */
+  order: number
+  /** Three keep two cores busy. More of them load the sources more often, which pays only for files that mostly wait. */
+  maxWorkers: number
+}
+
 /** Without isolation a worker loads the sources once and not for each file: nothing is kept in modules. */
 function project(
   name: 'unit' | 'library' | 'browser' | 'e2e' | 'libsql' | 'postgres',
-  { include, exclude = [] }: { include: string[]; exclude?: string[] },
+  { include, exclude = [], order, maxWorkers }: ProjectSettings,
 ): TestProjectInlineConfiguration {
   return {
     ...shared,
@@ -106,6 +120,8 @@ function project(
       include,
       exclude,
       isolate: false,
+      maxWorkers,
+      sequence: { groupOrder: order },
       // agent-service names itself in the way that npm started it.
       env: { npm_lifecycle_event: '' },
       // A process of its own: its processor time is that of the test that runs in it.
