@@ -53,8 +53,13 @@ test('a session object that is used for years keeps nothing of each sign-in and 
     }
   }
   await signInAndOut(600)
-  const before = heap()
-  await signInAndOut(2_500)
-  // One text for each sign-in takes more than a megabyte, and what else is on the heap changes by less than 200 kB.
-  expect(heap() - before).toBeLessThan(300_000)
+  // One text for each sign-in takes more than a megabyte in every round. What else is on the heap changes by less than
+  // 200 kB in most rounds, but the runtime can compile and move more in one of them.
+  const growths: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const before = heap()
+    await signInAndOut(2_500)
+    growths.push(heap() - before)
+  }
+  expect(Math.min(...growths), `heap growth of the rounds: ${growths.join(', ')} bytes`).toBeLessThan(300_000)
 })
