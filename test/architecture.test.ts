@@ -151,6 +151,7 @@ const backendOrder = [
   'sessions/end-session',
   'sessions/end-many',
   'proxy/session-check',
+  'proxy/error-responses',
   'proxy/forward',
   'routes/login',
   'routes/shared-callbacks',

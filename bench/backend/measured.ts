@@ -5,7 +5,6 @@ export { pendingLoginKeys } from '../../src/backend/cookies/pending-login-keys.t
 export { newSessionId, sessionKey } from '../../src/backend/cookies/session-cookie.ts'
 export { createBackend } from '../../src/backend/index.ts'
 export type { BackendOptions } from '../../src/backend/options.ts'
-export { apiFetch } from '../../src/backend/sessions/api-fetch.ts'
 export { createAuthConfig, createSession, memoryStorage, type TokenStorage } from '../../src/index.ts'
 export { redisStorage } from '../../src/redis/index.ts'
 export { sessionName } from '../../src/session/record.ts'

@@ -11,7 +11,7 @@ const targets = { heldBytes: 8_192, leftBytes: 1_000, grownBytes: 10 }
 /** What a session costs that a process keeps in memory, and what all sessions cost that it has had to do with. */
 export async function memory(size: Size): Promise<Figure[]> {
   const touched = sizes[size]
-  const { apiFetch, backendContext } = await asShipped<typeof Measured>('bench/backend/measured.ts')
+  const { backendContext } = await asShipped<typeof Measured>('bench/backend/measured.ts')
   let passedMs = 0
   const context = backendContext({
     authUrl: 'https://auth.example.com',
@@ -24,10 +24,6 @@ export async function memory(size: Size): Promise<Figure[]> {
   })
   const { live } = context
   const touch = (key: string): Promise<string> => live.use(key, ({ session }) => session.getAccessToken())
-  const callApi = (key: string): Promise<void> =>
-    live.use(key, async (one) => {
-      one.fetch ??= apiFetch(context, one.session)
-    })
   const empty = heapBytes()
   for (let at = 0; at < touched; at++) await touch(keyOf(at))
   const full = heapBytes() - empty
@@ -36,14 +32,11 @@ export async function memory(size: Size): Promise<Figure[]> {
   passedMs += 5_000
   for (let at = touched - held; at < touched; at++) await touch(keyOf(at))
   const heldBytes = (heapBytes() - empty) / held
-  for (let at = touched - held; at < touched; at++) await callApi(keyOf(at))
-  const calledBytes = (heapBytes() - empty) / held
   for (let at = 0; at < touched; at++) await touch(keyOf(at))
   const grown = heapBytes() - empty - full
   const all = `${touched.toLocaleString('en-US')} sessions`
   return [
     { name: 'memory of a held session', value: heldBytes, unit: 'bytes', target: { most: targets.heldBytes } },
-    { name: 'memory of a held session that called the API', value: calledBytes, unit: 'bytes' },
     { name: `sessions held after ${all}`, value: held, unit: 'sessions' },
     {
       name: `memory after ${all}, for each`,

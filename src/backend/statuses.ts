@@ -3,8 +3,8 @@ import type { AgentAuthErrorCode } from '../errors.ts'
 /**
  * The statuses of an error that a route passes on, as JSON and on the page of the callback. A route that refuses a request itself
  * names the status. 400: start the login again. 401: sign in again. 403: the user denied the login. 503: the same request may
- * succeed later, or for `exchange_interrupted` a new login. 502: the configuration is wrong, a response cannot be used, or no route
- * passes this code on in this form.
+ * succeed later, or for `exchange_interrupted` a new login. 502: the configuration is wrong or a response cannot be used. 502 also stands
+ * where a code does not occur: for example, no route sends `callback_malformed` as JSON.
  */
 const statuses: Readonly<Record<AgentAuthErrorCode, readonly [json: number, page: number]>> = {
   config_invalid: [502, 502],

@@ -270,7 +270,7 @@ describe('bodies and limits', () => {
       await until(() => rig.seen.length === 1)
       if (how === 'leaves') gone.abort()
       else await vi.advanceTimersByTimeAsync(30_000)
-      expect((await call)?.status).toBe(how === 'leaves' ? 499 : 504)
+      expect((await call)?.status).toBe(how === 'leaves' ? 499 : 408)
     },
   )
 

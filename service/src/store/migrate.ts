@@ -21,8 +21,8 @@ const refusals = {
 
 /**
  * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again after `migrationPauseMs`,
- * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits at the lock of the `Migrator` for `statementMs`, 10 s at most.
- * Then it rejects, with the last error as the cause.
+ * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits at the lock of the `Migrator`, which
+ * sets a `lock_timeout` of its own instead of `lockWaitMs`, for `statementMs`, 10 s at most. Then it rejects, with the last error as the cause.
  */
 export async function migrate(
   db: RawDatabase,

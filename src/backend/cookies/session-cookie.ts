@@ -9,7 +9,7 @@ import { sha256 } from './sha256.ts'
 
 /**
  * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names: the id is
- * the cookie, the key is the hash of the id, which the app may see, and `sessionName` makes the name of the record of the key.
+ * the cookie, the key, which the app may see, is the hash of the id, and `sessionName` makes the name of the record of the key.
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 

@@ -5,6 +5,8 @@ import { abortable, withTimeout } from '../../internal/timeouts.ts'
 export interface BodyOptions {
   readonly signal: AbortSignal
   readonly maxBytes: number
+  /** Has `body` while a streamed body waits for the browser. */
+  readonly awaited: Set<Awaited>
   /** Called if a streamed body turns out to be unusable. */
   readonly onProblem: (problem: BodyProblem) => void
 }
@@ -14,6 +16,12 @@ export interface BodyOptions {
  * forward.ts responds.
  */
 export type BodyProblem = 'too_large' | 'read_before'
+
+/** What a proxied request waits for besides the response of the API: its body from the browser, a token of the session. */
+export type Awaited = 'body' | 'token'
+
+/** A body to send to the API. */
+export type ForwardedBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 
 /** The error of a body that cannot be sent to the API. A streamed body fails with it as well. */
 export class UnusableBodyError extends Error {
@@ -30,10 +38,7 @@ export class UnusableBodyError extends Error {
  * be sent again after a 401, else as a stream. The limit is `maxBodyBytes` of the route (routes.ts). Rejects with
  * `UnusableBodyError` if the problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
-export async function requestBody(
-  request: Request,
-  options: BodyOptions,
-): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined> {
+export async function requestBody(request: Request, options: BodyOptions): Promise<ForwardedBody | undefined> {
   if (/^(GET|HEAD)$/.test(request.method)) return undefined
   const declared = Number(request.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
   if (declared > options.maxBytes && Number.isFinite(declared)) throw new UnusableBodyError('too_large')
@@ -76,7 +81,7 @@ function minBytes(headers: Headers): number {
 function limitBody(
   body: ReadableStream<Uint8Array>,
   headers: Headers,
-  { signal, maxBytes, onProblem }: BodyOptions,
+  { signal, maxBytes, awaited, onProblem }: BodyOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   signal.addEventListener('abort', () => reader.releaseLock(), { once: true })
@@ -88,7 +93,9 @@ function limitBody(
           onProblem(problem)
           controller.error(new UnusableBodyError(problem))
         }
+        awaited.add('body')
         const { done, value } = await reader.read()
+        awaited.delete('body')
         if (done) return size < minBytes(headers) ? refuse('read_before') : controller.close()
         size += value.byteLength
         return size > maxBytes ? refuse('too_large') : controller.enqueue(value)

@@ -117,7 +117,8 @@ function pathOf(route: ProxyRoute, segments: readonly string[]): string | undefi
 function parameter(raw: string): string | undefined {
   try {
     const value = decodeURIComponent(raw)
-    // Some servers normalize a segment after they split the path, which makes a slash of a full-width slash.
+    // Some servers normalize a segment after they split the path, which makes a slash of a full-width slash. An encoded dot is
+    // refused in any position, because no client has to encode it.
     return isPlain(value) && isPlain(value.normalize('NFKC')) && !/%2e/i.test(raw)
       ? encodeURIComponent(value)
       : undefined

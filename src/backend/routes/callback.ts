@@ -66,9 +66,9 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // `resume` reads the storage, because the state is `signed-in` even if the save failed. A write that was reported as failed may
-      // have succeeded: this read then marks the record as saved. Without this read the session would write it again, also after a
-      // logout elsewhere.
+      // The sign-in counts as saved only if the record is what the storage was last seen to hold, because the state is `signed-in`
+      // even if the save failed. A write that was reported as failed may have succeeded: the read of `resume` then marks the record
+      // as saved. Without this read the session would write it again, also after a logout elsewhere.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())

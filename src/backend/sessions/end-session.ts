@@ -49,7 +49,8 @@ async function isUnknown(
 ): Promise<boolean> {
   try {
     const { status, reason } = await session.ready()
-    if (status !== 'signed-out' || reason === undefined) return status === 'signed-out'
+    if (status !== 'signed-out') return false
+    if (reason === undefined) return true
     // A removal that failed must run again, and a refresh token that could not be saved must be revoked.
     if (!observed.hasLastChangeSucceeded) return false
     const name = sessionName(config, key)
@@ -75,21 +76,22 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   const toRevoke = new Promise<readonly string[]>((resolve) => {
     begin = resolve
   })
-  // A storage with leases attributes each operation to the lock in whose task it was called (bounded.ts). So this is called outside of
-  // the task, because the sign-out lasts longer than the lease.
+  // A storage with leases attributes each operation to the lock in whose task it was called (bounded.ts). `signOutAfter` is called
+  // before the lock is taken, so its `session.signOut()` does not belong to the lock, although it begins while the task runs. The
+  // sign-out lasts longer than the lease. The removal in `readAndRemove` does belong to the lock.
   const begun = signOutAfter(toRevoke, live)
-  const readTokens = async (): Promise<Stored | undefined> => {
+  const readAndBeginSignOut = async (): Promise<Stored | undefined> => {
     const stored = await tryRead(store)
     begin(refreshTokensOf(name, live, stored))
     return stored
   }
-  // Runs as the task, so that the storage attributes this removal to the lock.
   const readAndRemove = async (): Promise<void> => {
     // The record must be removed before the lock is free, because the next owner would refresh it.
-    if (isRecord(await readTokens())) await succeedsOrThrowsBug(() => store.remove())
+    if (isRecord(await readAndBeginSignOut())) await succeedsOrThrowsBug(() => store.remove())
   }
   const isLocked = await succeedsOrThrowsBug(() => runLocked(sessions, name, readAndRemove, refreshWait))
-  if (!isLocked) await readTokens()
+  // Without the lock the sign-out begins all the same.
+  if (!isLocked) await readAndBeginSignOut()
   return { ...(await begun), otherTokens: isLocked ? 'none' : 'possible' }
 }
 

@@ -13,8 +13,6 @@ export interface LiveSession extends Pick<HookedSession, 'session' | 'current' |
   readonly key: string
   /** The storage of this session, with its last writes and reads. */
   readonly observed: ObservedStorage
-  /** Calls the API with the session's token. Made at the first proxied request. */
-  fetch?: typeof fetch
   /** Its proxied requests. Made at the first of them. */
   queue?: RequestQueue
 }

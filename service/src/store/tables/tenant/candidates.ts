@@ -31,10 +31,10 @@ export async function candidates<Column extends string>(db: RawDatabase, steps: 
 }
 
 /**
- * Returns the agents that have all trigrams of the text, and those that the index does not know yet. Returns undefined, so that all
- * agents of the tenant are searched, if the text has no trigrams, if the filter alone leaves few agents, or if over `indexedIds`,
- * 2,000, are found. It is for PostgreSQL, whose planner does not know how many agents have all trigrams. On libSQL no
- * search with a text comes here (parent-agents.ts), so there are no trigrams.
+ * Returns the agents that have all trigrams of the text, and those that the index does not know yet. Returns undefined, so that
+ * the query has no list of ids, if the text has no trigrams, if the filter alone leaves few agents (the query then uses the index of
+ * the filter), or if over `indexedIds`, 2,000, are found. It is for PostgreSQL, whose planner does not know how many agents have all
+ * trigrams. On libSQL no search with a text comes here (parent-agents.ts), so there are no trigrams.
  */
 export async function fewCandidates<Column extends string>(
   db: RawDatabase,

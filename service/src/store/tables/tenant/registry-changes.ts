@@ -6,7 +6,7 @@ import type { RawDatabase } from '../../database.ts'
 export interface RegistryChange {
   atMs: number
   event: RegistryEvent
-  /** `add` takes the id of a user, and `list` returns the email address instead. Or `command line`. */
+  /** The id of a user, for which `list` returns the email address if there is still such a user, or `command line`. */
   actor: string
   clientId: string
 }

@@ -14,7 +14,7 @@ interface Searched<Column extends string> {
   table: SearchedTable
   tenantId: string
   search: Search<Column>
-  /** Returns ids that include those of all hits. Without it, or if it returns undefined, all rows of the tenant are searched. */
+  /** Returns ids that include those of all hits. Without it, or if it returns undefined, the query has no list of ids. */
   candidates?: (tx: RawDatabase) => Promise<number[] | undefined>
 }
 

@@ -1,0 +1,107 @@
+// A route whose time is over before the API responds, and responses that come before the body: src/backend/proxy/forward.ts.
+import { afterEach, expect, test, vi } from 'vitest'
+import { type BackendRig, guard, statusAndCode } from '../support/backend-rig.ts'
+import { testClock } from '../support/clock.ts'
+import { proxyRig } from '../support/proxy-rig.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const proxy = [{ route: 'POST /api/items', timeoutMs: 5_000 }]
+const post = { method: 'POST', headers: guard, duplex: 'half' }
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Handles a request, lets the time of its route pass, and returns what the browser and the event say. */
+async function afterTime(rig: BackendRig, begin: () => Promise<Response | null>): Promise<object> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const call = begin()
+  for (let turn = 0; turn < 20; turn++) await nextTurn()
+  await vi.advanceTimersByTimeAsync(5_000)
+  const answered = await call
+  const event = rig.events.at(-1)
+  return {
+    status: answered?.status,
+    error: await answered?.json(),
+    cause: event?.type === 'proxied' && event.status === answered?.status ? event.cause : 'of no proxied event',
+  }
+}
+
+const lateBody = {
+  status: 408,
+  error: { code: 'timeout', message: 'The request body did not arrive within 5 s. Try again.', retryable: true },
+  cause: undefined,
+}
+
+test('a short body that does not arrive in time: 408, no cause, and the API is not called [C-126]', async () => {
+  const rig = await proxyRig(undefined, { backend: { proxy } })
+  const request = rig.person.request('/api/items', {
+    ...post,
+    body: new ReadableStream(),
+    headers: { ...guard, 'content-length': '9' },
+  })
+  expect(await afterTime(rig, () => rig.backend.handle(request))).toEqual(lateBody)
+  expect(rig.seen).toEqual([])
+})
+
+test('a streamed body that stops in the middle: 408, no cause, and its request is aborted [C-126]', async () => {
+  const rig = await proxyRig(async (request) => new Response(await request.text()), { backend: { proxy } })
+  const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('begin')) })
+  const request = rig.person.request('/api/items', { ...post, body })
+  expect(await afterTime(rig, () => rig.backend.handle(request))).toEqual(lateBody)
+  expect(rig.seen[0]?.signal.aborted).toBe(true)
+})
+
+test('a streamed body that arrived, and an API that does not respond: 504 with the API as its cause [C-126]', async () => {
+  const rig = await proxyRig(async (request) => request.text().then(() => new Promise(() => {})), {
+    backend: { proxy },
+  })
+  const request = rig.person.request('/api/items', { ...post, body: new Blob(['whole']).stream() })
+  expect(await afterTime(rig, () => rig.backend.handle(request))).toMatchObject({
+    status: 504,
+    error: { code: 'timeout', message: 'The API did not respond within 5 s. Try again.' },
+    cause: { message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
+  })
+})
+
+test('a refresh that lasts longer than the time of the route: 503, and nothing says that the API is away [C-126]', async () => {
+  const clock = testClock(Date.now())
+  const rig = await proxyRig(undefined, { backend: { proxy, clock } })
+  const silent = rig.another({ fetch: () => new Promise(() => {}) })
+  const browser = rig.browser(silent)
+  browser.setCookie(...rig.person.session())
+  clock.advance(7_200_000)
+  const error = { code: 'timeout', message: 'The access token was not refreshed within 5 s. Try again.' }
+  expect(await afterTime(rig, () => silent.handle(browser.request('/api/items', { ...post, body: 'x' })))).toEqual({
+    status: 503,
+    error: { ...error, retryable: true },
+    cause: { name: 'AgentAuthError', ...error },
+  })
+  expect(rig.seen).toEqual([])
+})
+
+test.each([
+  ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://elsewhere.example/' } })],
+  ['an unknown content coding', () => new Response('x', { headers: { 'content-encoding': 'zstd' } })],
+] as const)(
+  '%s that comes before the body is read: 502, and the rest of the body is read [C-125 C-126]',
+  async (_what, answer) => {
+    const rig = await proxyRig(answer, { backend: { proxy } })
+    let parts = 0
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          if (parts++ === 10) controller.close()
+          else controller.enqueue(new Uint8Array(65_536))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const answered = await rig.backend.handle(rig.person.request('/api/items', { ...post, body }))
+    expect({ ...(await statusAndCode(answered as Response)), parts }).toEqual({
+      status: 502,
+      code: 'request_failed',
+      parts: 11,
+    })
+  },
+)
