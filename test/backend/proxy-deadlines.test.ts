@@ -52,17 +52,23 @@ test('a streamed body that stops in the middle: 408, no cause, and its request i
   expect(rig.seen[0]?.signal.aborted).toBe(true)
 })
 
-test('a streamed body that arrived, and an API that does not respond: 504 with the API as its cause [C-126]', async () => {
-  const rig = await proxyRig(async (request) => request.text().then(() => new Promise(() => {})), {
-    backend: { proxy },
-  })
-  const request = rig.person.request('/api/items', { ...post, body: new Blob(['whole']).stream() })
-  expect(await afterTime(rig, () => rig.backend.handle(request))).toMatchObject({
-    status: 504,
-    error: { code: 'timeout', message: 'The API did not respond within 5 s. Try again.' },
-    cause: { message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
-  })
-})
+test.each([
+  ['streamed', guard],
+  ['short', { ...guard, 'content-length': '5' }],
+])(
+  'a %s body that arrived, and an API that does not respond: 504 with the API as its cause [C-126]',
+  async (_, headers) => {
+    const rig = await proxyRig(async (request) => request.text().then(() => new Promise(() => {})), {
+      backend: { proxy },
+    })
+    const request = rig.person.request('/api/items', { ...post, body: new Blob(['whole']).stream(), headers })
+    expect(await afterTime(rig, () => rig.backend.handle(request))).toMatchObject({
+      status: 504,
+      error: { code: 'timeout', message: 'The API did not respond within 5 s. Try again.' },
+      cause: { message: `${rig.service.baseUrl} gave no response. Check that it runs, and baseUrl.` },
+    })
+  },
+)
 
 test('a refresh that lasts longer than the time of the route: 503, and nothing says that the API is away [C-126]', async () => {
   const clock = testClock(Date.now())

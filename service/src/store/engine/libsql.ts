@@ -66,17 +66,12 @@ function openFile(dataFile: string): Database.Database {
   // The file holds the signing key: only its owner may read it.
   makePrivate(dataFile)
   const database = new Database(dataFile)
-  try {
-    database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
-    database.pragma('journal_mode = WAL')
-    // FULL, so that a committed rotation survives a power cut (S-047).
-    database.pragma('synchronous = FULL')
-    database.pragma('foreign_keys = ON')
-    return database
-  } catch (error) {
-    database.close()
-    throw error
-  }
+  database.pragma(`busy_timeout = ${storeLimits.busyMs}`)
+  database.pragma('journal_mode = WAL')
+  // FULL, so that a committed rotation survives a power cut (S-047).
+  database.pragma('synchronous = FULL')
+  database.pragma('foreign_keys = ON')
+  return database
 }
 
 /**
