@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Assembly } from '../src/server/assemble.ts'

@@ -1,4 +1,5 @@
 // @module-tag chromium
+// @module-tag slow
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, it } from 'vitest'

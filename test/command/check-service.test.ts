@@ -117,7 +117,8 @@ test.each([
     },
   })
   const probes = await probe(config, { ports })
-  expect(asked).toEqual(expected)
+  // The probes are sent side by side.
+  expect(asked.toSorted()).toEqual(expected.toSorted())
   const { fix } = checkService(config, probes, undefined).find(({ check }) => check === 'redirect URI') ?? {}
   const advice = `Register ${expected[1]} for the client, or pass the registered one with --redirect-uri and --ports.`
   expect(fix).toBe(ports?.includes(3000) ? advice : undefined)

@@ -1,5 +1,4 @@
 // @module-tag redis
-// @module-tag slow
 
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -8,48 +7,13 @@ import { redisStorage } from 'agent-auth/redis'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { sessionName } from '../../src/session/record.ts'
 import { storageSuite } from '../storage/storage-suite.ts'
-import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { codeOf, sessionRig } from '../support/session-rig.ts'
-import { onIoRedis, onNodeRedis } from '../support/shared-stores.ts'
-import { silentWay } from '../support/silent-way.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
+import { clients, kinds, onAdmin, ownRedis, retryable } from './own-redis.ts'
 
 const hour = 3_600_000
-
-async function ownRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const server = await startRedis(options)
-  onTestFinished(() => server.stop())
-  return server
-}
-
-/** A storage of each kind of client, closed with the test. */
-const clients = {
-  async ioredis(url: string, prefix?: string) {
-    const connected = await onIoRedis(url, prefix)
-    onTestFinished(connected.close)
-    return connected
-  },
-  async 'node-redis'(url: string, prefix?: string) {
-    const connected = await onNodeRedis(url, prefix)
-    onTestFinished(connected.close)
-    return connected
-  },
-}
-type Kind = keyof typeof clients
-const kinds = Object.keys(clients) as Kind[]
-
-/** Somebody signed in, over a Redis of this test's own. */
-async function signedIn(kind: Kind, options?: RedisOptions) {
-  const server = await ownRedis(options)
-  const { storage } = await clients[kind](server.url)
-  const rig = sessionRig()
-  const realm = rig.realm({ storage })
-  const tokens = rig.service.issue()
-  await realm.session.signIn(tokens)
-  return { ...rig, ...realm, server, storage, tokens, admin: await onAdmin(server) }
-}
 
 /** A way to Redis that breaks once, after Redis has done what it was asked for a lock and before it can say so. */
 async function losesOneAnswer(port: number): Promise<number> {
@@ -71,129 +35,11 @@ async function losesOneAnswer(port: number): Promise<number> {
   return way.port
 }
 
-async function onAdmin(server: RedisServer): Promise<Redis> {
-  const { client, close } = await onIoRedis(server.url)
-  onTestFinished(close)
-  return client
-}
-
 /** How many scripts this Redis has run. */
 async function scriptsRun(admin: Redis): Promise<number> {
   const counts = (await admin.info('commandstats')).matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
-
-const retryable = { code: 'storage_failed', retryable: true }
-
-describe.each(kinds)('Redis that fails, seen through %s', (kind) => {
-  test('killed: the token at hand serves, then a retryable error, no user signed out; back by itself after a restart [D-33]', async () => {
-    const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
-      persistence: 'every-write',
-    })
-    await server.crash()
-    clock.advance(2_000)
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    expect(eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'read_failed' }])
-    clock.advance(hour)
-    await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
-    await expect(storage.ready()).rejects.toMatchObject(retryable)
-    expect(service.sent).toHaveLength(0)
-
-    await server.restart()
-    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
-    clock.advance(60_000)
-    expect(service.familyOf(await session.getAccessToken())).toBe(1)
-    expect(service.sent).toHaveLength(1)
-    expect(session.state.status).toBe('signed-in')
-    expect(eventsOf('session_ended')).toEqual([])
-  })
-
-  test('killed between the refresh and the save: the new token serves, and is saved once Redis is back [C-065 D-33]', async () => {
-    const { clock, service, session, server, storage, realm, config } = await signedIn(kind, {
-      persistence: 'every-write',
-    })
-    clock.advance(hour)
-    const release = service.hold()
-    const call = session.getAccessToken()
-    await expect.poll(() => service.sent.length).toBe(1)
-    await server.crash()
-    release()
-    const token = await call
-    await server.restart()
-    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
-    // The lease of before the crash was kept as well, and must end first.
-    const saved = async () => {
-      clock.advance(5_000)
-      expect(await session.getAccessToken()).toBe(token)
-      return storage.getItem(sessionName(config, 'default'))
-    }
-    await expect.poll(saved, { interval: 500 }).toContain(token)
-    expect(await realm({ storage }).session.getAccessToken()).toBe(token)
-    expect(service.sent).toHaveLength(1)
-  })
-
-  test('killed while the token has expired: the call fails within 6 s [D-33 C-072]', async () => {
-    const { clock, service, session, server } = await signedIn(kind)
-    await server.crash()
-    clock.advance(hour)
-    for (let call = 0; call < 2; call++) {
-      const startMs = performance.now()
-      await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
-      // Two operations wait 2.75 s each; a third one would make it 8.25 s.
-      expect(performance.now() - startMs).toBeLessThan(8_000)
-      clock.advance(60_000)
-    }
-    expect(service.sent).toHaveLength(0)
-  })
-
-  test('flushed: one store_lost, no loop, and a new sign-in works [C-068 D-33]', async () => {
-    const { clock, service, session, admin, eventsOf } = await signedIn(kind)
-    await admin.flushall()
-    clock.advance(2_000)
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    expect(await codeOf(session.getAccessToken())).toBe('login_required')
-    expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
-    const next = service.issue()
-    await session.signIn(next)
-    expect(await session.getAccessToken()).toBe(next.accessToken)
-    expect(service.sent).toHaveLength(0)
-  })
-
-  test('slow: no operation waits longer than 2.75 s for it, and it recovers [D-33]', async () => {
-    const { clock, session, server, tokens, storage } = await signedIn(kind)
-    server.halt()
-    clock.advance(2_000)
-    const startMs = performance.now()
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-    const tookMs = performance.now() - startMs
-    server.continue()
-    // One operation was waited for; a second one would make it 5.5 s.
-    expect(tookMs).toBeGreaterThan(2_500)
-    expect(tookMs).toBeLessThan(5_250)
-    await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
-    clock.advance(2_000)
-    expect(await session.getAccessToken()).toBe(tokens.accessToken)
-  })
-
-  test.each([
-    ['min-replicas-to-write', '1', 'NOREPLICAS'],
-    ['maxmemory', '1', 'OOM'],
-  ])(
-    'that refuses writes (%s): its reason is in the message, its text is not [D-33]',
-    async (setting, value, reason) => {
-      const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
-      await admin.config('SET', setting, value)
-      const failure = await storage.setItem('name', 'secret of somebody').catch((error: unknown) => error)
-      expect(failure).toMatchObject(retryable)
-      expect((failure as Error).message).toContain(`(${reason})`)
-      expect((failure as Error).message).not.toContain('secret')
-      expect((failure as Error).cause).toBeUndefined()
-      clock.advance(2_000)
-      expect(await session.getAccessToken()).toBe(tokens.accessToken)
-      expect(eventsOf('session_ended')).toEqual([])
-    },
-  )
-})
 
 test('a lock whose release Redis refuses ends with its lease of 8 s [C-073]', async () => {
   const server = await ownRedis()
@@ -454,46 +300,6 @@ describe('records in Redis', () => {
     const { client } = await clients.ioredis(server.url)
     expect(() => redisStorage(client, { ttlMs })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
-})
-
-test('gone without a word: with socketTimeout ioredis serves again once the address does [D-33]', async () => {
-  const server = await ownRedis()
-  const way = await silentWay(server.port)
-  const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
-  client.on('error', () => {})
-  onTestFinished(() => client.disconnect())
-  const storage = redisStorage(client)
-  await storage.setItem('name', 'value')
-  way.silence()
-  await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
-  await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
-})
-
-test('standing still while a sign-in is saved: a sign-out elsewhere is not undone [C-074 I-4 D-33]', async () => {
-  const server = await ownRedis()
-  const { client, storage: elsewhere } = await clients.ioredis(server.url, '')
-  let isArmed = true
-  const storage = redisStorage({
-    get: (key) => client.get(key),
-    async eval(script: string, keyCount: number, ...args: string[]) {
-      if (isArmed && args.some((text) => text.includes('accessToken'))) {
-        isArmed = false
-        await client.client('PAUSE', 3_500, 'ALL')
-      }
-      return client.eval(script, keyCount, ...args)
-    },
-  })
-  const { clock, service, realm } = sessionRig()
-  const [here, there] = [realm({ storage }), realm({ storage: elsewhere })]
-  await here.session.signIn(service.issue())
-  expect(here.eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
-  expect((await there.session.ready()).status).toBe('signed-in')
-  await there.session.signOut()
-  for (let call = 0; call < 2; call++) {
-    clock.advance(6_000)
-    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
-  }
-  expect(await client.keys('*')).toEqual([])
 })
 
 describe('a Redis Cluster', () => {

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { randomUUID } from 'node:crypto'
 import { postgresStorage } from 'agent-auth/postgres'
 import { redisStorage, type SharedStorage } from 'agent-auth/redis'

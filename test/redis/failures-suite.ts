@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import { sessionName } from '../../src/session/record.ts'
+import type { RedisOptions } from '../support/redis-server.ts'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { clients, type Kind, onAdmin, ownRedis, retryable } from './own-redis.ts'
+
+const hour = 3_600_000
+
+/** Somebody signed in, over a Redis of this test's own. */
+async function signedIn(kind: Kind, options?: RedisOptions) {
+  const server = await ownRedis(options)
+  const { storage } = await clients[kind](server.url)
+  const rig = sessionRig()
+  const realm = rig.realm({ storage })
+  const tokens = rig.service.issue()
+  await realm.session.signIn(tokens)
+  return { ...rig, ...realm, server, storage, tokens, admin: await onAdmin(server) }
+}
+
+/** What a session does while Redis is down, slow, empty or read-only. */
+export function failuresSuite(kind: Kind): void {
+  describe(`Redis that fails, seen through ${kind}`, () => {
+    test('killed: the token at hand serves, then a retryable error, no user signed out; back by itself after a restart [D-33]', async () => {
+      const { clock, service, session, server, storage, tokens, eventsOf } = await signedIn(kind, {
+        persistence: 'every-write',
+      })
+      await server.crash()
+      clock.advance(2_000)
+      expect(await session.getAccessToken()).toBe(tokens.accessToken)
+      expect(eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'read_failed' }])
+      clock.advance(hour)
+      await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
+      await expect(storage.ready()).rejects.toMatchObject(retryable)
+      expect(service.sent).toHaveLength(0)
+
+      await server.restart()
+      await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
+      clock.advance(60_000)
+      expect(service.familyOf(await session.getAccessToken())).toBe(1)
+      expect(service.sent).toHaveLength(1)
+      expect(session.state.status).toBe('signed-in')
+      expect(eventsOf('session_ended')).toEqual([])
+    })
+
+    test('killed between the refresh and the save: the new token serves, and is saved once Redis is back [C-065 D-33]', async () => {
+      const { clock, service, session, server, storage, realm, config } = await signedIn(kind, {
+        persistence: 'every-write',
+      })
+      clock.advance(hour)
+      const release = service.hold()
+      const call = session.getAccessToken()
+      await expect.poll(() => service.sent.length).toBe(1)
+      await server.crash()
+      release()
+      const token = await call
+      await server.restart()
+      await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
+      // The lease of before the crash was kept as well, and must end first.
+      const saved = async () => {
+        clock.advance(5_000)
+        expect(await session.getAccessToken()).toBe(token)
+        return storage.getItem(sessionName(config, 'default'))
+      }
+      await expect.poll(saved, { interval: 500 }).toContain(token)
+      expect(await realm({ storage }).session.getAccessToken()).toBe(token)
+      expect(service.sent).toHaveLength(1)
+    })
+
+    test('killed while the token has expired: the call fails within 6 s [D-33 C-072]', async () => {
+      const { clock, service, session, server } = await signedIn(kind)
+      await server.crash()
+      clock.advance(hour)
+      for (let call = 0; call < 2; call++) {
+        const startMs = performance.now()
+        await expect(session.getAccessToken()).rejects.toMatchObject(retryable)
+        // Two operations wait 2.75 s each; a third one would make it 8.25 s.
+        expect(performance.now() - startMs).toBeLessThan(8_000)
+        clock.advance(60_000)
+      }
+      expect(service.sent).toHaveLength(0)
+    })
+
+    test('flushed: one store_lost, no loop, and a new sign-in works [C-068 D-33]', async () => {
+      const { clock, service, session, admin, eventsOf } = await signedIn(kind)
+      await admin.flushall()
+      clock.advance(2_000)
+      expect(await codeOf(session.getAccessToken())).toBe('login_required')
+      expect(await codeOf(session.getAccessToken())).toBe('login_required')
+      expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
+      const next = service.issue()
+      await session.signIn(next)
+      expect(await session.getAccessToken()).toBe(next.accessToken)
+      expect(service.sent).toHaveLength(0)
+    })
+
+    test('slow: no operation waits longer than 2.75 s for it, and it recovers [D-33]', async () => {
+      const { clock, session, server, tokens, storage } = await signedIn(kind)
+      server.halt()
+      clock.advance(2_000)
+      const startMs = performance.now()
+      expect(await session.getAccessToken()).toBe(tokens.accessToken)
+      const tookMs = performance.now() - startMs
+      server.continue()
+      // One operation was waited for; a second one would make it 5.5 s.
+      expect(tookMs).toBeGreaterThan(2_500)
+      expect(tookMs).toBeLessThan(5_250)
+      await expect.poll(() => codeOf(storage.ready())).toEqual({ resolved: undefined })
+      clock.advance(2_000)
+      expect(await session.getAccessToken()).toBe(tokens.accessToken)
+    })
+
+    test.each([
+      ['min-replicas-to-write', '1', 'NOREPLICAS'],
+      ['maxmemory', '1', 'OOM'],
+    ])(
+      'that refuses writes (%s): its reason is in the message, its text is not [D-33]',
+      async (setting, value, reason) => {
+        const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
+        await admin.config('SET', setting, value)
+        const failure = await storage.setItem('name', 'secret of somebody').catch((error: unknown) => error)
+        expect(failure).toMatchObject(retryable)
+        expect((failure as Error).message).toContain(`(${reason})`)
+        expect((failure as Error).message).not.toContain('secret')
+        expect((failure as Error).cause).toBeUndefined()
+        clock.advance(2_000)
+        expect(await session.getAccessToken()).toBe(tokens.accessToken)
+        expect(eventsOf('session_ended')).toEqual([])
+      },
+    )
+  })
+}

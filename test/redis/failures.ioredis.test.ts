@@ -1,0 +1,52 @@
+// @module-tag redis
+// @module-tag slow
+
+import { redisStorage } from 'agent-auth/redis'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { codeOf, sessionRig } from '../support/session-rig.ts'
+import { silentWay } from '../support/silent-way.ts'
+import { failuresSuite } from './failures-suite.ts'
+import { clients, ownRedis, retryable } from './own-redis.ts'
+
+failuresSuite('ioredis')
+
+test('gone without a word: with socketTimeout ioredis serves again once the address does [D-33]', async () => {
+  const server = await ownRedis()
+  const way = await silentWay(server.port)
+  const client = new Redis(way.port, '127.0.0.1', { socketTimeout: 3_500 })
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  const storage = redisStorage(client)
+  await storage.setItem('name', 'value')
+  way.silence()
+  await expect(storage.getItem('name')).rejects.toMatchObject(retryable)
+  await expect.poll(() => codeOf(storage.getItem('name'))).toEqual({ resolved: 'value' })
+})
+
+test('standing still while a sign-in is saved: a sign-out elsewhere is not undone [C-074 I-4 D-33]', async () => {
+  const server = await ownRedis()
+  const { client, storage: elsewhere } = await clients.ioredis(server.url, '')
+  let isArmed = true
+  const storage = redisStorage({
+    get: (key) => client.get(key),
+    async eval(script: string, keyCount: number, ...args: string[]) {
+      if (isArmed && args.some((text) => text.includes('accessToken'))) {
+        isArmed = false
+        await client.client('PAUSE', 3_500, 'ALL')
+      }
+      return client.eval(script, keyCount, ...args)
+    },
+  })
+  const { clock, service, realm } = sessionRig()
+  const [here, there] = [realm({ storage }), realm({ storage: elsewhere })]
+  await here.session.signIn(service.issue())
+  expect(here.eventsOf('storage_degraded')).toMatchObject([{ type: 'storage_degraded', reason: 'write_failed' }])
+  expect((await there.session.ready()).status).toBe('signed-in')
+  await there.session.signOut()
+  for (let call = 0; call < 2; call++) {
+    clock.advance(6_000)
+    expect(await codeOf(here.session.getAccessToken())).toBe('login_required')
+  }
+  expect(await client.keys('*')).toEqual([])
+})

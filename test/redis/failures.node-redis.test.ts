@@ -1,0 +1,6 @@
+// @module-tag redis
+// @module-tag slow
+
+import { failuresSuite } from './failures-suite.ts'
+
+failuresSuite('node-redis')

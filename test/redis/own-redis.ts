@@ -1,0 +1,35 @@
+import type { Redis } from 'ioredis'
+import { onTestFinished } from 'vitest'
+import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts'
+import { onIoRedis, onNodeRedis } from '../support/shared-stores.ts'
+
+/** A Redis of this test's own, stopped with the test. */
+export async function ownRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const server = await startRedis(options)
+  onTestFinished(() => server.stop())
+  return server
+}
+
+/** A storage of each kind of client, closed with the test. */
+export const clients = {
+  async ioredis(url: string, prefix?: string) {
+    const connected = await onIoRedis(url, prefix)
+    onTestFinished(connected.close)
+    return connected
+  },
+  async 'node-redis'(url: string, prefix?: string) {
+    const connected = await onNodeRedis(url, prefix)
+    onTestFinished(connected.close)
+    return connected
+  },
+}
+export type Kind = keyof typeof clients
+export const kinds = Object.keys(clients) as Kind[]
+
+export async function onAdmin(server: RedisServer): Promise<Redis> {
+  const { client, close } = await onIoRedis(server.url)
+  onTestFinished(close)
+  return client
+}
+
+export const retryable = { code: 'storage_failed', retryable: true }
