@@ -1,15 +1,27 @@
-import { afterEach, expect, test } from 'vitest'
-import type { AccessChange, Service, ServiceOptions } from '../src/index.ts'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import type { AccessChange, Service } from '../src/index.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, login, refresh } from './login.ts'
 import { startService } from './start.ts'
 
 let service: Service & { fetch: typeof fetch }
-afterEach(() => service.close())
+let shared: Service | undefined
+afterAll(() => shared?.close())
 
 /** Over sockets, as a client in another process sees it. */
-async function start(options: ServiceOptions = {}): Promise<void> {
-  const started = await startService({ dev: 'on', ...options })
+function use(started: Service): void {
   service = Object.assign(started, { fetch: (input: string | URL | Request, init?: RequestInit) => fetch(input, init) })
+}
+
+/** One service for the tests that give no options: a reset takes a quarter of the processor time of a start. */
+async function start(): Promise<void> {
+  if (shared === undefined) shared = await startService({ dev: 'on' })
+  else await shared.dev.reset()
+  use(shared)
+}
+
+async function startWith(access: AccessChange): Promise<void> {
+  use(await startService({ dev: 'on', access }))
+  onTestFinished(service.close)
 }
 
 function post(change: unknown): Promise<Response> {
@@ -81,16 +93,14 @@ test.each(changes)(
       expect(await answers(access_token)).toEqual(expected)
       await service.dev.reset()
       expect(await answers((await login(service)).access_token)).toEqual(open)
-      await service.close()
     }
-    await start()
   },
 )
 
 test.each(changes)(
   'createService and startService take %s, and a reset keeps it [S-064]',
   async (_, access, expected) => {
-    await start({ access })
+    await startWith(access)
     const isShut = Object.values(expected).includes(unapproved)
     for (const _turn of ['at the start', 'after a reset']) {
       const { code, url } = await authorize(service)

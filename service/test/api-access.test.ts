@@ -1,23 +1,24 @@
 import { scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { generateKeyPair, SignJWT } from 'jose'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi, clientOf, login, personOf } from './login.ts'
+import { oneService } from './one-service.ts'
 import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service
 let token: string
+const fresh = oneService()
 beforeEach(async () => {
-  assembly = await assemble({})
+  assembly = await fresh()
   service = assembly.service
   token = (await login(service)).access_token
 })
-afterEach(() => service.close())
 
 const unauthenticated = {
   success: false,
@@ -256,8 +257,10 @@ test('every answer is readable from a registered origin [S-080]', async () => {
     [415, await call('POST', agentSearch, { origin, ...bearer, 'content-type': 'text/plain' })],
     [422, await call('POST', agentSearch, { origin, ...bearer }, '{')],
   ]
-  await rawDatabase(assembly.context.store.db).schema.alterTable('access_tokens').renameTo('gone').execute()
+  const { schema } = rawDatabase(assembly.context.store.db)
+  await schema.alterTable('access_tokens').renameTo('gone').execute()
   answers.push([500, await call('POST', agentSearch, { origin, ...bearer })])
+  await schema.alterTable('gone').renameTo('access_tokens').execute()
   for (const [status, { status: answered, headers }] of answers) {
     expect({ answered, accessControlAllowOrigin: headers.get('access-control-allow-origin') }).toEqual({
       answered: status,

@@ -1,20 +1,20 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi } from './login.ts'
-import { assemble } from './start.ts'
+import { oneService } from './one-service.ts'
 
 let assembly: Assembly
 let service: Service
 let token: string
+const fresh = oneService()
 beforeEach(async () => {
-  assembly = await assemble({})
+  assembly = await fresh()
   service = assembly.service
   token = await service.dev.mintSessionToken('ada@demo.example')
 })
-afterEach(() => service.close())
 
 interface Created {
   data: { items: Record<string, unknown>[] }

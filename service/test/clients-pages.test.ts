@@ -1,20 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Client, JournalEntry, Person, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
-import { assemble } from './start.ts'
+import { oneService } from './one-service.ts'
 
 let assembly: Assembly
 let service: Service
 let ada: Person
+const fresh = oneService()
 beforeEach(async () => {
-  assembly = await assemble({})
+  assembly = await fresh()
   service = assembly.service
   ada = personOf(service, 'ada')
 })
-afterEach(() => service.close())
 
 const clientsPath = '/auth/v1/clients'
 const redirectUri = 'https://new.example/callback'

@@ -1,19 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/purge.ts'
 import type { Callback, TokenAnswer } from './login.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, exchange, login } from './login.ts'
-import { assemble, createService } from './start.ts'
+import { oneService } from './one-service.ts'
+import { createService } from './start.ts'
 
 let assembly: Assembly
 let service: Service
+const fresh = oneService()
 beforeEach(async () => {
-  assembly = await assemble({})
+  assembly = await fresh()
   service = assembly.service
 })
-afterEach(() => service.close())
 
 async function expectInvalidGrant(answer: Response): Promise<void> {
   expect([answer.status, await errorOf(answer)]).toEqual([400, 'invalid_grant'])

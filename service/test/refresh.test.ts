@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import type { Client, Service, ServiceOptions } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
@@ -7,19 +7,25 @@ import { purge } from '../src/store/purge.ts'
 import type { Tables } from '../src/store/schema.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { oneService } from './one-service.ts'
 import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service
 let client: Client
-beforeEach(() => use({}))
-afterEach(() => service.close())
+const fresh = oneService()
+beforeEach(async () => use(await fresh()))
 
-async function use(options: ServiceOptions): Promise<void> {
-  assembly = await assemble(options)
+function use(started: Assembly): void {
+  assembly = started
   service = assembly.service
   client = clientOf(service, 'Demo public')
   service.dev.freeze()
+}
+
+async function useOwn(options: ServiceOptions): Promise<void> {
+  use(await assemble(options))
+  onTestFinished(service.close)
 }
 
 async function rotate(refreshToken: string): Promise<TokenAnswer> {
@@ -93,8 +99,7 @@ test('each refresh gives a new pair, and one transaction takes the old and makes
 })
 
 test('without rotation the same token goes on [S-047]', async () => {
-  await service.close()
-  await use({ rotation: 'none' })
+  await useOwn({ rotation: 'none' })
   const first = await login(service)
   for (let turn = 0; turn < 3; turn += 1) {
     const answer = await rotate(first.refresh_token)
@@ -183,8 +188,7 @@ test('nothing older than the immediate predecessor is accepted [S-048]', async (
 })
 
 test('without grace every second use is reuse [S-048]', async () => {
-  await service.close()
-  await use({ graceMs: 0 })
+  await useOwn({ graceMs: 0 })
   const { refresh_token } = await login(service)
   const second = await rotate(refresh_token)
   await expectRefused(refresh_token)

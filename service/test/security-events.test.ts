@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { EventEntry, Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import {
@@ -15,16 +15,17 @@ import {
   refresh,
   signInPath,
 } from './login.ts'
+import { oneService } from './one-service.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
 let assembly: Assembly
 let service: Service
+const fresh = oneService()
 beforeEach(async () => {
-  assembly = await assemble({})
+  assembly = await fresh()
   service = assembly.service
 })
-afterEach(() => service.close())
 
 const clientsPath = '/auth/v1/clients'
 
@@ -242,6 +243,9 @@ test('a login and its calls record nothing but the sign-in and the consent [S-08
 })
 
 test('a replay whose transaction had to be run again is still one record [S-087]', async () => {
+  assembly = await assemble()
+  service = assembly.service
+  onTestFinished(service.close)
   const callback = await authorize(service)
   const tokens = (await (await exchange(service, callback)).json()) as { refresh_token: string }
   let conflicts = 0
