@@ -1,18 +1,19 @@
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
+import type ts from 'typescript'
 import { expect, test } from 'vitest'
+import { compiler } from '../scripts/typescript.ts'
 import tsup from '../tsup.config.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const entries = [...Object.values(tsup.entry as Record<string, string>), 'service/src/index.ts'].map(
   (file) => root + file,
 )
-const { options } = ts.parseJsonConfigFileContent(
-  ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile).config,
-  ts.sys,
+const { options } = compiler.parseJsonConfigFileContent(
+  compiler.readConfigFile(`${root}tsconfig.json`, compiler.sys.readFile).config,
+  compiler.sys,
   root,
 )
-const program = ts.createProgram(entries, options)
+const program = compiler.createProgram(entries, options)
 const checker = program.getTypeChecker()
 
 interface Exported {
@@ -27,7 +28,7 @@ function exported(): Exported[] {
     const module = source && checker.getSymbolAtLocation(source)
     return (module ? checker.getExportsOfModule(module) : []).map((symbol) => ({
       name: `${entry.slice(root.length)} ${symbol.name}`,
-      symbol: symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
+      symbol: symbol.flags & compiler.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
     }))
   })
 }
@@ -44,7 +45,10 @@ function membersOf(type: ts.Type): ts.Symbol[] {
 }
 
 function isType({ symbol }: Exported): boolean {
-  return (symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias | ts.SymbolFlags.Class)) !== 0
+  return (
+    (symbol.flags & (compiler.SymbolFlags.Interface | compiler.SymbolFlags.TypeAlias | compiler.SymbolFlags.Class)) !==
+    0
+  )
 }
 
 /** The types that callers make and the library reads: those called options, and what the functions take. */
@@ -53,7 +57,7 @@ function inputs(): { name: string; type: ts.Type }[] {
     .filter((each) => isType(each) && /(Options|Props|Fault(Rule|Match|Effect))$/.test(each.name))
     .map(({ name, symbol }) => ({ name, type: checker.getDeclaredTypeOfSymbol(symbol) }))
   const taken = all
-    .filter(({ symbol }) => symbol.flags & ts.SymbolFlags.Function)
+    .filter(({ symbol }) => symbol.flags & compiler.SymbolFlags.Function)
     .flatMap(({ name, symbol }) =>
       checker
         .getTypeOfSymbol(symbol)
@@ -68,7 +72,7 @@ function inputs(): { name: string; type: ts.Type }[] {
 test('every optional member of every options type accepts undefined', () => {
   const strict = inputs().flatMap(({ name, type }) =>
     membersOf(type)
-      .filter((member) => member.flags & ts.SymbolFlags.Optional && !acceptsUndefined(member))
+      .filter((member) => member.flags & compiler.SymbolFlags.Optional && !acceptsUndefined(member))
       .map((member) => `${name}.${member.name}`),
   )
   expect(strict).toEqual([])
@@ -81,7 +85,7 @@ function acceptsUndefined({ valueDeclaration }: ts.Symbol): boolean {
   const type = node && checker.getTypeFromTypeNode(node)
   const parts = type?.isUnion() ? type.types : [type]
   return parts.some(
-    (part) => part !== undefined && (part.flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Unknown)) !== 0,
+    (part) => part !== undefined && (part.flags & (compiler.TypeFlags.Undefined | compiler.TypeFlags.Unknown)) !== 0,
   )
 }
 
@@ -103,7 +107,7 @@ function isTag(member: ts.Symbol): boolean {
 /** A comment before a part of a union that stands in one line is about its members too. */
 function isOfDocumentedPart({ valueDeclaration }: ts.Symbol): boolean {
   const part = valueDeclaration?.parent
-  if (!part || !ts.isTypeLiteralNode(part) || !ts.isUnionTypeNode(part.parent)) return false
+  if (!part || !compiler.isTypeLiteralNode(part) || !compiler.isUnionTypeNode(part.parent)) return false
   const text = part.getSourceFile().text
   const before = text.slice(0, part.getStart())
   return /\*\/\s*\|?\s*$/.test(before) && !part.getText().includes('\n')

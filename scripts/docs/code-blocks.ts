@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import ts from 'typescript'
+import type ts from 'typescript'
+import { compiler } from '../typescript.ts'
 import { root } from './folders.ts'
 import { sitePages } from './stage.ts'
 
@@ -44,12 +45,14 @@ function jsonProblems({ file, line, code }: Block): string[] {
 }
 
 function scriptProblems({ file, line, code }: Block): string[] {
-  const { diagnostics = [] } = ts.transpileModule(code, {
+  const { diagnostics = [] } = compiler.transpileModule(code, {
     reportDiagnostics: true,
-    compilerOptions: { target: ts.ScriptTarget.ESNext, jsx: ts.JsxEmit.Preserve, allowJs: true },
+    compilerOptions: { target: compiler.ScriptTarget.ESNext, jsx: compiler.JsxEmit.Preserve, allowJs: true },
     fileName: 'block.jsx',
   })
-  return diagnostics.map(({ messageText }) => `${file}:${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`)
+  return diagnostics.map(
+    ({ messageText }) => `${file}:${line}: ${compiler.flattenDiagnosticMessageText(messageText, ' ')}`,
+  )
 }
 
 /**
@@ -65,22 +68,22 @@ function typeProblems(blocks: readonly Block[]): string[] {
       return snippet.includes('.fixture.') ? [] : [[join(root, dirname(snippet), `block-${index}.tsx`), block] as const]
     }),
   )
-  const host = ts.createCompilerHost(options)
+  const host = compiler.createCompilerHost(options)
   const { fileExists, getSourceFile } = host
   host.fileExists = (path) => sources.has(path) || fileExists(path)
   host.getSourceFile = (path, version, ...rest) => {
     const block = sources.get(path)
     if (block === undefined) return getSourceFile(path, version, ...rest)
-    return ts.createSourceFile(path, `${withBefore(block)}${block.code}\nexport {}\n`, version)
+    return compiler.createSourceFile(path, `${withBefore(block)}${block.code}\nexport {}\n`, version)
   }
-  const program = ts.createProgram({ rootNames: [...sources.keys()], options, host })
+  const program = compiler.createProgram({ rootNames: [...sources.keys()], options, host })
   return [...sources].flatMap(([path, { file, line, before }]) => {
     const source = program.getSourceFile(path)
     const added = before.split('\n').length
     const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
     return found.map(({ messageText, start = 0 }) => {
       const at = source ? source.getLineAndCharacterOfPosition(start).line : 0
-      return `${file}:${line + at - added}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+      return `${file}:${line + at - added}: ${compiler.flattenDiagnosticMessageText(messageText, ' ')}`
     })
   })
 }
@@ -103,8 +106,12 @@ function withBefore({ before }: Block): string {
 
 /** The options of the project, with JSX of React and the types of Vite, whose variables some pages show. */
 function compilerOptions(): ts.CompilerOptions {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: ['x.ts'] }, ts.sys, root)
+  const { config } = compiler.readConfigFile(join(root, 'tsconfig.json'), compiler.sys.readFile)
+  const { options } = compiler.parseJsonConfigFileContent(
+    { ...config, include: [], files: ['x.ts'] },
+    compiler.sys,
+    root,
+  )
   return {
     ...options,
     types: ['node', 'vite/client'],

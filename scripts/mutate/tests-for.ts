@@ -1,4 +1,4 @@
-import ts from 'typescript'
+import { compiler } from '../typescript.ts'
 
 /** Reads a file by its path relative to the root. */
 export type Read = (file: string) => string
@@ -38,7 +38,9 @@ function importersOf(files: readonly string[], read: Read): Map<string, string[]
   const importers = new Map<string, string[]>()
   for (const from of files) {
     const content = read(from)
-    const imported = ts.preProcessFile(content, true, true).importedFiles.map(({ fileName }) => placeOf(fileName, from))
+    const imported = compiler
+      .preProcessFile(content, true, true)
+      .importedFiles.map(({ fileName }) => placeOf(fileName, from))
     for (const to of [...imported, ...[...content.matchAll(entryPoint)].map(([, file]) => file)]) {
       if (to !== undefined && known.has(to)) importers.set(to, [...(importers.get(to) ?? []), from])
     }

@@ -5,17 +5,18 @@ import { fileURLToPath } from 'node:url'
 import type { Session } from 'agent-auth'
 import { type Service, startService } from 'agent-service'
 import openapiTS, { astToString } from 'openapi-typescript'
-import ts from 'typescript'
+import type ts from 'typescript'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { compiler } from '../../scripts/typescript.ts'
 import { sessionAt } from '../support/api-client.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const recipe = `${root}docs/snippets/api-client/openapi.fixture.ts`
 const generated = `${root}docs/snippets/api-client/agent-api.ts`
-const { compilerOptions } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile).config as {
+const { compilerOptions } = compiler.readConfigFile(`${root}tsconfig.json`, compiler.sys.readFile).config as {
   compilerOptions: object
 }
-const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, types: [], jsx: undefined }, root)
+const { options } = compiler.convertCompilerOptionsFromJson({ ...compilerOptions, types: [], jsx: undefined }, root)
 
 /** Parsed once: the declarations of the platform are most of the work. */
 const parsed = new Map<string, ts.SourceFile | undefined>()
@@ -41,19 +42,19 @@ function problems(text: string): string[] {
     [recipe, text],
     [generated, types],
   ])
-  const host = ts.createCompilerHost(options)
+  const host = compiler.createCompilerHost(options)
   const { fileExists, getSourceFile } = host
   host.fileExists = (path) => texts.has(path) || fileExists(path)
   host.getSourceFile = (path, language) => {
     const own = texts.get(path)
-    if (own !== undefined) return ts.createSourceFile(path, own, language)
+    if (own !== undefined) return compiler.createSourceFile(path, own, language)
     if (!parsed.has(path)) parsed.set(path, getSourceFile(path, language))
     return parsed.get(path)
   }
-  const program = ts.createProgram([recipe], options, host)
+  const program = compiler.createProgram([recipe], options, host)
   const file = program.getSourceFile(recipe)
   return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(({ messageText }) =>
-    ts.flattenDiagnosticMessageText(messageText, '\n'),
+    compiler.flattenDiagnosticMessageText(messageText, '\n'),
   )
 }
 

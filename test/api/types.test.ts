@@ -1,17 +1,18 @@
 import { fileURLToPath } from 'node:url'
 import { createService } from 'agent-service'
-import ts from 'typescript'
+import type ts from 'typescript'
 import { beforeAll, expect, it } from 'vitest'
+import { compiler } from '../../scripts/typescript.ts'
 import { type Schema, typesOf } from '../support/schema-types.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const fixture = `${root}test/support/api-types.fixture.ts`
 const generated = `${root}test/support/service-types.ts`
-const { compilerOptions } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile).config as {
+const { compilerOptions } = compiler.readConfigFile(`${root}tsconfig.json`, compiler.sys.readFile).config as {
   compilerOptions: object
 }
 // JSON has no undefined: a member that may be undefined is one that may be absent.
-const { options } = ts.convertCompilerOptionsFromJson(
+const { options } = compiler.convertCompilerOptionsFromJson(
   { ...compilerOptions, types: [], jsx: undefined, jsxImportSource: undefined, exactOptionalPropertyTypes: false },
   root,
 )
@@ -30,19 +31,19 @@ beforeAll(async () => {
 
 /** What the type checker says if the generated file has this text. */
 function problems(text: string): string[] {
-  const host = ts.createCompilerHost(options)
+  const host = compiler.createCompilerHost(options)
   const { fileExists, getSourceFile } = host
   host.fileExists = (path) => path === generated || fileExists(path)
   host.getSourceFile = (path, language) => {
-    if (path === generated) return ts.createSourceFile(path, text, language)
+    if (path === generated) return compiler.createSourceFile(path, text, language)
     if (!parsed.has(path)) parsed.set(path, getSourceFile(path, language))
     return parsed.get(path)
   }
-  const program = ts.createProgram([fixture], options, host)
+  const program = compiler.createProgram([fixture], options, host)
   const files = [fixture, generated].map((path) => program.getSourceFile(path))
   return files
     .flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)])
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
+    .map(({ messageText }) => compiler.flattenDiagnosticMessageText(messageText, '\n'))
 }
 
 it('the types of the client and the schemas of the service are the same, in both directions [F067]', () => {
@@ -64,7 +65,7 @@ it.each<[string, string | RegExp, string]>([
 })
 
 it('the published types of agent-auth/api need no other package', () => {
-  const program = ts.createProgram([`${root}src/api/index.ts`], options)
+  const program = compiler.createProgram([`${root}src/api/index.ts`], options)
   const packages = program
     .getSourceFiles()
     .map(({ fileName }) => fileName)

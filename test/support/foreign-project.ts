@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
+import type ts from 'typescript'
 import { expect } from 'vitest'
+import { compiler } from '../../scripts/typescript.ts'
 
 // Type checks of what users copy, with the options that they have.
 
@@ -18,7 +19,7 @@ const common: ts.CompilerOptions = {
   strict: true,
   isolatedModules: true,
   skipLibCheck: true,
-  jsx: ts.JsxEmit.ReactJSX,
+  jsx: compiler.JsxEmit.ReactJSX,
   types: ['node'],
   noEmit: true,
   paths: own,
@@ -27,22 +28,22 @@ const common: ts.CompilerOptions = {
 /** The file that `tsc --init` writes, with the types of Node as its comment says. */
 export const init: ts.CompilerOptions = {
   ...common,
-  module: ts.ModuleKind.NodeNext,
-  target: ts.ScriptTarget.ESNext,
+  module: compiler.ModuleKind.NodeNext,
+  target: compiler.ScriptTarget.ESNext,
   declaration: true,
   noUncheckedIndexedAccess: true,
   exactOptionalPropertyTypes: true,
   verbatimModuleSyntax: true,
   noUncheckedSideEffectImports: true,
-  moduleDetection: ts.ModuleDetectionKind.Force,
+  moduleDetection: compiler.ModuleDetectionKind.Force,
 }
 
 /** As create-next-app and create-vite write it, without `allowImportingTsExtensions`. */
 export const bundled: ts.CompilerOptions = {
   ...common,
-  module: ts.ModuleKind.ESNext,
-  moduleResolution: ts.ModuleResolutionKind.Bundler,
-  target: ts.ScriptTarget.ES2022,
+  module: compiler.ModuleKind.ESNext,
+  moduleResolution: compiler.ModuleResolutionKind.Bundler,
+  target: compiler.ScriptTarget.ES2022,
   lib: ['lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.esnext.d.ts'],
 }
 
@@ -55,12 +56,12 @@ export function forgetParsed(): void {
 }
 
 function sharedHost(options: ts.CompilerOptions): ts.CompilerHost {
-  const host = ts.createCompilerHost(options)
+  const host = compiler.createCompilerHost(options)
   const read = host.getSourceFile
   return {
     ...host,
     // As tsc does: what comments say matters to editors.
-    jsDocParsingMode: ts.JSDocParsingMode.ParseForTypeErrors,
+    jsDocParsingMode: compiler.JSDocParsingMode.ParseForTypeErrors,
     getSourceFile(path, version, ...rest) {
       const key = `${options.module} ${path}`
       if (!parsed.has(key)) parsed.set(key, read(path, version, ...rest))
@@ -73,13 +74,13 @@ function sharedHost(options: ts.CompilerOptions): ts.CompilerHost {
 export function problemsIn(project: string, options: ts.CompilerOptions): string[] {
   const files = readdirSync(project, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
   const rootNames = files.map((path) => join(project, path))
-  const program = ts.createProgram({ rootNames, options, host: sharedHost(options) })
+  const program = compiler.createProgram({ rootNames, options, host: sharedHost(options) })
   const sources = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(project))
   expect(sources.length).toBe(files.length)
   return sources.flatMap((source) =>
     [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
       ({ messageText }) =>
-        `${relative(project, source.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+        `${relative(project, source.fileName)}: ${compiler.flattenDiagnosticMessageText(messageText, ' ')}`,
     ),
   )
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import ts from 'typescript'
+import type ts from 'typescript'
+import { compiler } from '../../scripts/typescript.ts'
 
 export interface Import {
   /** The importing file, relative to the source folder. */
@@ -29,18 +30,19 @@ function filesBelow(folder: string, path: string): string[] {
 export function importsOf(folder: string, from: string): Import[] {
   const found: Import[] = []
   const add = (specifier: ts.Node | undefined, typeOnly: boolean): void => {
-    if (!specifier || !ts.isStringLiteral(specifier)) return
+    if (!specifier || !compiler.isStringLiteral(specifier)) return
     const { text } = specifier
     const to = text.startsWith('.') ? posix.join(posix.dirname(from), text) : undefined
     found.push({ from, specifier: text, to, typeOnly })
   }
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyImport(node.importClause))
-    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyExport(node))
-    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true)
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    if (compiler.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyImport(node.importClause))
+    else if (compiler.isExportDeclaration(node)) add(node.moduleSpecifier, isTypeOnlyExport(node))
+    else if (compiler.isImportTypeNode(node) && compiler.isLiteralTypeNode(node.argument))
+      add(node.argument.literal, true)
+    else if (compiler.isCallExpression(node) && node.expression.kind === compiler.SyntaxKind.ImportKeyword)
       add(node.arguments[0], false)
-    ts.forEachChild(node, visit)
+    compiler.forEachChild(node, visit)
   }
   visit(parse(join(folder, from)))
   return found
@@ -55,11 +57,11 @@ export function functionsOf(file: string): { name: string; lines: number }[] {
   const source = parse(file)
   const found: { name: string; lines: number }[] = []
   const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
+    if (compiler.isFunctionLike(node) && 'body' in node && node.body) {
       const [first, last] = [node.getStart(source), node.end].map((at) => source.getLineAndCharacterOfPosition(at).line)
       found.push({ name: node.name?.getText(source) ?? 'anonymous', lines: (last ?? 0) - (first ?? 0) + 1 })
     }
-    ts.forEachChild(node, visit)
+    compiler.forEachChild(node, visit)
   }
   visit(source)
   return found
@@ -68,10 +70,12 @@ export function functionsOf(file: string): { name: string; lines: number }[] {
 /** The string literals of a closed union type, as `type Name = 'a' | 'b'`. */
 export function unionMembers(file: string, typeName: string): string[] {
   const members: string[] = []
-  ts.forEachChild(parse(file), (node) => {
-    if (!ts.isTypeAliasDeclaration(node) || node.name.text !== typeName || !ts.isUnionTypeNode(node.type)) return
+  compiler.forEachChild(parse(file), (node) => {
+    if (!compiler.isTypeAliasDeclaration(node) || node.name.text !== typeName || !compiler.isUnionTypeNode(node.type))
+      return
     for (const member of node.type.types) {
-      if (ts.isLiteralTypeNode(member) && ts.isStringLiteral(member.literal)) members.push(member.literal.text)
+      if (compiler.isLiteralTypeNode(member) && compiler.isStringLiteral(member.literal))
+        members.push(member.literal.text)
     }
   })
   return members
@@ -99,15 +103,18 @@ export function reachable(imports: readonly Import[], file: string): Set<string>
   return seen
 }
 
+/** Returns the statements of a file, without their parents and without what comments say. */
 export function parse(file: string): ts.SourceFile {
-  return ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.ES2022, true)
+  const { ScriptTarget, JSDocParsingMode } = compiler
+  const options = { languageVersion: ScriptTarget.ES2022, jsDocParsingMode: JSDocParsingMode.ParseNone }
+  return compiler.createSourceFile(file, readFileSync(file, 'utf8'), options)
 }
 
 function isTypeOnlyImport(clause: ts.ImportClause | undefined): boolean {
   if (!clause) return false
-  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true
+  if (clause.phaseModifier === compiler.SyntaxKind.TypeKeyword) return true
   const { namedBindings } = clause
-  if (clause.name || !namedBindings || !ts.isNamedImports(namedBindings)) return false
+  if (clause.name || !namedBindings || !compiler.isNamedImports(namedBindings)) return false
   return namedBindings.elements.every((element) => element.isTypeOnly)
 }
 
@@ -115,6 +122,8 @@ function isTypeOnlyExport(node: ts.ExportDeclaration): boolean {
   if (node.isTypeOnly) return true
   const { exportClause } = node
   return (
-    !!exportClause && ts.isNamedExports(exportClause) && exportClause.elements.every((element) => element.isTypeOnly)
+    !!exportClause &&
+    compiler.isNamedExports(exportClause) &&
+    exportClause.elements.every((element) => element.isTypeOnly)
   )
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
+import type ts from 'typescript'
+import { compiler } from '../../scripts/typescript.ts'
 import { parse, sourceFiles } from './source-graph.ts'
 
 export interface Title {
@@ -31,22 +32,24 @@ export function asTitle(file: string, title: string, isTest = true): Title {
 /** First arguments of `test`, `it`, `describe` and their variants. */
 function titlesOf(file: string): Title[] {
   const found: Title[] = []
+  const source = parse(`${root}${file}`)
   const visit = (node: ts.Node): void => {
-    const name = ts.isCallExpression(node) ? rootName(node.expression) : ''
-    if (ts.isCallExpression(node) && /^(?:test|it|describe)$/.test(name)) {
+    const name = compiler.isCallExpression(node) ? rootName(node.expression) : ''
+    if (compiler.isCallExpression(node) && /^(?:test|it|describe)$/.test(name)) {
       const [title] = node.arguments
-      if (title && (ts.isStringLiteralLike(title) || ts.isTemplateExpression(title)))
-        found.push(asTitle(file, title.getText().slice(1, -1), name !== 'describe'))
+      if (title && (compiler.isStringLiteralLike(title) || compiler.isTemplateExpression(title)))
+        found.push(asTitle(file, title.getText(source).slice(1, -1), name !== 'describe'))
     }
-    ts.forEachChild(node, visit)
+    compiler.forEachChild(node, visit)
   }
-  visit(parse(`${root}${file}`))
+  visit(source)
   return found
 }
 
 /** `it` of `it(…)`, `it.each(…)(…)`, `test.fails(…)`. */
 function rootName(callee: ts.Expression): string {
-  if (ts.isIdentifier(callee)) return callee.text
-  if (ts.isPropertyAccessExpression(callee) || ts.isCallExpression(callee)) return rootName(callee.expression)
+  if (compiler.isIdentifier(callee)) return callee.text
+  if (compiler.isPropertyAccessExpression(callee) || compiler.isCallExpression(callee))
+    return rootName(callee.expression)
   return ''
 }
