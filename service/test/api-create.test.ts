@@ -4,12 +4,12 @@ import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi } from './login.ts'
-import { oneService } from './one-service.ts'
+import { oneAssembly } from './one-service.ts'
 
 let assembly: Assembly
 let service: Service
 let token: string
-const fresh = oneService()
+const fresh = oneAssembly()
 beforeEach(async () => {
   assembly = await fresh()
   service = assembly.service

@@ -4,12 +4,12 @@ import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { agentSearch, Browser, callApi, clientOf, errorOf, login, personOf, refresh } from './login.ts'
-import { oneService } from './one-service.ts'
+import { oneAssembly } from './one-service.ts'
 
 let assembly: Assembly
 let service: Service
 let ada: Person
-const fresh = oneService()
+const fresh = oneAssembly()
 beforeEach(async () => {
   assembly = await fresh()
   service = assembly.service

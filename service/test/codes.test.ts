@@ -5,12 +5,12 @@ import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/purge.ts'
 import type { Callback, TokenAnswer } from './login.ts'
 import { agentSearch, authorize, callApi, clientOf, errorOf, exchange, login } from './login.ts'
-import { oneService } from './one-service.ts'
+import { oneAssembly } from './one-service.ts'
 import { createService } from './start.ts'
 
 let assembly: Assembly
 let service: Service
-const fresh = oneService()
+const fresh = oneAssembly()
 beforeEach(async () => {
   assembly = await fresh()
   service = assembly.service

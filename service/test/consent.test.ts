@@ -1,20 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { LoginOptions, Page } from './login.ts'
 import { authorize, authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
-import { assemble } from './start.ts'
+import { oneAssembly } from './one-service.ts'
 
 let assembly: Assembly
 let service: Service
 let browser: Browser
+const fresh = oneAssembly()
 beforeEach(async () => {
-  assembly = await assemble({})
+  assembly = await fresh()
   service = assembly.service
   browser = new Browser(service.fetch)
 })
-afterEach(() => service.close())
 
 async function codeCount(): Promise<number> {
   return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_codes').selectAll().execute()).length

@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { FaultRule, Service } from '../src/index.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
+import { oneService } from './one-service.ts'
 import { startService } from './start.ts'
 
 let service: Service
+const fresh = oneService(() => startService({ dev: 'on', graceMs: 0 }))
 beforeEach(async () => {
-  service = await startService({ dev: 'on', graceMs: 0 })
+  service = await fresh()
 })
-afterEach(() => service.close())
 
 const tokenPath = '/auth/v1/token'
 

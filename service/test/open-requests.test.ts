@@ -1,18 +1,18 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
 import type { Assembly } from '../src/server/assemble.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { Page } from './login.ts'
 import { authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'
-import { assemble } from './start.ts'
+import { oneAssembly } from './one-service.ts'
 
 let assembly: Assembly
 let service: Service
+const fresh = oneAssembly()
 beforeEach(async () => {
-  assembly = await assemble()
+  assembly = await fresh()
   service = assembly.service
 })
-afterEach(() => service.close())
 
 async function rows(): Promise<number> {
   return (await rawDatabase(assembly.context.store.db).selectFrom('authorization_requests').select('id_hash').execute())

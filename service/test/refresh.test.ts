@@ -7,13 +7,13 @@ import { purge } from '../src/store/purge.ts'
 import type { Tables } from '../src/store/schema.ts'
 import type { TokenAnswer } from './login.ts'
 import { agentSearch, callApi, clientOf, errorOf, login, refresh } from './login.ts'
-import { oneService } from './one-service.ts'
+import { oneAssembly } from './one-service.ts'
 import { assemble } from './start.ts'
 
 let assembly: Assembly
 let service: Service
 let client: Client
-const fresh = oneService()
+const fresh = oneAssembly()
 beforeEach(async () => use(await fresh()))
 
 function use(started: Assembly): void {

@@ -15,13 +15,13 @@ import {
   refresh,
   signInPath,
 } from './login.ts'
-import { oneService } from './one-service.ts'
+import { oneAssembly } from './one-service.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'
 
 let assembly: Assembly
 let service: Service
-const fresh = oneService()
+const fresh = oneAssembly()
 beforeEach(async () => {
   assembly = await fresh()
   service = assembly.service
