@@ -6,6 +6,7 @@ import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from '
 import { invalid } from './config/invalid.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { discardBody } from './internal/discard-body.ts'
+import type { InMemory } from './internal/token-in-memory.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
 
@@ -81,7 +82,8 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     let response: Response | undefined
     let token: string | undefined
     try {
-      const current = await tokens.getAccessToken({ signal })
+      const { tokenInMemory } = tokens.getAccessToken as InMemory
+      const current = (signal?.aborted ? undefined : tokenInMemory?.()) ?? (await tokens.getAccessToken({ signal }))
       if (!authorization || current !== checked) authorization = `Bearer ${checkToken(current)}`
       checked = token = current
       headers.set('authorization', authorization)

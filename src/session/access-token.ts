@@ -1,6 +1,7 @@
 import { checkNames } from '../config/check-options.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
+import type { InMemory } from '../internal/token-in-memory.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
 import { decide, freshness, type Wanted } from './decide.ts'
@@ -34,33 +35,47 @@ const optionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minV
 export function tokenGetter(
   parts: SessionParts,
   schedule: RefreshSchedule,
-): (options?: GetAccessTokenOptions) => Promise<string> {
-  const { current, sync } = parts
+): ((options?: GetAccessTokenOptions) => Promise<string>) & InMemory {
+  const { config, current, sync } = parts
   const savePending = pendingSave(parts)
-  return async (options = {}) => {
+
+  function tokenInMemory(): string | undefined {
+    const signInAtCall = current.record?.id
+    if (!signInAtCall || isPromise(sync.revalidate())) return undefined
+    rejectAnotherSignIn(current, signInAtCall)
+    if (decide(current.record, config.clock) !== 'use') return undefined
+    savePending()
+    return current.record?.tokens.accessToken
+  }
+
+  async function getAccessToken(options: GetAccessTokenOptions = {}): Promise<string> {
     const wanted = checkNames('getAccessToken', options, optionNames)
     const signInAtCall = current.record?.id
     const read = sync.revalidate()
     if (isPromise(read)) await abortable(read, wanted.signal)
-    // A call that was made for one user must not be sent with the token of another.
-    if (signInAtCall && current.record && current.record.id !== signInAtCall) throw sessionChanged()
+    rejectAnotherSignIn(current, signInAtCall)
     const { record } = current
     try {
-      const token = accessToken(parts, schedule, wanted)
-      // A token in memory is returned without `await`, which would add to the cost of every request.
-      return typeof token === 'string' ? token : await token
+      return await accessToken(parts, schedule, wanted)
     } finally {
       // Not after a refresh, because it wrote the record itself, or its write has just failed.
       if (current.record === record) savePending()
     }
   }
+
+  return Object.assign(getAccessToken, { tokenInMemory })
+}
+
+/** A call that was made for one user must not be sent with the token of another. */
+function rejectAnotherSignIn({ record }: CurrentSession, signInAtCall: string | undefined): void {
+  if (signInAtCall && record && record.id !== signInAtCall) throw sessionChanged()
 }
 
 /** Carries out what `decide` says: returns the current token, refreshes it first, or throws. */
 function accessToken(
   parts: SessionParts,
   schedule: RefreshSchedule,
-  { rejected, minValidMs = 0, forceRefresh = false, signal }: GetAccessTokenOptions,
+  { rejected, minValidMs, forceRefresh, signal }: GetAccessTokenOptions,
 ): MaybePromise<string> {
   const { config, current } = parts
   if (signal?.aborted) throw abortedError()

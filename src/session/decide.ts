@@ -4,11 +4,12 @@ import type { CurrentRecord } from './current.ts'
 
 /** What a call asks for. */
 export interface Wanted {
-  /** Which access token an API has refused. An older one of the same sign-in counts as `none`, because it was replaced. */
-  readonly rejected: 'none' | 'current' | 'another_sign_in'
-  /** How long the token should be valid, in milliseconds. */
-  readonly minValidMs: number
-  readonly forceRefresh: boolean
+  /** Which access token an API has refused. An older one of the same sign-in counts as `none`, because it was replaced. Default `none`. */
+  readonly rejected?: 'none' | 'current' | 'another_sign_in' | undefined
+  /** How long the token should be valid, in milliseconds. Default 0. */
+  readonly minValidMs?: number | undefined
+  /** Default `false`. */
+  readonly forceRefresh?: boolean | undefined
 }
 
 /** What a call gets: the token, a refresh first, or an error. `expire` also ends the session. */
@@ -21,8 +22,8 @@ export type Decision =
   | 'refresh_proactively'
 
 /** Decides whether a call uses the token, refreshes it or is refused. docs/sessions.md has the same steps in this order. */
-export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted): Decision {
-  const { rejected, minValidMs, forceRefresh } = wanted
+export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted = {}): Decision {
+  const { rejected = 'none', minValidMs = 0, forceRefresh = false } = wanted
   if (!record) return 'login_required'
   if (rejected === 'another_sign_in') return 'session_changed'
   const nowMs = clock.monotonicMs()

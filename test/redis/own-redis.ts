@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import { type RedisOptions, type RedisServer, startRedis } from '../support/redis-server.ts'
-import { onIoRedis, onNodeRedis } from '../support/shared-stores.ts'
+import { type Connected, onIoRedis, onNodeRedis } from '../support/shared-stores.ts'
 
 /** A Redis of this test's own, stopped with the test. */
 export async function ownRedis(options: RedisOptions = {}): Promise<RedisServer> {
@@ -12,12 +12,12 @@ export async function ownRedis(options: RedisOptions = {}): Promise<RedisServer>
 
 /** A storage of each kind of client, closed with the test. */
 export const clients = {
-  async ioredis(url: string, prefix?: string) {
+  async ioredis(url: string, prefix?: string): Promise<Connected<Redis>> {
     const connected = await onIoRedis(url, prefix)
     onTestFinished(connected.close)
     return connected
   },
-  async 'node-redis'(url: string, prefix?: string) {
+  async 'node-redis'(url: string, prefix?: string): Promise<Connected<unknown>> {
     const connected = await onNodeRedis(url, prefix)
     onTestFinished(connected.close)
     return connected
