@@ -51,7 +51,10 @@ export interface BackendContext {
   emit(event: BackendEvent): void
 }
 
-/** Names that other functions of this library, the variables that `agent-service` prints, and other libraries have for an option. */
+/**
+ * Maps a wrong name of an option to the right one. The wrong names come from other functions of this library, from the variables that
+ * `agent-service` prints, and from other libraries.
+ */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['storage', 'sessions'],
   ['store', 'sessions'],

@@ -49,7 +49,10 @@ export interface SessionsEndedEvent {
   readonly type: 'sessions_ended'
   /** Which sessions: one, those of a subject, or all. */
   readonly scope: 'session' | 'subject' | 'all'
-  /** Whether the refresh token was revoked. Only for `session`: those of the others are revoked when a process sees them. */
+  /**
+   * Whether the refresh token was revoked. Set only if `scope` is `session`. If it is `subject` or `all`, a process revokes the refresh
+   * token of a session when it next reads its record (`ended_session_removed`).
+   */
   readonly revocation?: Revocation
   /** Why the revocation request failed, if it got no response. */
   readonly cause?: ErrorCause

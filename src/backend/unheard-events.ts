@@ -16,7 +16,7 @@ export function unheardEvents(redirectUri: string): (event: BackendEvent) => voi
     isSilent = event.type !== 'setup_problem'
     const { message, code, name, stack = [] }: Partial<ErrorCause> = cause
     const what = message ?? [code ?? name, ...stack.slice(0, 1)].join(' ')
-    // biome-ignore lint/suspicious/noConsole: a developer looks there if a request fails, and no call could throw this.
+    // biome-ignore lint/suspicious/noConsole: a developer reads the console if a request fails, and no call of the app can reject with this.
     console.warn(`agent-auth: ${event.type}: ${what} Set onEvent to receive every event.`)
   }
 }

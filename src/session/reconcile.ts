@@ -16,13 +16,17 @@ export type ExpectedRecord =
 /** A write is pending: it failed, has no known result, or was not sent because no read succeeded. */
 export interface UnsavedRecord {
   /**
-   * `unsaved`: no write of this sign-in has taken effect, so that no other page or process knows it. `perhaps_saved`: that is not known
-   * until a read shows the record to write over. `was_saved`: a write has taken effect, or
-   * may have, and no read can disprove it, because another earlier record replaced the one to write over. In the last two, a missing
-   * record means a sign-out elsewhere.
+   * `unsaved`: no write of this sign-in has taken effect, so no other page or process knows it. `perhaps_saved`: a write failed, and it
+   * may have taken effect. A read that shows the record in `over` proves that it did not. If `over` is `unread`, a first read that shows
+   * the record of an earlier sign-in proves the same. `was_saved`: a write has taken effect, or it may have and no read can prove the
+   * opposite any more, because the storage has shown an older record that is not the one in `over`. If the kind is `perhaps_saved` or
+   * `was_saved`, a missing record means a sign-out elsewhere.
    */
   readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
-  /** The record, or the absence, that the pending write writes over. `unread` if no read succeeded, or none since the first save ended. */
+  /**
+   * The record, or the absence of one, that the pending write writes over. `unread` if no read has succeeded, or if reads have succeeded
+   * only during the first save, which applies none of them.
+   */
   readonly over: SessionRecord | 'absent' | 'unread'
 }
 
@@ -52,7 +56,8 @@ export function reconcile(
   // A write that was reported as failed took effect if the record is there.
   if (isSameRecord(stored, record)) return expect(expectSaved)
   if (expected.kind === 'first_save') return { change: 'none' }
-  // `applyStored` (apply-stored.ts) removes it, so that a missing record is no sign-out, also if this sign-in was saved.
+  // `applyStored` (apply-stored.ts) removes the unreadable record. So if a later read shows no record, that is no sign-out, even if this
+  // sign-in was saved.
   if (stored === 'unreadable') return expect(expectAbsent)
   if (stored === 'absent') return expected.kind === 'unsaved' ? expect(expectAbsent) : { change: 'end' }
   // If a write with an unknown result had taken effect, this record would not be there.
@@ -61,7 +66,8 @@ export function reconcile(
   const isOlder =
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
-  // A record of this sign-in shows that a write took effect. A first read that shows another one shows the state before the write.
+  // An older record of this sign-in shows that a write took effect. The record of another sign-in does not. If no write was known to have
+  // taken effect, that stays so. If nothing was read before (`unread`), the record was there before the write.
   const isUnsaved = stored.id !== record.id && (expected.kind === 'unsaved' || isUnread(expected))
   return expect({ kind: isUnsaved ? 'unsaved' : 'was_saved', over: stored })
 }
@@ -75,7 +81,8 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 /**
  * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent this
  * refresh token. If the stored record is an earlier revision, another process may have sent the refresh token of that revision. Within
- * the grace period the service returns the new tokens again for it, so that process may have those that are in memory here.
+ * the grace period the service responds to it with the tokens that are in memory here. The other process then has these tokens too, and
+ * may have sent this refresh token.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)

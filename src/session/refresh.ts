@@ -113,14 +113,15 @@ async function commit(
 }
 
 /**
- * Returns what to expect while the new tokens are not saved, also if no write was sent: after a save the previous revision, during the
- * first save any record, and else what was expected before.
+ * Returns what to expect while the new tokens are not saved, also if no write was sent. After a save, that is the previous revision.
+ * During the first save, the record to write over is unknown (`unread`). Otherwise the expected record stays.
  */
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
   // `saveSignIn` (save.ts) has not ended: it waits for the lock, or for the read of its `confirm`, which needs no lock. So the record that
-  // the session writes over is unknown (`unread`). A write of this refresh may have taken effect, so a missing record means a sign-out
-  // elsewhere, except in the read of `confirmWrite` (save.ts) that follows this refresh.
+  // the session writes over is unknown. The write of this refresh may have taken effect, so a missing record means a sign-out elsewhere.
+  // The read of `confirmWrite` (save.ts) after this refresh is the exception. It counts as the first read, so if no record is there,
+  // there was none before.
   if (expected.kind === 'first_save') return { kind: 'perhaps_saved', over: 'unread' }
   return expected
 }

@@ -62,8 +62,9 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
     async refresh(from, urgency, signal) {
       const startedMs = clock.monotonicMs()
       if (delay.failure && startedMs < delay.untilMs) throw delay.failure
-      // A call can join a refresh that began with earlier tokens and sends no request, because it finds the tokens of `from` in the storage.
-      // Then the loop starts another refresh.
+      // While a refresh waits for the lock, the session can take over newer tokens (`from`) from the storage. A call that must refresh
+      // those joins that refresh. The refresh finds the newer tokens in the storage and sends no request, so the current tokens are still
+      // `from`. The loop then starts another refresh.
       for (let attempts = 1; current.record === from; attempts++) {
         try {
           await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)

@@ -20,6 +20,6 @@ export interface SessionState {
   readonly reason?: SessionEndReason
   /** Identifies this sign-in: a refresh keeps it, another sign-in changes it. Random, and not a secret. */
   readonly sessionRef?: string
-  /** When the access token expires, in epoch milliseconds of this machine's clock. */
+  /** When the access token expires, in epoch milliseconds by the clock of the machine that obtained it. For display only. */
   readonly expiresAtMs?: number
 }

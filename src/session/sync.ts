@@ -43,7 +43,10 @@ export function storageSync(parts: SyncedParts): StorageSync {
     }
   }
 
-  /** Applies the record, unless the session changed meanwhile. It is as old as the beginning of the read: the machine may sleep. */
+  /**
+   * Applies the record, unless the session changed meanwhile. The age of the record counts from the beginning of the read, because the
+   * machine may sleep before the read ends.
+   */
   async function applyLater(read: Promise<Stored>, begunMs: number): Promise<void> {
     const begun = current.version
     try {

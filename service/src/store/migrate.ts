@@ -21,8 +21,9 @@ const refusals = {
 
 /**
  * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again after `migrationPauseMs`,
- * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits at the lock of the `Migrator`, which
- * sets a `lock_timeout` of its own instead of `lockWaitMs`, for `statementMs`, 10 s at most. Then it rejects, with the last error as the cause.
+ * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits for the lock of the `Migrator`.
+ * `statementMs`, 10 s, ends this wait and not `lockWaitMs`, because the `Migrator` sets a longer `lock_timeout` for it. On both engines it
+ * then rejects, with the last error as the cause.
  */
 export async function migrate(
   db: RawDatabase,
@@ -48,7 +49,7 @@ export async function migrate(
   }
 }
 
-/** SQLite says `SQLITE_BUSY` for a lock that it waited for, and also for a file that another process opens first. */
+/** SQLite reports `SQLITE_BUSY` after it has waited for a lock. It also reports it, without a wait, while another process opens a new file. */
 function isMigratedElsewhere(error: unknown): boolean {
   return databaseFailureOf(error) === 'conflict' || (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
 }

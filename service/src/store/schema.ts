@@ -72,7 +72,7 @@ export interface AuthorizationRequestTable {
   consent_hash: string | null
   expires_ms: number
   decided_ms: number | null
-  /** 1 if a sign-in page carries the request. Its row outlives the decision, because the page may be sent again. */
+  /** 1 if a sign-in page carries the request. Its row outlives the decision, because a browser may submit the form of the page again. */
   carried: Flag
 }
 
@@ -133,7 +133,7 @@ export interface ParentAgentTable {
   state_function: string
   created_ms: number
   search_text: string
-  /** 0 if an earlier version wrote the row, which `agent_trigrams` does not have then. */
+  /** 1 if `agent_trigrams` has this agent. A row of an earlier version has 0 until `indexAgents` adds it to the index. */
   has_trigrams: Generated<Flag>
 }
 

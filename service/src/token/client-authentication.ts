@@ -71,7 +71,10 @@ async function authenticateBySecret(
   throw authenticationFailed(c, client, client?.kind === 'public' ? publicIdText : refusedSecretText(c, client))
 }
 
-/** Returns one text for an unknown id and a wrong secret, unless the service is a developer's (S-044). */
+/**
+ * Returns undefined if the dev controls are off, so that an unknown id and a wrong secret get the same default text of `invalidClient`
+ * (S-044). Otherwise it returns a text that tells the two apart.
+ */
 function refusedSecretText(c: Context<HttpEnvironment>, client: ClientRecord | undefined): string | undefined {
   if (c.get('service').config.dev === 'off') return undefined
   return client === undefined ? unknownIdText : wrongSecretText

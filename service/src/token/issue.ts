@@ -15,7 +15,7 @@ export interface IssuedTokens {
   /** Absent if the client keeps the refresh token that it has. */
   refreshToken?: string
   scope: string
-  /** The user. Absent in a successor that an earlier version stored. */
+  /** The user. Absent in tokens that an earlier version of the service stored for the grace period (`repeatSuccessor` in refresh.ts). */
   personId?: string
 }
 
@@ -49,9 +49,7 @@ export function idleExpiry({ expiresMs }: Authorization, clientKind: 'public' | 
   return Math.min(expiresMs, nowMs + idleLifeMs[clientKind])
 }
 
-/**
- * Issues and stores an access token, which lives for `accessTokenLifeMs` of the options (`accessTokenLifeMs.standard`, 10 minutes).
- */
+/** Issues and stores an access token. It lives for the option `accessTokenLifeMs` (default: `accessTokenLifeMs.standard`, 10 minutes). */
 export async function issueAccessToken(
   service: ServiceContext,
   { tx, authorization, permissions }: { tx: Db; authorization: Authorization; permissions: string[] },

@@ -30,7 +30,7 @@ interface Redemption {
 }
 
 /**
- * Redeems an authorization code for tokens, once and within the `codeLifeMs` of the options (`codeLifeMs.standard`, 60 s). After some
+ * Redeems an authorization code for tokens, once and within the option `codeLifeMs` (default: `codeLifeMs.standard`, 60 s). After some
  * requests with it (`codeAttempts`, 5) it is refused. Throws an OAuthError if it is refused (RFC 6749 §4.1.3, RFC 7636 §4.5).
  */
 export async function redeemCode(

@@ -73,8 +73,8 @@ export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, va
 }
 
 /**
- * Removes spaces and tabs only. If it removed other blanks too, a cookie of a sibling domain, whose name begins with one, could pass
- * for one with `__Host-`. The pattern is greedy, because one that tries each blank as the last takes quadratic time.
+ * Removes spaces and tabs only. A sibling domain can set a cookie whose name is another blank and then `__Host-`. Without the blank,
+ * it would pass for the cookie of this app. The pattern is greedy. A lazy one (`.*?[ \t]*$`) would take quadratic time.
  */
 function trimmed(text: string): string {
   return /^[ \t]*((?:.*[^ \t])?)/s.exec(text)?.[1] ?? ''

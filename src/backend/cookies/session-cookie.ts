@@ -8,8 +8,8 @@ import { type CookieHeader, cookieLine, readCookies } from './cookies.ts'
 import { sha256 } from './sha256.ts'
 
 /**
- * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names: the id is
- * the cookie, the key, which the app may see, is the hash of the id, and `sessionName` makes the name of the record of the key.
+ * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names. The id is
+ * the value of the cookie. The key is a hash of the id, and the app may see it. `sessionName` makes the name of the record from the key.
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 

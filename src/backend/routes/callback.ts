@@ -66,9 +66,9 @@ async function startSession(context: BackendContext, { sessionId }: PendingLogin
         throw notSaved()
       })
       await signInAs(signInId, tokens)
-      // The sign-in counts as saved only if the record is what the storage was last seen to hold, because the state is `signed-in`
-      // even if the save failed. A write that was reported as failed may have succeeded: the read of `resume` then marks the record
-      // as saved. Without this read the session would write it again, also after a logout elsewhere.
+      // The state is `signed-in` even if the save failed, so the storage decides. `resume` reads it. If it holds a record, this login
+      // wrote that record, because no other login has this key. A write that was reported as failed may have succeeded. Without the
+      // read, the session would count as unsaved, and would write the record again, even after a logout in another process.
       await session.resume()
       if (isRecord(decodeRecord(name, observed.lastSeen))) return
       await succeedsOrThrowsBug(() => session.signOut())
@@ -138,8 +138,9 @@ function isLocal({ origin }: BackendContext): boolean {
 }
 
 /**
- * Returns the message for the browser. Adds the other encoding of id and secret to what `tokenError` says to check, and on loopback
- * the address of the app, because the cookie of a login at localhost does not reach 127.0.0.1.
+ * Returns the message for the browser. If the token endpoint refused an id or secret with special characters, it adds the other value
+ * of `basicEncoding`. On loopback it adds the address of the app to `flow_not_found`, because the cookie of a login at localhost does
+ * not reach 127.0.0.1.
  */
 function messageOf(context: BackendContext, error: AgentAuthError): string {
   const { config, origin, otherBasicEncoding } = context

@@ -37,7 +37,10 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   const marks = endingMarks(config, sessions)
   // A session name has four parts, so a name with a fifth is that of no session.
   const allName = `${sessionName(config, '')}:ended`
-  /** Exists once a subject was ended. Until then no ending of a single subject is read. */
+  /**
+   * Exists once a subject was ended. Until then the check of a record reads no ending of a single subject. A sign-in reads it always,
+   * because `endSessionsOf` writes this record last.
+   */
   const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
   const read = marks.read
@@ -60,7 +63,8 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
         (found) => found !== undefined || after(read(anySubjectName, 'recent'), (any) => !!any),
       ),
     hasEnded: (name, record) =>
-      // Reads again, because the sign-in may have noted an ending that this process, or the copy that it reads, does not have yet.
+      // Reads again, because the ending that was read may be older than the one that the sign-in noted, and their marks differ then. This
+      // process remembers an ending for a while, and a database may read it from a copy that lags behind.
       after(isOverBy(record, 'recent'), (ended) => ended && confirmed(sessions, name, () => isOverBy(record, 'now'))),
     async signInId(tokens) {
       const subject = subjectOf(tokens)
@@ -96,8 +100,9 @@ function isOver(record: SessionRecord, { all, own }: Concerning): boolean {
 }
 
 /**
- * Returns whether the sign-in came before the ending. One whose id holds no marks, such as that of a script, is compared by time.
- * A mark that was not there is the empty text (`signInId`), so any ending differs from it.
+ * Returns whether the sign-in came before the ending. The id of a sign-in here has a part for each mark (`signInId`). The part is
+ * empty if no ending existed then, so every later ending differs from it. The id of a script has no such parts, so the times are
+ * compared.
  */
 function isBefore(record: SessionRecord, ending: EndingMark | undefined, noted: string | undefined): boolean {
   if (!ending) return false

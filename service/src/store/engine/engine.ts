@@ -8,7 +8,7 @@ export interface StoreEngine {
   readonly kyselyDialect: Dialect
   /** Text that compares and sorts by code point, in every engine and every language of a database (A-40). */
   readonly text: 'text' | RawBuilder<unknown>
-  /** Holds every whole number that a filter can ask for. */
+  /** The column type of row ids. On PostgreSQL it is `bigint`, because a filter by a number too large for `integer` would fail. */
   readonly rowId: 'integer' | 'bigint'
   /** A row id that the database assigns. */
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { TrigramIndex } from './engine.ts'
 
 /**
- * Lists agents by trigrams in a full-text table, which keeps the numbers of a row without the order and the row itself. It
- * appends what is new and merges it later, so that an agent with thousands of trigrams is added in milliseconds
+ * Lists agents by trigrams in a full-text table. The table keeps which numbers a row has. It keeps neither their order nor the text of
+ * the row. It appends what is new and merges it later, so that an agent with thousands of trigrams is added in milliseconds
  * (https://sqlite.org/fts5.html, "Contentless Tables", "The Detail Option").
  */
 export const libsqlTrigrams: TrigramIndex = {

@@ -93,7 +93,8 @@ function replacedWhenBusy(open: () => Database.Database): SqliteDatabase {
   return {
     prepare(text) {
       if (state === 'unusable' && !database.inTransaction) {
-        // The new one is opened first. If that fails, the next statement tries again: on a closed one it would end the process.
+        // The new database is opened before the old one is closed, because a statement on a closed database would end the process. If
+        // opening fails, the next statement tries again.
         const opened = open()
         statements.close()
         database = opened

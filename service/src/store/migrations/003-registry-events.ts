@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { StoreEngine } from '../engine/engine.ts'
 
-/** Who changed which client when; it outlives the process that did. */
+/**
+ * Creates the table of changes to clients: who changed which client, and when. The rows remain after the process that made a change has
+ * ended.
+ */
 export async function createRegistryEvents(db: Kysely<unknown>, { autoId, rowId, text }: StoreEngine): Promise<void> {
   await db.schema
     .createTable('registry_events')

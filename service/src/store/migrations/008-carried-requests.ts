@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Rows of earlier versions may have come from a sign-in page. */
+/** Adds the column `carried`. Existing rows get 1, because a sign-in page may carry their requests. */
 export async function markCarriedRequests(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('authorization_requests')

@@ -20,7 +20,7 @@ export interface AuthorizationRequestRow {
   /** The sign-in session that was asked for consent, if one was. */
   sessionHash: string | null
   expiresMs: number
-  /** 1 if a sign-in page carries the request, and could send it again after the decision. */
+  /** 1 if a sign-in page carries the request. A browser could then submit the form of the page after the decision. */
   carried: Flag
 }
 
@@ -42,7 +42,7 @@ const insertRequest = prepare((db, request: Slots<AuthorizationRequestRow>) =>
       decided_ms: null,
       carried: request.carried,
     })
-    // A sign-in page can be sent twice, and a decision in between stays.
+    // A browser can submit the same sign-in form twice. If the request was decided in between, its row stays as it is.
     .onConflict((conflict) => conflict.column('id_hash').doNothing()),
 )
 

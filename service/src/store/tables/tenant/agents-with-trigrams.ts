@@ -34,7 +34,7 @@ export async function agentsWithTrigrams<Column extends string>(
   return [...ids].sort((left, right) => left - right)
 }
 
-/** The agents of a tenant that an earlier version of the service added. */
+/** Selects the agents of a tenant that the index does not have yet. An earlier version of the service added them. */
 export function withoutTrigrams(
   db: RawDatabase,
   tenantId: string,

@@ -16,8 +16,9 @@ export interface Candidates {
 }
 
 /**
- * Finds the agents that an index leaves. Of a text with trigrams: those of the filter if they are few, else those of the trigrams. Of
- * any other search: those of the filter, or all agents if the filter has no index.
+ * Finds the agents that an index leaves. If the search text has trigrams, these are the agents of the filter if they are few, and
+ * otherwise the agents that have the trigrams. If it has none, these are the agents of the filter, or all agents if no index serves the
+ * filter.
  */
 export async function candidates<Column extends string>(db: RawDatabase, steps: Steps<Column>): Promise<Candidates> {
   const { tenantId, search } = steps

@@ -34,7 +34,10 @@ function requiredParts<Column extends string>(filter: Filter<Column>): Filter<Co
   return filter.kind === 'all' ? filter.filters.flatMap(requiredParts) : [filter]
 }
 
-/** Returns the comparisons of a group, each once, if it has nothing else, because an index is read for each. */
+/**
+ * Returns the comparisons of a group if it has only comparisons of columns with an index, else none. Each is returned once, because the
+ * database reads an index for each.
+ */
 function differentEquals<Column extends string>(group: Filter<Column>[]): Equals<Column>[] {
   const equals = group.filter((part) => part.kind === 'equals')
   if (equals.length < group.length || !equals.every(({ column }) => narrowColumns.includes(column))) return []

@@ -6,7 +6,7 @@ import type { RawDatabase } from '../../database.ts'
 export interface RegistryChange {
   atMs: number
   event: RegistryEvent
-  /** The id of a user, for which `list` returns the email address if there is still such a user, or `command line`. */
+  /** The id of a user, or `command line`. `list` returns the email address of the user instead of the id, if the user still exists. */
   actor: string
   clientId: string
 }

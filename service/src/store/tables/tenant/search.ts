@@ -21,7 +21,10 @@ export interface Found<Row> {
   count: number
 }
 
-/** Resolves at once, or after other requests had their turns if the call has used its own. */
+/**
+ * Lets other requests run. It may resolve at once if the call has used little processor time since its last pause (`pauseAfterSlice` in
+ * api/tenant-turns.ts).
+ */
 export type Pause = () => Promise<void>
 
 /** Separates fields. No search finds it, because `foldCase` replaces each line break of a field and of a search value by `lineBreak`. */

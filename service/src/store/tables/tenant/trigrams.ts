@@ -14,8 +14,8 @@ export function trigramsOf(tenantId: string, searchText: string): number[] {
 }
 
 /**
- * Returns trigrams that a text with this part has, some of them if it is long (`comparedTrigrams`, 16 at most). A part of one or
- * two code points has none.
+ * Returns trigrams of a searched part. Each text that contains the part has all of them. If the part is long, only some are returned
+ * (`comparedTrigrams`, 16 at most). A part of one or two code points has none.
  */
 export function trigramsOfPart(tenantId: string, searchValue: string): number[] {
   const all = trigramsOf(tenantId, foldCase(searchValue))
