@@ -5,7 +5,17 @@ import { createContext, runInContext } from 'node:vm'
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import tsup from '../tsup.config.ts'
-import { cycles, importsOf, reachable, sourceFiles, unionMembers } from './support/source-graph.ts'
+import {
+  cycles,
+  functionsOf,
+  type Import,
+  importsOf,
+  lineCount,
+  parse,
+  reachable,
+  sourceFiles,
+  unionMembers,
+} from './support/source-graph.ts'
 
 /** The order of the core: every file may import the files before it, none after it. A stage is named after its main file. */
 const stages: Record<string, string[]> = {
@@ -195,10 +205,14 @@ const rooms = [
   ['ground'],
 ]
 
+const maxFileLines = 200
+const maxFunctionLines = 60
+
 const root = fileURLToPath(new URL('../', import.meta.url))
 const source = `${root}src`
 const files = sourceFiles(source)
-const imports = files.flatMap((file) => importsOf(source, file))
+const parsed = new Map(files.map((file) => [file, parse(`${source}/${file}`)]))
+const imports = [...parsed].flatMap(([file, text]) => importsOf(file, text))
 const valueImports = imports.filter(({ typeOnly }) => !typeOnly)
 const order = Object.values(stages).flat()
 const entries = tsup.entry as Record<string, string>
@@ -214,7 +228,9 @@ const edgeOf = (file: string): string | undefined => {
 const stageOf = (file: string): string | undefined => Object.keys(stages).find((stage) => stages[stage]?.includes(file))
 const serviceSource = `${root}service/src`
 const serviceFiles = sourceFiles(serviceSource)
-const serviceImports = serviceFiles.flatMap((file) => importsOf(serviceSource, file))
+const parsedService = new Map(serviceFiles.map((file) => [file, parse(`${serviceSource}/${file}`)]))
+const serviceImports = [...parsedService].flatMap(([file, text]) => importsOf(file, text))
+const allParsed = [...parsed.values(), ...parsedService.values()]
 const roomOf = (file: string): string => {
   const [room = '', inside] = file.replace(/\.tsx?$/, '').split('/')
   return inside !== undefined || rooms.flat().includes(room) ? room : 'ground'
@@ -222,6 +238,27 @@ const roomOf = (file: string): string => {
 const floorOf = (file: string): number => rooms.findIndex((names) => names.includes(roomOf(file)))
 const show = (list: readonly { from: string; specifier: string }[]): string[] =>
   list.map(({ from, specifier }) => `${from} imports ${specifier}`)
+
+/** Made once, because the entries share most of their files. */
+let bundles: Promise<Map<string, string>> | undefined
+
+/** Returns the text of each entry as one file. */
+async function bundleEntries(): Promise<Map<string, string>> {
+  const { outputFiles } = await build({
+    entryPoints: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, root + entry])),
+    outdir: '/',
+    bundle: true,
+    write: false,
+    format: 'iife',
+    platform: 'neutral',
+    target: 'es2022',
+    external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
+    // A bundler would drop a statement that reads a global in vain; importing the file runs it.
+    treeShaking: false,
+    logLevel: 'silent',
+  })
+  return new Map(outputFiles.map(({ path, text }) => [path.slice(1, -3), text]))
+}
 
 describe('architecture', () => {
   it('gives every source file an owner, and every owner its files', () => {
@@ -302,10 +339,8 @@ describe('architecture', () => {
   })
 
   it('keeps SQL of the service in store/, and names of engines in store/engine/', () => {
-    const service = `${root}service/src`
-    const all = sourceFiles(service).flatMap((file) => importsOf(service, file))
-    const outside = (folder: string, forbidden: (used: (typeof all)[number]) => boolean): string[] =>
-      show(all.filter((used) => !used.from.startsWith(folder) && forbidden(used)))
+    const outside = (folder: string, forbidden: (used: Import) => boolean): string[] =>
+      show(serviceImports.filter((used) => !used.from.startsWith(folder) && forbidden(used)))
     expect(outside('store/engine/', ({ specifier }) => ['libsql', 'pg'].includes(specifier))).toEqual([])
     expect(outside('store/', ({ specifier }) => specifier === 'kysely')).toEqual([])
     expect(outside('store/', ({ to }) => to === 'store/database.ts')).toEqual([])
@@ -344,25 +379,16 @@ describe('architecture', () => {
   // While they load, oauth4webapi and jose construct text coders and oauth4webapi looks for URL.parse; constructing a URL throws.
   it.each(Object.entries(entries))(
     'loads %s with nothing but the language, and leaves no trace [F077 F087 F109 F115]',
-    async (name, entry) => {
-      const { outputFiles } = await build({
-        entryPoints: [`${root}${entry}`],
-        bundle: true,
-        write: false,
-        format: 'iife',
-        platform: 'neutral',
-        target: 'es2022',
-        external: ['node:*', 'react', '@hono/node-server', '@opentelemetry/api'],
-        // A bundler would drop a statement that reads a global in vain; importing the file runs it.
-        treeShaking: false,
-        logLevel: 'silent',
-      })
+    async (name) => {
+      bundles ??= bundleEntries()
+      const text = (await bundles).get(name) ?? ''
+      expect(text).not.toBe('')
       const required = ['react', 'opentelemetry', ...nodeEdges].includes(name)
         ? { require: createRequire(import.meta.url) }
         : {}
       const context = createContext({ TextEncoder, TextDecoder, URL: () => {}, ...required })
       const before: unknown = runInContext(allNames, context)
-      runInContext(outputFiles[0]?.text ?? '', context)
+      runInContext(text, context)
       expect(runInContext(allNames, context)).toBe(before)
     },
   )
@@ -394,5 +420,15 @@ describe('architecture', () => {
     const codes = unionMembers(`${source}/errors.ts`, 'AgentAuthErrorCode')
     expect(codes).not.toEqual([])
     expect([...documented].map(([, code]) => code).sort()).toEqual(codes.sort())
+  })
+
+  it(`keeps each source file within ${maxFileLines} lines`, () => {
+    expect(allParsed.filter(({ text }) => lineCount(text) > maxFileLines).map(({ fileName }) => fileName)).toEqual([])
+  })
+
+  it(`keeps each function within ${maxFunctionLines} lines`, () => {
+    const functions = allParsed.flatMap((file) => functionsOf(file).map((found) => ({ file: file.fileName, ...found })))
+    expect(functions.length).toBeGreaterThan(allParsed.length)
+    expect(functions.filter(({ lines }) => lines > maxFunctionLines)).toEqual([])
   })
 })

@@ -27,7 +27,7 @@ function filesBelow(folder: string, path: string): string[] {
 }
 
 /** Every import, re-export and dynamic import of one file. */
-export function importsOf(folder: string, from: string): Import[] {
+export function importsOf(from: string, source: ts.SourceFile): Import[] {
   const found: Import[] = []
   const add = (specifier: ts.Node | undefined, typeOnly: boolean): void => {
     if (!specifier || !compiler.isStringLiteral(specifier)) return
@@ -44,17 +44,16 @@ export function importsOf(folder: string, from: string): Import[] {
       add(node.arguments[0], false)
     compiler.forEachChild(node, visit)
   }
-  visit(parse(join(folder, from)))
+  visit(source)
   return found
 }
 
-export function lineCount(file: string): number {
-  return readFileSync(file, 'utf8').trimEnd().split('\n').length
+export function lineCount(text: string): number {
+  return text.trimEnd().split('\n').length
 }
 
 /** Every function with a body, with the number of lines it takes. */
-export function functionsOf(file: string): { name: string; lines: number }[] {
-  const source = parse(file)
+export function functionsOf(source: ts.SourceFile): { name: string; lines: number }[] {
   const found: { name: string; lines: number }[] = []
   const visit = (node: ts.Node): void => {
     if (compiler.isFunctionLike(node) && 'body' in node && node.body) {
