@@ -6,7 +6,7 @@ import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from '
 import { invalid } from './config/invalid.ts'
 import { AgentAuthError, isAgentAuthError } from './errors.ts'
 import { discardBody } from './internal/discard-body.ts'
-import type { InMemory } from './internal/token-in-memory.ts'
+import type { InMemory } from './session/access-token.ts'
 import type { AccessTokenSource } from './session.ts'
 import { isTokenText } from './tokens.ts'
 

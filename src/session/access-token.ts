@@ -1,7 +1,6 @@
 import { checkNames } from '../config/check-options.ts'
 import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
-import type { InMemory } from '../internal/token-in-memory.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
 import { decide, freshness, type Wanted } from './decide.ts'
@@ -27,6 +26,15 @@ export interface GetAccessTokenOptions {
   readonly forceRefresh?: boolean | undefined
   /** Ends only this caller's wait; the refresh goes on. */
   readonly signal?: AbortSignal | null | undefined
+}
+
+/**
+ * What `getAccessToken` of a session has for the bearer fetch, because a promise and the check of the options are a fifth of the cost of a
+ * call. It is a member of the function, so that the bearer fetch calls the function that an app puts in its place.
+ */
+export interface InMemory {
+  /** Returns the token that `getAccessToken()` would return without a wait. Returns undefined if that would wait, refresh or reject. */
+  readonly tokenInMemory?: () => string | undefined
 }
 
 const optionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minValidMs', 'forceRefresh', 'signal']

@@ -43,10 +43,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
     }
   }
 
-  /**
-   * Applies the record, unless the session changed meanwhile. The age of the record counts from the beginning of the read, because the
-   * machine may sleep before the read ends.
-   */
+  /** Applies the record, unless the session changed meanwhile. Its age counts from the beginning of the read: the machine may sleep. */
   async function applyLater(read: Promise<Stored>, begunMs: number): Promise<void> {
     const begun = current.version
     try {
