@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { testTitles } from '../test/support/titles.ts'
 import { runCommand } from './flags.ts'
 
 const help = `Usage: npm run trace [-- --rows]
@@ -20,9 +19,9 @@ const owners = { 'C-': 'client', 'S-': 'service' }
 
 await runCommand({ name: 'trace', help, options: { rows: { type: 'boolean' } } }, main)
 
-function main(flags: { rows?: boolean }): number {
+async function main(flags: { rows?: boolean }): Promise<number> {
   const rows = Object.entries(JSON.parse(readFileSync(`${root}test/rows.json`, 'utf8')) as Record<string, string>)
-  const named = titlesByRow()
+  const named = await titlesByRow()
   const lists = Object.entries(owners).map(([prefix, owner]) => {
     return { owner, rows: rows.filter(([row]) => row.startsWith(prefix)) }
   })
@@ -43,7 +42,9 @@ function main(flags: { rows?: boolean }): number {
 }
 
 /** A `describe` names a theme: its tests name their rows themselves. */
-function titlesByRow(): Map<string, string[]> {
+async function titlesByRow(): Promise<Map<string, string[]>> {
+  // It loads the compiler, of which the help has no need.
+  const { testTitles } = await import('../test/support/titles.ts')
   const rows = new Map<string, string[]>()
   for (const { title, ids, file, isTest } of testTitles()) {
     if (!isTest || !/\.test\.tsx?$/.test(file)) continue
