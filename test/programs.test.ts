@@ -52,13 +52,13 @@ describe('a test run without redis-server on PATH', () => {
   })
 
   test('fails them instead when CI is set, but not those of the keychain, which not every machine can have', async () => {
-    const files = ['test/backend/redis.test.ts', 'test/node/keychain-storage.test.ts']
+    const files = ['test/redis/redis-cluster.test.ts', 'test/node/keychain-storage.test.ts']
     const { code, stdout, stderr } = await vitest([...files, '--tags-filter', 'redis or keychain'], { CI: 'true' })
     expect(stderr).toContain('CI is set: its tests fail')
     expect(stdout + stderr).toContain('Redis did not start')
     expect(stderr).toMatch(/^A keychain is missing\. .* Its tests are skipped \(tag keychain, files: 1\)\.$/m)
     const failed = new Set(Array.from(stderr.matchAll(/FAIL .*?(test\/\S+)/g), ([, file]) => file))
-    expect(failed).toEqual(new Set(['test/backend/redis.test.ts']))
+    expect(failed).toEqual(new Set(['test/redis/redis-cluster.test.ts']))
     expect(stdout).toMatch(/Tests +\d+ skipped \(\d+\)/)
     expect(code).toBe(1)
   })
