@@ -82,8 +82,9 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     let response: Response | undefined
     let token: string | undefined
     try {
-      const { tokenInMemory } = tokens.getAccessToken as InMemory
-      const current = (signal?.aborted ? undefined : tokenInMemory?.()) ?? (await tokens.getAccessToken({ signal }))
+      const own = tokens.getAccessToken as InMemory
+      const found = signal?.aborted ? undefined : own.tokenInMemory?.(own)
+      const current = found ?? (await tokens.getAccessToken({ signal }))
       if (!authorization || current !== checked) authorization = `Bearer ${checkToken(current)}`
       checked = token = current
       headers.set('authorization', authorization)
@@ -100,6 +101,7 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
       return await send(again.input, { ...again.init, headers })
     } catch (error) {
       if (response) discardBody(response)
+      // If there is a token, `send` has the body, and `newerToken` has replaced its error by the reason of the signal already.
       if (token !== undefined) throw error
       replay.discard?.()
       throw reasonOf(error, signal)

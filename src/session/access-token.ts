@@ -29,12 +29,17 @@ export interface GetAccessTokenOptions {
 }
 
 /**
- * What `getAccessToken` of a session has for the bearer fetch, because a promise and the check of the options are a fifth of the cost of a
- * call. It is a member of the function, so that the bearer fetch calls the function that an app puts in its place.
+ * A member of the function `getAccessToken` of a session, for the bearer fetch. It saves the promise and the check of the options, which
+ * are a fifth of the cost of a call.
  */
 export interface InMemory {
-  /** Returns the token that `getAccessToken()` would return without a wait. Returns undefined if that would wait, refresh or reject. */
-  readonly tokenInMemory?: () => string | undefined
+  /**
+   * Returns the token that `getAccessToken()` would return without a wait, or undefined if that would wait or refresh. Throws
+   * `session_changed` or `login_required` if the session changed since the last call, because `getAccessToken`, called after it, would
+   * begin with the new state. Returns undefined if `called` is a function that an app has put in the place of `getAccessToken`: mocks
+   * copy the members of a function.
+   */
+  readonly tokenInMemory?: (called: unknown) => string | undefined
 }
 
 const optionNames: readonly (keyof GetAccessTokenOptions)[] = ['rejected', 'minValidMs', 'forceRefresh', 'signal']
@@ -47,11 +52,15 @@ export function tokenGetter(
   const { config, current, sync } = parts
   const savePending = pendingSave(parts)
 
-  function tokenInMemory(): string | undefined {
+  function tokenInMemory(called: unknown): string | undefined {
     const signInAtCall = current.record?.id
-    if (!signInAtCall || isPromise(sync.revalidate())) return undefined
+    if (called !== getAccessToken || !signInAtCall) return undefined
+    // `getAccessToken` waits for the same read (`due` in sync.ts), so its promise can be dropped.
+    if (isPromise(sync.revalidate())) return undefined
     rejectAnotherSignIn(current, signInAtCall)
-    if (decide(current.record, config.clock) !== 'use') return undefined
+    const decision = decide(current.record, config.clock)
+    if (decision === 'login_required') throw loginRequired()
+    if (decision !== 'use') return undefined
     savePending()
     return current.record?.tokens.accessToken
   }

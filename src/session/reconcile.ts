@@ -19,8 +19,8 @@ export interface UnsavedRecord {
    * `unsaved`: no write of this sign-in has taken effect, so no other page or process knows it. `perhaps_saved`: a write failed, and it
    * may have taken effect. A read that shows the record in `over` proves that it did not. If `over` is `unread`, a first read that shows
    * the record of an earlier sign-in proves the same. `was_saved`: a write has taken effect, or it may have and no read can prove the
-   * opposite any more, because the storage has shown an older record that is not the one in `over`. If the kind is `perhaps_saved` or
-   * `was_saved`, a missing record means a sign-out elsewhere.
+   * opposite any more, because the storage has shown an older record that was not in `over` then. `over` has that record since. If the
+   * kind is `perhaps_saved` or `was_saved`, a missing record means a sign-out elsewhere.
    */
   readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
   /**

@@ -80,8 +80,8 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
 }
 
 /**
- * Reads whether a failed write of the current record took effect. Call it after the lock is free: this session then writes no more,
- * and a storage with leases refuses a late write.
+ * Reads whether a failed write of the current record took effect. Call it after the lock is free: the task that held the lock then
+ * sends no other write, and a storage with leases refuses a late one.
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current

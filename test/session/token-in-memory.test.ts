@@ -1,5 +1,6 @@
 import { createBearerFetch, memoryStorage, type Session, type TokenStorage } from 'agent-auth'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { sessionName } from '../../src/session/record.ts'
 import { type ApiStub, apiStub } from '../support/api-stub.ts'
 import { sessionRig } from '../support/session-rig.ts'
 import { twoRealms } from '../support/two-realms.ts'
@@ -29,6 +30,19 @@ test('each request calls the getAccessToken that an app puts in the place of the
   await send(url)
   await send(url)
   expect({ calls, requests: api.calls.length }).toEqual({ calls: 2, requests: 2 })
+})
+
+test('a spy in the place of getAccessToken is called, although it has the members of the function', async () => {
+  const { service, realm } = sessionRig()
+  const { session } = realm()
+  await session.signIn(service.issue())
+  const { send, api } = bearer(session)
+  const spy = vi.spyOn(session, 'getAccessToken').mockResolvedValue('token-of-the-test')
+  await send(url)
+  expect({ calls: spy.mock.calls.length, sent: api.authorizations }).toEqual({
+    calls: 1,
+    sent: ['Bearer token-of-the-test'],
+  })
 })
 
 test('an expired token is refreshed before the request is sent', async () => {
@@ -67,6 +81,23 @@ test('a sign-out through the same synchronous storage is login_required at the n
   await there.session.signOut()
   await expect(send(url)).rejects.toMatchObject({ code: 'login_required' })
   expect(api.calls).toEqual([])
+})
+
+test('a request of a user whose sign-out was found is not sent as the user who signs in while listeners run [F065]', async () => {
+  const { service, realm } = sessionRig()
+  const storage = memoryStorage()
+  const [here, there] = [realm({ storage }), realm({ storage })]
+  await there.session.signIn(service.issue())
+  const name = sessionName(there.config, 'default')
+  const ofB = await storage.getItem(name)
+  await there.session.signOut()
+  await here.session.signIn(service.issue())
+  const { send, api } = bearer(here.session)
+  await storage.removeItem(name)
+  here.session.subscribe(() => void storage.setItem(name, String(ofB)))
+  await expect(send(url)).rejects.toMatchObject({ code: 'login_required' })
+  expect(api.calls).toEqual([])
+  expect((await here.session.ready()).status).toBe('signed-in')
 })
 
 test('a sign-out elsewhere is seen once an asynchronous storage is read again, a second later', async () => {

@@ -21,9 +21,9 @@ const refusals = {
 
 /**
  * Brings the tables up to date. If another process migrates at the same time on libSQL, it tries again after `migrationPauseMs`,
- * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits for the lock of the `Migrator`.
- * `statementMs`, 10 s, ends this wait and not `lockWaitMs`, because the `Migrator` sets a longer `lock_timeout` for it. On both engines it
- * then rejects, with the last error as the cause.
+ * 100 ms, for `migrationMs`, 5 s at most (A-42). On PostgreSQL it waits for the lock of the `Migrator`. The limit of this wait is
+ * `statementMs`, 10 s. It is not `lockWaitMs`, because the `Migrator` sets a longer `lock_timeout` for this wait. On both engines the
+ * function then rejects, with the last error as the cause.
  */
 export async function migrate(
   db: RawDatabase,

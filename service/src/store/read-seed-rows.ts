@@ -21,8 +21,8 @@ export interface SeedRows {
 }
 
 /**
- * Reads the rows of a seed as they were at one moment, in an order that gives the same export of the same data. The transaction only
- * reads, because a service that runs on the same data file could not write until the end of one that may write.
+ * Reads the rows of a seed as they were at one moment, in an order that gives the same export of the same data. The transaction is
+ * read-only. One that may write would lock the data file, so that a running service could not write to it until the end.
  */
 export function readSeedRows(db: Db, nowMs: number): Promise<SeedRows> {
   const reading = rawDatabase(db).transaction().setIsolationLevel('repeatable read').setAccessMode('read only')

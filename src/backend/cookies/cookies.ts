@@ -73,8 +73,9 @@ export function cookieLine({ name, sameSite, security, maxAgeS }: CookieKind, va
 }
 
 /**
- * Removes spaces and tabs only. A sibling domain can set a cookie whose name is another blank and then `__Host-`. Without the blank,
- * it would pass for the cookie of this app. The pattern is greedy. A lazy one (`.*?[ \t]*$`) would take quadratic time.
+ * Removes spaces and tabs only, not all white space as `trim` does. A sibling domain can set a cookie whose name begins with another
+ * kind of white space, such as U+00A0, and continues with `__Host-`. `trim` would make the name of this app's cookie of it. The
+ * pattern is greedy. A lazy one (`.*?[ \t]*$`) would take quadratic time.
  */
 function trimmed(text: string): string {
   return /^[ \t]*((?:.*[^ \t])?)/s.exec(text)?.[1] ?? ''

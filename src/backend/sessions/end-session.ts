@@ -76,9 +76,10 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   const toRevoke = new Promise<readonly string[]>((resolve) => {
     begin = resolve
   })
-  // A storage with leases attributes each operation to the lock in whose task it was called (bounded.ts), and refuses it when the lease
-  // is over. `session.signOut()` must not belong to this lock, because it continues after the lock is free. So `signOutAfter` is called
-  // before the lock is taken, although the sign-out begins while the task runs. The removal in `readAndRemove` does belong to the lock.
+  // A storage with leases knows the lock of an operation by the async context (`AsyncLocalStorage`), and refuses the operation when the
+  // lease is over. `session.signOut()` must not belong to this lock, because it continues after the lock is free. An async function
+  // keeps the context in which it was called. So `signOutAfter` is called here, before the lock is taken, and its `signOut` belongs to
+  // no lock, although it begins while the task runs. The removal in `readAndRemove` does belong to the lock.
   const begun = signOutAfter(toRevoke, live)
   const readAndBeginSignOut = async (): Promise<Stored | undefined> => {
     const stored = await tryRead(store)

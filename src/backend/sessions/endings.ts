@@ -38,8 +38,8 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   // A session name has four parts, so a name with a fifth is that of no session.
   const allName = `${sessionName(config, '')}:ended`
   /**
-   * Exists once a subject was ended. Until then the check of a record reads no ending of a single subject. A sign-in reads it always,
-   * because `endSessionsOf` writes this record last.
+   * Exists once the sessions of any subject were ended. Until then the check of a record reads no ending of a single subject. A
+   * sign-in always reads the ending of its own subject, because `endSessionsOf` writes that ending first and this record last.
    */
   const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`

@@ -8,7 +8,7 @@ import { storeLimits } from '../../limits.ts'
  * lock it waits for (`busyMs`, 2 s). Throws EEXIST if there is a file already. A copy that fails leaves no file.
  */
 export function copyDataFile(dataFile: string, copy: string): void {
-  // SQLite writes into an empty file, and would create a new one that others can read.
+  // `vacuum into` accepts an empty file. If there were no file, SQLite would create one that other users can read.
   const descriptor = openSync(copy, 'wx', 0o600)
   try {
     copyInto(dataFile, copy)

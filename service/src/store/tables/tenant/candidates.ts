@@ -16,7 +16,7 @@ export interface Candidates {
 }
 
 /**
- * Finds the agents that an index leaves. If the search text has trigrams, these are the agents of the filter if they are few, and
+ * Finds the agents that an index leaves. If the search value has trigrams, these are the agents of the filter if they are few, and
  * otherwise the agents that have the trigrams. If it has none, these are the agents of the filter, or all agents if no index serves the
  * filter.
  */
