@@ -2,6 +2,7 @@ import { type AgentAuthError, type AgentAuthErrorCode, isAgentAuthError } from '
 import { maxAmbiguousOutcomes, maxBusyResponses } from '../internal/limits.ts'
 import { abortable, sleep } from '../internal/timeouts.ts'
 import type { CurrentRecord } from './current.ts'
+import { freshness } from './decide.ts'
 import { loginRequiredOrChanged } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { type LockReach, type RefreshOptions, refreshOnce } from './refresh.ts'
@@ -94,7 +95,7 @@ async function runRefresh(
   options: RefreshOptions,
   delay: RetryDelay,
 ): Promise<void> {
-  const { store, current, problems, sync } = parts
+  const { config, store, current, problems, sync } = parts
   const { signal } = options
   try {
     const work = store.locked(() => refreshOnce(parts, from, options))
@@ -108,7 +109,10 @@ async function runRefresh(
     // The lock owner may have refreshed the token during the wait. If not, `refreshedToken` (access-token.ts) decides.
     if (error.code === 'lock_timeout') {
       await sync.revalidate('now')
-      if (current.record !== from) return
+      const now = current.record
+      // A token that has expired again meanwhile is no token for the caller, so the wait failed.
+      const isExpired = now?.id === from.id && freshness(now, config.clock.monotonicMs()) === 'expired'
+      if (now !== from && !isExpired) return
     }
     if (!unscheduled.includes(error.code)) delay.recordFailure(error)
     throw error

@@ -76,6 +76,18 @@ describe('a holder that never lets go', () => {
     expect(service.sent).toHaveLength(0)
   })
 
+  test('a waiter that gives up does not use tokens that were stored and have expired meanwhile [C-072]', async () => {
+    const { time, service, session, holdLock, honest, records } = await expired()
+    const newer = service.issue({ expiresAtMs: time.clock.wallMs() + 15_000 })
+    holdLock(async () => {
+      const [key = ''] = records.items.keys()
+      await honest.setItem(key, JSON.stringify({ ...records.record(), rev: 2, ...newer }))
+      await never()
+    })
+    expect(await time.until(codeOf(session.getAccessToken()))).toBe('lock_timeout')
+    expect(session.state.status).toBe('signed-in')
+  })
+
   test('a waiter that gives up reads what the holder stored after another read a moment ago [C-072]', async () => {
     const time = virtualTime()
     const { service, realm } = sessionRig(time.clock)
