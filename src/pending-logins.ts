@@ -31,7 +31,8 @@ export interface PendingLogins {
 type IndexEntry = readonly [state: string, createdAtMs: number, use: 'pending' | 'taken']
 
 /**
- * Stores pending logins in a storage that only this user's browser or session can read. A config of `createAuthConfig` can be
+ * Stores pending logins in a storage that only this user's browser or session can read. A backend of this library keeps them in
+ * cookies instead (backend/cookies/pending-login-cookie.ts). A config of `createAuthConfig` can be
  * passed as the options. Throws `config_invalid`.
  */
 export function pendingLogins(storage: TokenStorage, options: { clock?: Clock | undefined } = {}): PendingLogins {

@@ -1,7 +1,7 @@
 import type { ServiceConfig } from './config.ts'
 import type { ServiceKeys } from './credentials/keys.ts'
 import type { Passwords } from './credentials/passwords.ts'
-import type { Throttles } from './credentials/throttles.ts'
+import type { Throttles } from './credentials/throttle-policies.ts'
 import type { AutoApproval } from './state/auto-approval.ts'
 import type { ServiceClock } from './state/clock.ts'
 import type { EndpointBilling } from './state/endpoint-billing.ts'

@@ -1,6 +1,6 @@
 // The time-outs, sizes and counts of the service, each with its unit and its reason. telemetry/limits.ts has those of its metrics,
 // seed/seed-limits.ts those of a seed. A message that names one is built from it.
-// ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttles.ts.
+// ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttle-policies.ts.
 
 /** What one caller may use. `agent-service --help` and the README name the same figures. */
 export const limits = {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { helpText } from '../src/cli/texts.ts'
-import { throttlePolicies } from '../src/credentials/throttles.ts'
+import { throttlePolicies } from '../src/credentials/throttle-policies.ts'
 import { credentialLimits } from '../src/limits.ts'
 
 const minuteMs = 60_000

@@ -1,7 +1,7 @@
 import { inMebibytes } from '../byte-count.ts'
 import { commandName } from '../command-name.ts'
 import type { ThrottlePolicy } from '../credentials/throttle.ts'
-import { throttlePolicies } from '../credentials/throttles.ts'
+import { throttlePolicies } from '../credentials/throttle-policies.ts'
 import { credentialLimits, limits } from '../limits.ts'
 import type { Client, Service } from '../service.ts'
 import type { ServiceOptions } from '../service-options.ts'

@@ -3,6 +3,7 @@ import type { ServiceClock } from '../state/clock.ts'
 import type { FailureRecord } from './failure-records.ts'
 import { createFailureRecords } from './failure-records.ts'
 
+/** How many failures are allowed, and what they cost. throttle-policies.ts has the figures for passwords and client secrets. */
 export interface ThrottlePolicy {
   /** Failures without a delay. After them each failure doubles the delay, and attempts go one at a time. */
   freeFailures: number

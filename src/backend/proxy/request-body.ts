@@ -35,7 +35,7 @@ export class UnusableBodyError extends Error {
 
 /**
  * Returns the body to send to the API: as bytes if its `Content-Length` is short (`maxBufferedBodyBytes`, 64 KiB), so that it can
- * be sent again after a 401, else as a stream. The limit is `maxBodyBytes` of the route (routes.ts). Rejects with
+ * be sent again after a 401, else as a stream, which can be sent again if it has at most 1 MiB (bearer/replay.ts). The limit is `maxBodyBytes` of the route (routes.ts). Rejects with
  * `UnusableBodyError` if the problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
 export async function requestBody(request: Request, options: BodyOptions): Promise<ForwardedBody | undefined> {

@@ -24,7 +24,7 @@ export async function endSessionOfKey(context: BackendContext, key: string): Pro
   return result !== undefined
 }
 
-/** Ends the sessions of this subject. Rejects with `storage_failed` or `config_invalid`. */
+/** Checks the subject, and ends its sessions (endings.ts). Rejects with `storage_failed` or `config_invalid`. */
 export async function endSessionsOf(context: BackendContext, subject: string): Promise<void> {
   const { endings, live, emit, setupProblems } = context
   checkArgument('subject', subject, 'string')

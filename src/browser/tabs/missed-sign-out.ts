@@ -1,6 +1,7 @@
 import { attempt } from '../../internal/attempt.ts'
 
-export interface SignOutMark {
+/** The sign-outs that a tab missed. Other tabs hear of one by the message that tab-session.ts sends. */
+export interface MissedSignOut {
   /** Records a sign-out for tabs that receive no message now. */
   set(): void
   /** Returns whether another tab signed out since the last call. */
@@ -8,7 +9,7 @@ export interface SignOutMark {
 }
 
 /** Keeps a random text in localStorage that changes with each sign-out. Without localStorage only open tabs learn of one. */
-export function signOutMark(name: string): SignOutMark {
+export function missedSignOut(name: string): MissedSignOut {
   const key = `${name}:signed-out`
   const read = (): string | null | undefined => attempt(() => localStorage.getItem(key))
   let last = read()

@@ -14,7 +14,7 @@ export interface TabListeners {
   readonly received: (type: TabMessage) => void
   /**
    * This tab was hidden, frozen, offline or in the back/forward cache, and is back. It may have missed a message, so tab-session.ts
-   * compares the mark of the last sign-out (sign-out-mark.ts).
+   * compares the mark of the last sign-out (missed-sign-out.ts).
    */
   readonly returned: () => void
 }

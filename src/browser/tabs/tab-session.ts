@@ -6,7 +6,7 @@ import type { TokenStorage } from '../../storage/token-storage.ts'
 import type { BrowserStorage } from '../options.ts'
 import { untilShown } from '../prerendering.ts'
 import { fallbackStorage, unreadRecord } from '../storage/fallback.ts'
-import { signOutMark } from './sign-out-mark.ts'
+import { missedSignOut } from './missed-sign-out.ts'
 import { openTabChannel } from './tab-channel.ts'
 
 export interface TabSessionOptions {
@@ -27,7 +27,7 @@ export function createTabSession(
   config: AuthConfig,
   { storage = { ...memoryStorage(), reach: 'tab' }, key, name, signedOut }: TabSessionOptions,
 ): { session: Session; close(): void } {
-  const mark = signOutMark(name)
+  const mark = missedSignOut(name)
   const revalidate = (after: 'change' | 'sign-out'): void => void session.resume({ after }).catch(() => {})
   // With a storage that tabs share, the session reads the record again, finds none and ends (`store_lost`). A session of this tab
   // alone, and one whose record is not saved (`endUnsaved`), end at once (`signed_out`).
@@ -46,7 +46,7 @@ export function createTabSession(
     },
     returned() {
       // A tab that was hidden, frozen, offline or in the back/forward cache received no message, and a record of its own does
-      // not show what other tabs did. The mark in localStorage, which each sign-out changes, does (sign-out-mark.ts).
+      // not show what other tabs did. The mark in localStorage, which each sign-out changes, does (missed-sign-out.ts).
       if (mark.wasSet()) followSignOut()
       revalidate('change')
     },
