@@ -33,20 +33,30 @@ const shared: ViteUserConfig = {
 
 /**
  * Begins each project with the files that say `@module-tag slow`: their waiting goes by beside the others' work. A worker ends
- * when the next file belongs to another project, so the files of one project stay together.
+ * when the next file belongs to another project or has another environment, so these files stay together.
  */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification): boolean =>
-      /^\/\/ @module-tag slow$/m.test(readFileSync(moduleId, 'utf8'))
-    const slow = new Set(files.filter(isSlow))
     const sorted = await super.sort(files)
+    const rank = new Map(sorted.map((file) => [file, rankOf(readFileSync(file.moduleId, 'utf8'))]))
     return [...new Set(sorted.map(({ project }) => project))].flatMap((project) => {
       const own = sorted.filter((file) => file.project === project)
-      return [...own.filter((file) => slow.has(file)), ...own.filter((file) => !slow.has(file))]
+      return own.toSorted((one, other) => (rank.get(one) ?? '').localeCompare(rank.get(other) ?? ''))
     })
   }
 }
+
+/** Returns a text that sorts slow files first, and the files of each other environment last. */
+function rankOf(source: string): string {
+  const environment = /^\/\/ @vitest-environment (\S+)$/m.exec(source)?.[1]
+  return environment ?? (/^\/\/ @module-tag slow$/m.test(source) ? '0' : '1')
+}
+
+/**
+ * Keeps two cores busy beside files that wait for leases, deadlines, pages and other processes. With fewer the cores are idle for a
+ * seventh of a run. More load the sources more often. It is the same for each project, so that one begins while another ends.
+ */
+const maxWorkers = 5
 
 const config: ViteUserConfig = {
   test: {
@@ -60,24 +70,20 @@ const config: ViteUserConfig = {
       { name: 'slow' },
     ],
     projects: [
-      project('unit', { include: unitTests, order: 0, maxWorkers: 3 }),
-      // Also a folder that no list names. Much of its time goes by waiting for leases, deadlines and other processes.
+      project('unit', { include: unitTests }),
+      // Also a folder that no list names.
       project('library', {
         include: ['test/**/*.test.ts'],
         exclude: ['**/node_modules/**', ...unitTests, ...pageTests, ...wholeTests],
-        order: 1,
-        maxWorkers: 6,
       }),
-      project('browser', { include: pageTests, exclude: wholeTests, order: 2, maxWorkers: 3 }),
-      project('e2e', { include: wholeTests, order: 3, maxWorkers: 6 }),
+      project('browser', { include: pageTests, exclude: wholeTests }),
+      project('e2e', { include: wholeTests }),
       project('libsql', {
         include: ['service/test/**/*.test.ts'],
         exclude: ['**/*.postgres.test.ts', ...wholeTests],
-        order: 4,
-        maxWorkers: 3,
       }),
       // Each service on a PostgreSQL database of its own.
-      project('postgres', { include: databaseTests, order: 5, maxWorkers: 3 }),
+      project('postgres', { include: databaseTests }),
     ],
     // What is compiled for one project serves the others and the next run.
     experimental: { fsModuleCache: true },
@@ -101,16 +107,12 @@ const config: ViteUserConfig = {
 interface ProjectSettings {
   include: string[]
   exclude?: string[]
-  /** Projects with another number of workers run one after the other. */
-  order: number
-  /** Three keep two cores busy. More of them load the sources more often, which pays only for files that mostly wait. */
-  maxWorkers: number
 }
 
 /** Without isolation a worker loads the sources once and not for each file: nothing is kept in modules. */
 function project(
   name: 'unit' | 'library' | 'browser' | 'e2e' | 'libsql' | 'postgres',
-  { include, exclude = [], order, maxWorkers }: ProjectSettings,
+  { include, exclude = [] }: ProjectSettings,
 ): TestProjectInlineConfiguration {
   return {
     ...shared,
@@ -121,7 +123,6 @@ function project(
       exclude,
       isolate: false,
       maxWorkers,
-      sequence: { groupOrder: order },
       // agent-service names itself in the way that npm started it.
       env: { npm_lifecycle_event: '' },
       // A process of its own: its processor time is that of the test that runs in it.
