@@ -38,6 +38,12 @@ describe('the search [P-13 C-062]', () => {
     expect(() => assertNoLeak(text)).toThrow('secret "token"')
   })
 
+  it('finds each window of a secret at each place of a text, also beside characters of 16 bits [C-062]', () => {
+    for (let from = 0; from + 8 <= token.length; from++)
+      for (const before of ['', 'Z', '\u{ff}\u{ffff}', token.slice(0, 7)])
+        expect(leaks(`${before}${token.slice(from, from + 8)}é`)).toMatchObject([{ label: 'token' }])
+  })
+
   it('finds URL-encoded, form-encoded and JSON-escaped secrets [C-062]', () => {
     const awkward = 'é☃"\\ \n+/=%:é☃"\\'
     registerSecret('awkward', awkward)

@@ -15,14 +15,21 @@ export interface Leak {
 interface Registry {
   readonly windows: Map<string, { label: string; encoding: string }>
   readonly known: Set<string>
+  /** 1 at the hash of each window's first four characters. Most text has none of them, and is searched without making a window of it. */
+  readonly starts: Uint8Array
 }
+
+/** Five bits a character, so that a hash forgets the fifth last. */
+const hashLength = 4
+const hashMask = 2 ** (5 * hashLength) - 1
+const hashOf = (before: number, code: number): number => ((before << 5) ^ code) & hashMask
 
 // On globalThis, so that a test which resets its modules goes on with the same registry.
 const slot: unique symbol = Symbol.for('agent-auth.test.canary') as never
 const store = globalThis as { [slot]?: Registry }
 
 function registry(): Registry {
-  store[slot] ??= { windows: new Map(), known: new Set() }
+  store[slot] ??= { windows: new Map(), known: new Set(), starts: new Uint8Array(hashMask + 1) }
   return store[slot]
 }
 
@@ -36,13 +43,15 @@ export function secret(label: string): string {
 
 /** Adds a value made elsewhere, for example a token of a real server. Shorter than a window, it can't be looked for. */
 export function registerSecret(label: string, value: string): void {
-  const { windows, known } = registry()
+  const { windows, known, starts } = registry()
   if (known.has(value)) return
   known.add(value)
   for (const [encoding, text] of encodings(value)) {
     for (let at = 0; at + windowLength <= text.length; at++) {
       const window = text.slice(at, at + windowLength)
-      if (!/^(.)\1*$/s.test(window) && !windows.has(window)) windows.set(window, { label, encoding })
+      if (/^(.)\1*$/s.test(window) || windows.has(window)) continue
+      windows.set(window, { label, encoding })
+      starts[startOf(window)] = 1
     }
   }
 }
@@ -74,13 +83,23 @@ export function report(found: readonly Leak[]): void {
 }
 
 function search(text: string): { label: string; encoding: string } | undefined {
-  const { windows } = registry()
+  const { windows, starts } = registry()
   if (windows.size === 0) return undefined
-  for (let at = 0; at + windowLength <= text.length; at++) {
+  let hash = 0
+  for (let end = 0; end < text.length; end++) {
+    hash = hashOf(hash, text.charCodeAt(end))
+    if (starts[hash] === 0) continue
+    const at = end - hashLength + 1
     const hit = windows.get(text.slice(at, at + windowLength))
-    if (hit) return hit
+    if (at >= 0 && hit) return hit
   }
   return undefined
+}
+
+function startOf(window: string): number {
+  let hash = 0
+  for (let at = 0; at < hashLength; at++) hash = hashOf(hash, window.charCodeAt(at))
+  return hash
 }
 
 function encodings(value: string): [encoding: string, text: string][] {
