@@ -1,6 +1,7 @@
 // An app that is reached or mounted in another way than its redirect URI says: src/backend/setup-problems.ts.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { memoryStorage, type TokenStorage } from 'agent-auth'
 import { toFastifyPlugin, toNodeHandler } from 'agent-auth/backend/node'
 import express, { type Express } from 'express'
 import fastify from 'fastify'
@@ -242,6 +243,35 @@ test.each<[what: string, uri: string, from: 'claims' | 'elsewhere', logins: numb
   await rig.backend.endSessionsOf((from === 'claims' && subject) || 'ada@demo.example')
   expect(problemsOf(rig)).toEqual([])
   if (from === 'claims') expect((await rig.backend.getSession(browser.request('/'))).status).toBe('signed-out')
+})
+
+test('endSessionsOf beside a request with a cookie of no session is no setup problem', async () => {
+  const elsewhere = (await rigOf({ backend: { redirectUri } })).browser()
+  await elsewhere.logIn()
+  const stored = memoryStorage()
+  let heldReads = 0
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const sessions: TokenStorage = {
+    ...stored,
+    async getItem(name) {
+      if (!name.includes(':ended')) {
+        heldReads++
+        await held
+      }
+      return stored.getItem(name)
+    },
+  }
+  const rig = await rigOf({ backend: { redirectUri, sessions } })
+  const pending = rig.backend.getSession(elsewhere.request('/'))
+  await expect.poll(() => heldReads).toBe(1)
+  const ended = rig.backend.endSessionsOf('ada@demo.example')
+  release()
+  await ended
+  expect((await pending).status).toBe('signed-out')
+  expect(problemsOf(rig)).toEqual([])
 })
 
 test('endSessionsOf refuses the key of a session and names endSession', async () => {

@@ -32,7 +32,8 @@ export async function endSessionsOf(context: BackendContext, subject: string): P
   if (!isWellFormed(subject)) invalid('subject must be well-formed text')
   if (isSessionKey(subject))
     invalid('subject must not be session.key. Pass session.claims?.subject, or call endSession(key)')
-  const subjects = live.all().map(({ current }) => current.record && readClaims(current.record.tokens)?.subject)
+  // A session without a record has no user: its cookie was unknown, or it has ended.
+  const subjects = live.all().flatMap(({ current: { record } }) => (record ? [readClaims(record.tokens)?.subject] : []))
   await orSay('Sessions of this subject may still be there', 'endSessionsOf', () => endings.endSessionsOf(subject))
   await live.readAgain()
   emit({ type: 'sessions_ended', scope: 'subject' })
