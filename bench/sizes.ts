@@ -28,7 +28,7 @@ const browserSets: Record<string, string[]> = {
 export const limits: Readonly<Record<string, { readonly budget: number; readonly target: number }>> = {
   [coreName]: { budget: 15_650, target: 11_500 },
   [apiName]: { budget: 2_900, target: 2_500 },
-  [redirectName]: { budget: 18_750, target: 14_200 },
+  [redirectName]: { budget: 18_800, target: 14_200 },
   'agent-auth/browser': { budget: 19_850, target: 15_300 },
   'agent-auth/backend/client': { budget: 1_500, target: 1_500 },
 }

@@ -72,6 +72,7 @@ const stages: Record<string, string[]> = {
     'session/recent-sign-ins.ts',
     'session/reconcile.ts',
     'session/listeners.ts',
+    'session/freshness.ts',
     'session/current.ts',
     'session/decide.ts',
     'session/apply-stored.ts',

@@ -1,6 +1,7 @@
 import { AgentAuthError, createAuthConfig } from '../../src/index.ts'
-import { type CurrentRecord, drawMarginMs } from '../../src/session/current.ts'
+import type { CurrentRecord } from '../../src/session/current.ts'
 import { decide } from '../../src/session/decide.ts'
+import { drawMarginMs } from '../../src/session/freshness.ts'
 import { type RetryDelay, retryDelay } from '../../src/session/retry-delay.ts'
 
 /** Sessions in use, whose token endpoint fails for a while, or whose processes all restart. All times are virtual. */

@@ -26,8 +26,8 @@ export interface Backend {
   /** Returns whether `handle` responds to requests with this method and path, such as `/auth/login`. */
   serves(method: string, pathname: string): boolean
   /**
-   * Emits `setup_problem` on loopback if some routes of the backend arrive at this mount of a framework and others do not.
-   * `toNodeHandler` and `toFastifyPlugin` call it.
+   * Emits `setup_problem` on loopback if some routes of the backend arrive at this mount of a framework and others do not. A mount at
+   * the whole path of one route is not reported. `toNodeHandler` and `toFastifyPlugin` call it.
    */
   checkMount(mount: Mount): void
   /** The path of the four routes. */

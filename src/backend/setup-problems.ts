@@ -75,8 +75,9 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
       const arrives = (route: string): boolean =>
         route.includes(` ${path}/`) && (!methods || methods.includes(route.replace(/ .*/, '')))
       const hidden = routes.filter((route) => !arrives(route))
-      // If no route begins with the mount path, the path may still contain the value of a parameter, or a part of it, that
-      // `beforeFirstValue` did not find. No event may contain such a value, so nothing is reported.
+      // If no route is below the mount path, nothing is reported. The path may still contain the value of a parameter, or a part of
+      // it, that `beforeFirstValue` did not find, and no event may contain such a value. The path of one whole route has no route
+      // below it either, so a handler that is mounted at one whole route is not reported.
       if (hidden.length === 0 || hidden.length === routes.length) return
       const where = `mounted under ${path || '/'}, where ${hidden[0]} does not arrive`
       report('mount', `The backend is ${where}. Mount it by use(…) without a path.`)

@@ -12,7 +12,8 @@ export function markedState(mode: LoginMode, random: string): string {
 
 /**
  * Returns how the login started whose callback this is, or undefined if it is no callback of this app, such as the `?code=` of
- * another library. Then `finish` in finish-login.ts leaves the URL and the code alone.
+ * another library. Then `finish` in finish-login.ts leaves the URL and the code alone. Otherwise `readCallback` (callback.ts) checks the
+ * callback.
  */
 export function callbackMode(redirectUri: string, address: string | URL): LoginMode | undefined {
   const expected = new URL(redirectUri)

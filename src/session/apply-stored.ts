@@ -10,7 +10,10 @@ import type { SessionStore } from './store.ts'
 export interface RecordApplier {
   /** Applies a record that was read: takes it over, expects it, or ends the session. Listeners are not notified. */
   applyStored(stored: Stored): void
-  /** Applies no record until the work has ended, nor one whose read began before that. */
+  /**
+   * Applies no record until the work has ended. After that, `revalidate` (sync.ts) discards its own read that began before the end.
+   * `applyStored` does not know when a read began, so it applies an earlier read of any other caller.
+   */
   ignoreUntil(work: Promise<unknown>): void
 }
 

@@ -1,8 +1,7 @@
 import type { AuthConfig } from '../config.ts'
-import { randomFraction } from '../internal/backoff.ts'
-import { maxMarginMs } from '../internal/limits.ts'
 import { present } from '../internal/present.ts'
 import { lifeOf } from '../tokens.ts'
+import { drawMarginMs, type TokenLife } from './freshness.ts'
 import { stateListeners } from './listeners.ts'
 import type { StorageProblems } from './problems.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
@@ -11,15 +10,9 @@ import { isRecord, type SessionRecord } from './record.ts'
 import type { SessionEndReason, SessionState } from './state.ts'
 
 /** The record in memory, with the age of its access token, which only the monotonic clock measures. */
-export interface CurrentRecord extends SessionRecord {
+export interface CurrentRecord extends SessionRecord, TokenLife {
   /** As in `SessionRecord`. `saveSignIn` (save.ts) sets it on this object, because a new object means new tokens. */
   late?: boolean | undefined
-  /** When the life of the access token began, on the monotonic clock. */
-  readonly bornMs: number
-  /** How long the access token lives, or undefined if that is unknown. */
-  readonly lifeMs: number | undefined
-  /** How long before its end the token is refreshed: a tenth of its life, at most 60 s; chance adds up to a tenth of the margin. */
-  readonly marginMs: number
 }
 
 /** What one page or process knows of the session: its tokens, the public state, and the sign-ins that ended. */
@@ -28,15 +21,15 @@ export interface CurrentSession {
   readonly record: CurrentRecord | undefined
   readonly state: SessionState
   /**
-   * The sign-in that ended as `expired`, until a sign-out. Its record stays, because by the clock of another machine its token may be
-   * valid.
+   * The sign-in that ended as `expired`, until a sign-out or the end of a later session. Its record stays, because by the clock of
+   * another machine its token may be valid.
    */
   readonly expired: string | undefined
   /** The record that the storage should show. It has a meaning only while there are tokens. */
   readonly expected: ExpectedRecord
   /** Rises with every change and with `ignoreReads`, so that a read that began before can be discarded. */
   readonly version: number
-  /** Makes reads that began before now count for nothing. */
+  /** Makes `revalidate` (sync.ts) discard a read of its own that began before now. A read of a refresh or a save still counts. */
   ignoreReads(): void
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void
@@ -143,9 +136,4 @@ function withAge(
   const ageMs = Math.min(Math.max(0, clock.wallMs() - tokens.obtainedAtMs), maxAgeMs)
   const marginMs = drawMarginMs(lifeMs ?? 0)
   return { id, rev, signedInAtMs, late, tokens, bornMs: clock.monotonicMs() - ageMs, lifeMs, marginMs }
-}
-
-/** Draws how long before its end a token is refreshed. */
-export function drawMarginMs(lifeMs: number): number {
-  return Math.min(maxMarginMs, lifeMs / 10) * (1 + randomFraction() / 10)
 }

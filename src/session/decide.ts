@@ -1,6 +1,7 @@
 import type { Clock } from '../internal/clock.ts'
-import { finalRefusalMs, minRefreshAgeMs } from '../internal/limits.ts'
+import { finalRefusalMs } from '../internal/limits.ts'
 import type { CurrentRecord } from './current.ts'
+import { freshness } from './freshness.ts'
 
 /** What a call asks for. */
 export interface Wanted {
@@ -37,27 +38,6 @@ export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: 
     return isRequired ? 'login_required' : 'use'
   }
   return isRequired ? 'refresh_required' : 'refresh_proactively'
-}
-
-/**
- * How much of an access token's life is left: more than the margin and `minValidMs`, less, or nothing. A young token and one
- * whose lifetime is unknown are `fresh` as well. The margin is a tenth of the life, at most 60 s, and chance adds up to a tenth
- * of the margin (`withAge` in current.ts). A token is young until it is `minRefreshAgeMs`, 5 s old, or half its life if that is
- * shorter.
- */
-export type Freshness = 'fresh' | 'expiring' | 'expired'
-
-export function freshness(
-  { bornMs, lifeMs, marginMs }: Pick<CurrentRecord, 'bornMs' | 'lifeMs' | 'marginMs'>,
-  nowMs: number,
-  minValidMs = 0,
-): Freshness {
-  if (lifeMs === undefined) return 'fresh'
-  const ageMs = nowMs - bornMs
-  if (ageMs >= lifeMs) return 'expired'
-  // A young token is not refreshed proactively, because a service with very short lifetimes would get a refresh at every call.
-  const isYoung = ageMs < Math.min(minRefreshAgeMs, lifeMs / 2)
-  return !isYoung && lifeMs - ageMs <= Math.max(marginMs, minValidMs) ? 'expiring' : 'fresh'
 }
 
 /**

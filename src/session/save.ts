@@ -20,7 +20,7 @@ const unread: UnsavedRecord = { kind: 'unsaved', over: 'unread' }
 /**
  * Saves a new sign-in over the record that it finds, unless that is `newer` or `foreign`. If the read fails, for example because no
  * key decrypts the record, it writes all the same, because the user must not stay signed in as another one. Until this has ended, no
- * record of another sign-in that is read changes the session.
+ * record of another sign-in that is read changes the session. The tokens of a refresh are saved by `commit` in refresh.ts.
  */
 export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts

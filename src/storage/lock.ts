@@ -10,7 +10,8 @@ const tails = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 /**
  * Runs the task under the storage's own lock. A storage without one is locked within this page or process,
- * so that two of them may refresh at once. The loser takes over the tokens of the winner (`wasReplaced` in session/refresh.ts).
+ * so that two of them may refresh at once. The loser takes over the tokens of the winner (`wasReplaced` in session/refresh.ts). The wait
+ * ends when `signal` fires. The session sets its limit (`locked` in session/store.ts: 20 s, then `lock_timeout`).
  */
 export function withLock<T>(
   storage: TokenStorage,

@@ -24,7 +24,10 @@ import { serveOpenApi } from '../openapi/routes.ts'
 import { authPathAtApi } from './mixed-up-addresses.ts'
 import { serveHealth } from './operations.ts'
 
-/** Creates the API host, {base_url}. Success is 200. Areas whose endpoints are not shown are 404. */
+/**
+ * Creates the API host, {base_url}. A request passes the checks in the order of the calls below. CORS comes before the check of the host,
+ * so that a page can read each refusal. Success is 200 (A-24). Areas whose endpoints are not shown are 404 (A-25).
+ */
 export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
   const turns = createTenantTurns()

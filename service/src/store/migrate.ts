@@ -49,7 +49,7 @@ export async function migrate(
   }
 }
 
-/** SQLite reports `SQLITE_BUSY` after it has waited for a lock. It also reports it, without a wait, while another process opens a new file. */
+/** SQLite reports `SQLITE_BUSY` after a wait for a lock, and without a wait while another process opens a new file. */
 function isMigratedElsewhere(error: unknown): boolean {
   return databaseFailureOf(error) === 'conflict' || (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
 }

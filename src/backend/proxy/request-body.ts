@@ -34,8 +34,9 @@ export class UnusableBodyError extends Error {
 }
 
 /**
- * Returns the body to send to the API: as bytes if its `Content-Length` is short (`maxBufferedBodyBytes`, 64 KiB), so that it can
- * be sent again after a 401, else as a stream, which can be sent again if it has at most 1 MiB (bearer/replay.ts). The limit is `maxBodyBytes` of the route (routes.ts). Rejects with
+ * Returns the body to send to the API. A body with a short `Content-Length` (`maxBufferedBodyBytes`, 64 KiB) is returned as bytes. Any
+ * other body is returned as a stream. After a 401, bytes can be sent again. A stream can be sent again if it has at most 1 MiB
+ * (`maxReplayBytes`, bearer/replay.ts). No body may be larger than `maxBodyBytes` of the route (routes.ts). Rejects with
  * `UnusableBodyError` if the problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
 export async function requestBody(request: Request, options: BodyOptions): Promise<ForwardedBody | undefined> {

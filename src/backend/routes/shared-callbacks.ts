@@ -4,7 +4,8 @@ import { removeOldest } from '../oldest.ts'
 
 /**
  * The callbacks of this process. Those with the same state are of one login, which they finish once. Of logins that failed it
- * remembers the newest (`maxRememberedFailures`, 256).
+ * remembers the newest (`maxRememberedFailures`, 256). `startSession` in callback.ts handles a callback that another process finishes,
+ * or that comes again after its login succeeded.
  */
 export interface SharedCallbacks {
   /**
