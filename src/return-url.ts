@@ -2,7 +2,8 @@ import { attempt } from './internal/attempt.ts'
 
 /**
  * Prevents open redirects: reduces the return URL of a login to path, query and hash, or to `/` if its origin is not that of the
- * redirect URI. Checks the parsed path, because the parser turns `/..//e` into `//e`.
+ * redirect URI. Checks the parsed path, because the parser turns `/..//e` into `//e`. A backend refuses more (`returnUrl` in
+ * backend/routes/login.ts).
  */
 export function sameOriginPath(target: string, redirectUri: string): string {
   const { origin } = new URL(redirectUri)

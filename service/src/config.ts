@@ -40,8 +40,8 @@ export function checkIsObject(caller: string, options: unknown): void {
 }
 
 /**
- * Checks the options (service-options.ts has their defaults) and sets the origins of a service without ports (`defaultPorts.auth`, 4,001;
- * `defaultPorts.base`, 4,002). Throws a TypeError or RangeError that names the option.
+ * Checks the options and sets the origins of a service without ports (`defaultPorts.auth`, 4,001; `defaultPorts.base`, 4,002). limits.ts
+ * has the defaults and ranges, such as the lives of codes and tokens. Throws a TypeError or RangeError that names the option.
  */
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(serviceOptions, name))

@@ -36,9 +36,9 @@ export interface GetAccessTokenOptions {
 export interface InMemory {
   /**
    * Returns the token that `getAccessToken()` would return without a wait, or undefined if that would wait or refresh. Throws
-   * `session_changed` or `login_required` if the session changed since the last call, because `getAccessToken`, called after it, would
-   * begin with the new state. Returns undefined if `called` is a function that an app has put in the place of `getAccessToken`: mocks
-   * copy the members of a function.
+   * `session_changed` or `login_required` if its own read of the storage replaces or ends the session, because `getAccessToken`, called
+   * after it, would begin with the new state. Returns undefined if `called` is a function that an app has put in the place of
+   * `getAccessToken`: mocks copy the members of a function.
    */
   readonly tokenInMemory?: (called: unknown) => string | undefined
 }

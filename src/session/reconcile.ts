@@ -66,8 +66,9 @@ export function reconcile(
   const isOlder =
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
-  // An older record of this sign-in shows that a write took effect. The record of another sign-in does not. If no write was known to have
-  // taken effect, that stays so. If nothing was read before (`unread`), the record was there before the write.
+  // An older record of this sign-in shows that a write took effect. The record of another sign-in does not. So a sign-in that was
+  // `unsaved` stays `unsaved`, and one that was `perhaps_saved` can no longer be proved unsaved. If nothing was read before (`unread`),
+  // the record was there before the write, so no write has taken effect.
   const isUnsaved = stored.id !== record.id && (expected.kind === 'unsaved' || isUnread(expected))
   return expect({ kind: isUnsaved ? 'unsaved' : 'was_saved', over: stored })
 }

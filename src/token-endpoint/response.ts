@@ -10,7 +10,7 @@ const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 /** Stands for a redirect that was followed, or whose status is hidden. A redirect counts as wrong configuration. */
 const movedStatus = 302
 
-/** A response of the token endpoint. `body` is set if the response was one JSON object. */
+/** A response of the token endpoint. `body` is set if the response was one JSON object. tokens.ts reads its fields. */
 export interface TokenResponse {
   readonly status: number
   /** `foreign` if the media type is not JSON. A response that names none counts as JSON. */

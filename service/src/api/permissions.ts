@@ -2,6 +2,7 @@ import type { Permission } from '../permission-names.ts'
 import type { Bearer } from '../store/tables/bearer-tokens.ts'
 import { forbidden, unbilled } from './api-error.ts'
 
+/** What an endpoint needs. endpoints.ts has the needs of each. */
 export interface EndpointNeeds {
   /** The permission that the endpoint needs in addition to `api.access` (`checkAccess`). */
   permission: Permission

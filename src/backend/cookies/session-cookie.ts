@@ -10,6 +10,7 @@ import { sha256 } from './sha256.ts'
 /**
  * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names. The id is
  * the value of the cookie. The key is a hash of the id, and the app may see it. `sessionName` makes the name of the record from the key.
+ * cookies.ts sets the attributes of the cookie.
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 

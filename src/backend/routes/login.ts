@@ -9,7 +9,7 @@ import { createResponse, errorResponse } from '../responses.ts'
 
 /**
  * `GET {basePath}/login?return_to=/path`: redirects a page load to the authorization server. A user who is signed in stays so until
- * the callback of this login succeeds. It then ends the earlier session (`endReplaced` in callback.ts).
+ * the callback of this login succeeds. It then ends the earlier session (`endReplaced` in routes/callback.ts).
  */
 export async function login(context: BackendContext, request: Request): Promise<Response> {
   if (isPrefetch(request)) return prefetchRefused()

@@ -5,9 +5,10 @@ import type { MaybePromise } from '../../storage/token-storage.ts'
 import type { LockedStorage } from './watched-storage.ts'
 
 /**
- * Asks a check, which reads the storage, whether a session has ended. If an asynchronous check says so, it asks again under a lock,
- * because only a read under a lock is certain to show the newest copy. No other code takes this lock, so there is almost no wait. The
- * wait is limited (`maxStorageOperationMs`, 5 s). Rejects as the check does, and with `storage_failed`.
+ * Asks a check, which reads the storage, whether a session has ended. If an asynchronous check says so, it asks again under a lock.
+ * This lock keeps no write out. A storage with leases reads from its primary under any lock, and otherwise perhaps from a copy that
+ * lags behind (storage/shared/leased-storage.ts). Only this function takes this lock, so there is almost no wait. The wait is limited
+ * (`maxStorageOperationMs`, 5 s). Rejects as the check does, and with `storage_failed`.
  */
 export function confirmed(
   sessions: LockedStorage,
