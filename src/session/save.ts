@@ -105,9 +105,10 @@ async function confirm(
   // may have seen must not outlast a sign-out there.
   if (kind === 'unsaved' && effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
     current.expect({ kind: 'perhaps_saved', over })
-  // No earlier read counts, so this one shows the state before the write, or the result of the write. `applyStored` recognizes that
-  // result. So if there is no record now, there was none before the write.
-  else if (stored && over === 'unread') current.expect(expectedFromFirstRead(stored))
+  // No earlier read counts, so this one shows the state before the write, or a record of this sign-in, which `applyStored` recognizes. So
+  // if there is no record now, there was none before the write.
+  else if (stored && over === 'unread' && !(isRecord(stored) && stored.id === record.id))
+    current.expect(expectedFromFirstRead(stored))
   else current.expect(ifNoEffect)
   // The record is applied after `expect`. A refresh during the first save leaves `perhaps_saved` over `unread`, and with that
   // `reconcile` would end the session if no record is there.

@@ -1,7 +1,8 @@
+import type { TokenStorage } from 'agent-auth'
 import { expect, test } from 'vitest'
 import { codeOf, type Realm, sessionRig } from '../support/session-rig.ts'
 import { sharedRecords } from '../support/shared-records.ts'
-import { flush } from '../support/virtual-time.ts'
+import { flush, virtualTime } from '../support/virtual-time.ts'
 
 // A sign-in whose first save failed is saved by a later call. Machines share the store, and each has a clock of its own.
 
@@ -68,4 +69,46 @@ test('a sign-in that was saved late says so in its record, also after a refresh 
   expect(records.record()).toMatchObject({ rev: 2, late: true })
   await second.session.signIn(service.issue())
   expect(records.record()).not.toHaveProperty('late')
+})
+
+test('a first save that took effect after its time-out ends by a sign-out elsewhere, although a refresh came in between [C-074]', async () => {
+  const time = virtualTime()
+  const { service, realm } = sessionRig(time.clock)
+  const items = new Map<string, string>()
+  const never = new Promise<never>(() => {})
+  let lateWrite: (() => void) | undefined
+  let heldReads = 0
+  const storage: TokenStorage = {
+    async getItem(name) {
+      if (heldReads > 0) {
+        heldReads--
+        return never
+      }
+      return items.get(name)
+    },
+    async setItem(name, value) {
+      if (lateWrite) {
+        lateWrite()
+        throw new Error('refused')
+      }
+      lateWrite = () => items.set(name, value)
+      heldReads = 1
+      return never
+    },
+    async removeItem(name) {
+      items.delete(name)
+    },
+  }
+  const { session, eventsOf } = realm({ storage })
+  const tokens = service.issue()
+  const signedIn = session.signIn(tokens)
+  await time.pass(5_000)
+  const refreshed = await time.until(session.getAccessToken({ rejected: tokens.accessToken }))
+  await time.until(signedIn)
+  expect(await session.getAccessToken()).toBe(refreshed)
+  items.clear()
+  await time.pass(2_000)
+  expect(await codeOf(session.getAccessToken())).toBe('login_required')
+  expect(eventsOf('session_ended')).toEqual([{ type: 'session_ended', reason: 'store_lost' }])
+  expect(items.size).toBe(0)
 })
