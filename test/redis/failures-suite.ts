@@ -6,7 +6,7 @@ import { clients, type Kind, onAdmin, ownRedis, retryable } from './own-redis.ts
 
 const hour = 3_600_000
 
-/** Somebody signed in, over a Redis of this test's own. */
+/** Returns a session with a signed-in user, over a Redis of its own. */
 async function signedIn(kind: Kind, options?: RedisOptions) {
   const server = await ownRedis(options)
   const { storage } = await clients[kind](server.url)
@@ -117,7 +117,7 @@ export function failuresSuite(kind: Kind): void {
       async (setting, value, reason) => {
         const { clock, session, admin, storage, tokens, eventsOf } = await signedIn(kind)
         await admin.config('SET', setting, value)
-        const failure = await storage.setItem('name', 'secret of somebody').catch((error: unknown) => error)
+        const failure = await storage.setItem('name', 'secret of a user').catch((error: unknown) => error)
         expect(failure).toMatchObject(retryable)
         expect((failure as Error).message).toContain(`(${reason})`)
         expect((failure as Error).message).not.toContain('secret')

@@ -27,8 +27,8 @@ import { purgeOnRequest } from './purge-on-request.ts'
 const tokenPath = '/auth/v1/token'
 
 /**
- * Creates the authorization host, {auth_url}. A request passes the checks in the order of the calls below. Only the token path and `/api`
- * have CORS headers, so the host is checked first.
+ * Creates the authorization host, {auth_url}. A request passes the checks in the order of the calls below. The host is checked before
+ * CORS, which only the token path and `/api` have.
  */
 export function createAuthApp(service: ServiceContext): Hono<HttpEnvironment> {
   const app = new Hono<HttpEnvironment>()
