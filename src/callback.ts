@@ -7,7 +7,7 @@ import { attempt } from './internal/attempt.ts'
 import { systemClock } from './internal/clock.ts'
 import { maxCodeLength, maxErrorLength, maxErrorTextLength, maxLoginMs } from './internal/limits.ts'
 import { present } from './internal/present.ts'
-import { isTemporary, remedyFor } from './refusals.ts'
+import { isTemporary, remedyFor } from './oauth-error-codes.ts'
 
 const protocolNames = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'] as const
 type Parameters = Partial<Record<(typeof protocolNames)[number], string>>

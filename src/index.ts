@@ -26,7 +26,7 @@ export {
   type Session,
   type SessionOptions,
 } from './session.ts'
-export { type EncryptedStorageOptions, type EncryptionKey, encryptedStorage } from './storage/encrypted.ts'
+export { type EncryptedStorageOptions, type EncryptionKey, encryptedStorage } from './storage/encrypted-storage.ts'
 export { memoryStorage } from './storage/memory.ts'
 export type { MaybePromise, TokenStorage } from './storage/token-storage.ts'
 export type { Tokens } from './tokens.ts'

@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { AccessChange } from './access-change.ts'
 import { readAccessChange } from './access-change.ts'
-import { defaultPorts, optionRanges } from './limits.ts'
+import { lifetimeRanges } from './lifetimes.ts'
+import { defaultPorts, trustedProxies } from './limits.ts'
 import { isLoopback, isLoopbackAddress } from './loopback.ts'
 import { meantNames } from './near-name.ts'
 import { serviceOptions } from './options.ts'
@@ -40,8 +41,8 @@ export function checkIsObject(caller: string, options: unknown): void {
 }
 
 /**
- * Checks the options and sets the origins of a service without ports (`defaultPorts.auth`, 4,001; `defaultPorts.base`, 4,002). limits.ts
- * has the defaults and ranges, such as the lives of codes and tokens. Throws a TypeError or RangeError that names the option.
+ * Checks the options and sets the origins of a service without ports (`defaultPorts.auth`, 4,001; `defaultPorts.base`, 4,002).
+ * lifetimes.ts and limits.ts have the defaults and ranges. Throws a TypeError or RangeError that names the option.
  */
 export function createServiceConfig(options: ServiceOptions): ServiceConfig {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(serviceOptions, name))
@@ -159,8 +160,10 @@ function hostNameOf(text: string): string {
   return text.toLowerCase()
 }
 
-function inRange(name: keyof typeof optionRanges, given: number | undefined): number {
-  const { least, most, standard } = optionRanges[name]
+const ranges = { ...lifetimeRanges, trustedProxies }
+
+function inRange(name: keyof typeof ranges, given: number | undefined): number {
+  const { least, most, standard } = ranges[name]
   const value = given ?? standard
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value
   throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)

@@ -1,5 +1,5 @@
-// The time-outs, sizes and counts of the service, each with its unit and its reason. telemetry/limits.ts has those of its metrics,
-// seed/seed-limits.ts those of a seed. A message that names one is built from it.
+// The time-outs, sizes and counts of the service, each with its unit and its reason. lifetimes.ts has the lives of tokens, codes and
+// sign-ins, telemetry/limits.ts the limits of its metrics, seed/seed-limits.ts those of a seed. A message that names one is built from it.
 // ASSUMPTIONS.md states the same figures. What failed attempts cost is a table in credentials/throttle-policies.ts.
 
 /** What one caller may use. `agent-service --help` and the README name the same figures. */
@@ -158,23 +158,6 @@ export const credentialLimits = {
   deviceAccounts: 5,
 } as const
 
-/** How long logins, sign-ins, user session tokens and refresh tokens live. Codes and access tokens: `optionRanges`. */
-export const lifetimes = {
-  /** Ten minutes. After them an authorization request that is not finished is invalid (A-05). */
-  authorizationRequestMs: 600_000,
-  /** Half an hour without a request and twelve hours in all, for a sign-in on the pages (A-61). */
-  signInIdleMs: 1_800_000,
-  signInMs: 43_200_000,
-  /** Twelve hours, for a user session token, which only the dev controls issue (A-21). */
-  sessionTokenMs: 43_200_000,
-  /** Refresh tokens of public clients: a day in all, eight hours unused. Of confidential ones: 30 days (S-051, A-26). */
-  publicRefreshTokenMs: 86_400_000,
-  publicRefreshTokenIdleMs: 28_800_000,
-  confidentialRefreshTokenMs: 2_592_000_000,
-  /** 400 days, the longest life of a cookie that browsers allow (A-73). */
-  deviceCookieMs: 34_560_000_000,
-} as const
-
 /** The dev controls, the clock and the command. */
 export const toolLimits = {
   /** 16 KiB, for a JSON body of the dev controls, and its levels (A-54). The longest delay of a fault (A-65). */
@@ -187,14 +170,8 @@ export const toolLimits = {
   stopMs: 9_500,
 } as const
 
-/** Ranges and defaults of the options of `createService`. */
-export const optionRanges = {
-  graceMs: { least: 0, most: 600_000, standard: 30_000 },
-  /** One second, because tests want expiry without a moved clock (A-29). */
-  accessTokenLifeMs: { least: 1_000, most: 3_600_000, standard: 600_000 },
-  codeLifeMs: { least: 1_000, most: 600_000, standard: 60_000 },
-  trustedProxies: { least: 0, most: 10, standard: 0 },
-} as const
+/** Range and default of the option of this name. lifetimes.ts has those of the other options. */
+export const trustedProxies = { least: 0, most: 10, standard: 0 } as const
 
 /** The ports of the command, and of the origins of a service without ports. */
 export const defaultPorts = { auth: 4_001, base: 4_002 } as const

@@ -1,4 +1,5 @@
-import { defaultPorts, optionRanges } from './limits.ts'
+import { lifetimeRanges } from './lifetimes.ts'
+import { defaultPorts, trustedProxies } from './limits.ts'
 import type { OptionEntry } from './option-entry.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -60,8 +61,8 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
     flag: 'trusted-proxies',
     kind: 'number',
     value: 'N',
-    range: optionRanges.trustedProxies,
-    standard: String(optionRanges.trustedProxies.standard),
+    range: trustedProxies,
+    standard: String(trustedProxies.standard),
     meaning:
       "how many reverse proxies are in front of the service; each must append its peer's address to `X-Forwarded-For`, which is not read without this option",
   },
@@ -137,22 +138,22 @@ export const serviceOptions: Record<keyof ServiceOptions, OptionEntry> = {
   graceMs: {
     flag: 'grace-ms',
     ...milliseconds,
-    range: optionRanges.graceMs,
-    standard: String(optionRanges.graceMs.standard),
+    range: lifetimeRanges.graceMs,
+    standard: String(lifetimeRanges.graceMs.standard),
     meaning: 'how long a replaced refresh token gives the same successor; 0 turns it off',
   },
   accessTokenLifeMs: {
     flag: 'access-token-life-ms',
     ...milliseconds,
-    range: optionRanges.accessTokenLifeMs,
-    standard: String(optionRanges.accessTokenLifeMs.standard),
+    range: lifetimeRanges.accessTokenLifeMs,
+    standard: String(lifetimeRanges.accessTokenLifeMs.standard),
     meaning: 'lifetime of an access token',
   },
   codeLifeMs: {
     flag: 'code-life-ms',
     ...milliseconds,
-    range: optionRanges.codeLifeMs,
-    standard: String(optionRanges.codeLifeMs.standard),
+    range: lifetimeRanges.codeLifeMs,
+    standard: String(lifetimeRanges.codeLifeMs.standard),
     meaning: 'lifetime of an authorization code',
   },
   tokenResponse: {

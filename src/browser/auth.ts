@@ -16,7 +16,7 @@ import { hint } from './hint.ts'
 import { countAutomatic } from './login-loop.ts'
 import { type BrowserAuthOptions, checkAuthOptions, checkOrigin, type SignInOptions, signInOptions } from './options.ts'
 import { untilShown } from './prerendering.ts'
-import { pageStorage } from './storage/login-storage.ts'
+import { pageStorage } from './storage/pending-login-storage.ts'
 import { createTabSession } from './tabs/tab-session.ts'
 
 /** Sign-in, session and requests of a single-page app. */

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
-import { remedyFor } from '../refusals.ts'
+import { remedyFor } from '../oauth-error-codes.ts'
 import type { Probes, Reply } from './probe.ts'
 
 /** One check: what is wrong and what to do, or why it was not made, or neither. */

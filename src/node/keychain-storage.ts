@@ -105,7 +105,7 @@ async function read(secret: KeychainKey, key: string, text: string): Promise<str
 }
 
 /** Loads the module at its first use, because it brings most of `jose`. */
-const encryption = (): Promise<typeof import('../storage/encrypt.ts')> => import('../storage/encrypt.ts')
+const encryption = (): Promise<typeof import('../storage/jwe.ts')> => import('../storage/jwe.ts')
 
 function keysOf(secretKey: Uint8Array): ReadonlyMap<string, Uint8Array> {
   return new Map([['keychain', secretKey]])

@@ -7,8 +7,8 @@ import { decide, type Wanted } from './decide.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import { freshness } from './freshness.ts'
 import type { SessionParts } from './parts.ts'
+import type { RefreshSchedule, Urgency } from './refresh-schedule.ts'
 import { pendingSave } from './save.ts'
-import type { RefreshSchedule, Urgency } from './schedule.ts'
 import { isPromise } from './store.ts'
 
 /** The options of `getAccessToken`. */

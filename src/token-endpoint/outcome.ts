@@ -1,6 +1,6 @@
 import { AgentAuthError, type AgentAuthErrorCode, type AgentAuthErrorDetails, isAgentAuthError } from '../errors.ts'
 import { present } from '../internal/present.ts'
-import { isTemporary, remedyFor } from '../refusals.ts'
+import { isTemporary, remedyFor } from '../oauth-error-codes.ts'
 import { hasBearerToken } from '../tokens.ts'
 import { retryAfterMs, type TokenResponse } from './response.ts'
 
@@ -20,13 +20,13 @@ export type TokenResult = TokenResponse | Lost
 
 /** The text of an `error` that counts as a code, also one that no specification names. */
 const anyCode = /^[\w.:-]{1,64}$/
-/** The form of the codes that `details.error` may have. A message quotes only those that refusals.ts knows. */
+/** The form of the codes that `details.error` may have. A message quotes only those that oauth-error-codes.ts knows. */
 const shownCode = /^[a-z_]{1,64}$/
 
 /**
  * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap.
  * Only `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot be read.
- * `maxAttempts` (session/schedule.ts) says which ones a call repeats.
+ * `maxAttempts` (session/refresh-schedule.ts) says which ones a call repeats.
  */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'

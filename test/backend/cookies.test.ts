@@ -4,7 +4,7 @@ import { CompactEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { backendContext } from '../../src/backend/context.ts'
 import { oldestLoginRemovals, pendingLoginRemoval } from '../../src/backend/cookies/pending-login-cookie.ts'
-import { decrypt } from '../../src/storage/encrypt.ts'
+import { decrypt } from '../../src/storage/jwe.ts'
 import { type BackendRig, guard } from '../support/backend-rig.ts'
 import { rigOf } from '../support/rig-of.ts'
 

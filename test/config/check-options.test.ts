@@ -11,7 +11,7 @@ import { type PostgresStorageOptions, postgresStorage } from '../../src/postgres
 import { type RedisStorageOptions, redisStorage } from '../../src/redis/index.ts'
 import { refreshTokens } from '../../src/refresh.ts'
 import { createSession, type SessionOptions } from '../../src/session.ts'
-import { encryptedStorage } from '../../src/storage/encrypted.ts'
+import { encryptedStorage } from '../../src/storage/encrypted-storage.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { storageSuite } from '../../src/testing/index.ts'
 import { secret } from '../support/canary.ts'

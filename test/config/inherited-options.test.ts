@@ -15,7 +15,7 @@ import { postgresStorage } from '../../src/postgres/index.ts'
 import { redisStorage } from '../../src/redis/index.ts'
 import { refreshTokens } from '../../src/refresh.ts'
 import { createSession } from '../../src/session.ts'
-import { encryptedStorage } from '../../src/storage/encrypted.ts'
+import { encryptedStorage } from '../../src/storage/encrypted-storage.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { storageSuite } from '../../src/testing/index.ts'
 import {

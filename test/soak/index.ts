@@ -119,7 +119,7 @@ export const soaks: readonly Soak[] = [
     'test/session/record.test.ts',
     'test/core/pending-logins.test.ts',
     'test/token-endpoint/retry-after.test.ts',
-    'test/storage/encrypt.test.ts',
+    'test/storage/jwe.test.ts',
     'test/backend/read-cookies.test.ts',
     'test/backend/routes.test.ts',
     'service/test/basic.test.ts',

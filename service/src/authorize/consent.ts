@@ -37,7 +37,7 @@ interface Asking extends Pick<RequestForm, 'id' | 'request' | 'kept'> {
  * Shows the consent page, or sends the request's error back now that the user is signed in. It asks at every
  * login, also after an earlier approval (A-04). Only `dev.autoApprove` leaves the pages out (automatic-approval.ts).
  * A user of an approved tenant may approve with any permissions: only each call of the API checks `api.access`
- * (`checkAccess` in api/permissions.ts), and neither this page nor the token endpoint does.
+ * (`checkAccess` in api/check-access.ts), and neither this page nor the token endpoint does.
  */
 export async function askConsent(c: Context<HttpEnvironment>, asking: Asking): Promise<Response> {
   const { store } = c.get('service')

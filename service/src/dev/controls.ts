@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../context.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
-import { lifetimes } from '../limits.ts'
+import { lifetimes } from '../lifetimes.ts'
 import { listOfNames } from '../near-name.ts'
 import { fillDatabase } from '../seed/fill-database.ts'
 import type { World } from '../seed/world.ts'

@@ -2,10 +2,10 @@ import type { Context, Handler, Next } from 'hono'
 import { Hono } from 'hono'
 import { ApiError, ValidationError } from '../api/api-error.ts'
 import { authenticate } from '../api/bearer.ts'
+import { checkAccess, checkPermission } from '../api/check-access.ts'
 import type { Endpoint } from '../api/endpoints.ts'
 import { endpoints } from '../api/endpoints.ts'
 import { failed } from '../api/envelope.ts'
-import { checkAccess, checkPermission } from '../api/permissions.ts'
 import { createTenantTurns } from '../api/tenant-turns.ts'
 import { inMebibytes } from '../byte-count.ts'
 import type { ServiceContext } from '../context.ts'
@@ -65,7 +65,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
 
 /**
  * Checks one call before the endpoint reads the request (S-063), in this order: token (401, api/bearer.ts), approval of the client
- * and `api.access` (403, api/permissions.ts), method (405), permission and billing (403). api/endpoints.ts names the permission and
+ * and `api.access` (403, api/check-access.ts), method (405), permission and billing (403). api/endpoints.ts names the permission and
  * billing of each endpoint. The endpoint then refuses a wrong body (415, 413, 422, api/validation.ts).
  */
 function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {

@@ -2,7 +2,8 @@ import type { Context } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { randomSecret } from '../credentials/secrets.ts'
 import type { HttpEnvironment } from '../http/environment.ts'
-import { credentialLimits, lifetimes } from '../limits.ts'
+import { lifetimes } from '../lifetimes.ts'
+import { credentialLimits } from '../limits.ts'
 
 /**
  * `browser` ties an authorization request to the browser that began it. `session` identifies the signed-in user. `device` lists the

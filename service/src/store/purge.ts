@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
-import { lifetimes, storeLimits } from '../limits.ts'
+import { lifetimes } from '../lifetimes.ts'
+import { storeLimits } from '../limits.ts'
 import type { Db, RawDatabase } from './database.ts'
 import { rawDatabase } from './database.ts'
 import type { Tables } from './schema.ts'

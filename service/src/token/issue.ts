@@ -1,7 +1,7 @@
 import type { ServiceContext } from '../context.ts'
 import { signAccessToken } from '../credentials/access-tokens.ts'
 import { hashToken, randomToken } from '../credentials/secrets.ts'
-import { lifetimes } from '../limits.ts'
+import { lifetimes } from '../lifetimes.ts'
 import type { Db } from '../store/store.ts'
 import type { Authorization } from '../store/tables/authorizations.ts'
 import { saveAccessToken } from '../store/tables/bearer-tokens.ts'

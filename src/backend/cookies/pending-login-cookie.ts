@@ -2,7 +2,8 @@ import type { PendingLogin } from '../../authorize.ts'
 import { AgentAuthError } from '../../errors.ts'
 import { maxCookieBytes, maxPendingLoginCookieBytes, maxPendingLoginCookies } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
-import { type CookieKind, cookieLine, readCookies } from './cookies.ts'
+import { type CookieKind, cookieLine } from './cookie-attributes.ts'
+import { readCookies } from './read-cookies.ts'
 
 /** One pending login with its verifier, encrypted (A256GCM) in a cookie of its own. */
 export interface PendingLoginCookie {
@@ -17,7 +18,7 @@ export interface PendingLoginCookie {
 const purpose = 'login'
 
 /** Loaded at the first login, because the module imports most of `jose`. */
-const encryption = (): Promise<typeof import('../../storage/encrypt.ts')> => import('../../storage/encrypt.ts')
+const encryption = (): Promise<typeof import('../../storage/jwe.ts')> => import('../../storage/jwe.ts')
 
 /**
  * Returns the `Set-Cookie` line of a login that starts. Rejects with `config_invalid` if it is too large for a cookie

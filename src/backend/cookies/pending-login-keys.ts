@@ -1,7 +1,7 @@
 import { invalid } from '../../config/invalid.ts'
 import { base64url } from '../../internal/base64url.ts'
 import { minCookieSecretLength } from '../../internal/limits.ts'
-import type { EncryptionKeys } from '../../storage/encrypt.ts'
+import type { EncryptionKeys } from '../../storage/jwe.ts'
 
 /**
  * Checks the option `secrets`, and returns a function that derives their keys once, at its first call. They encrypt the cookies of

@@ -4,7 +4,8 @@ import { base64url } from '../../internal/base64url.ts'
 import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { removeOldest } from '../oldest.ts'
-import { type CookieHeader, cookieLine, readCookies } from './cookies.ts'
+import { cookieLine } from './cookie-attributes.ts'
+import { type CookieHeader, readCookies } from './read-cookies.ts'
 import { sha256 } from './sha256.ts'
 
 /**

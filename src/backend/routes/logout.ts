@@ -1,6 +1,6 @@
 import { isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
-import { cookieLine } from '../cookies/cookies.ts'
+import { cookieLine } from '../cookies/cookie-attributes.ts'
 import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import { errorResponse, errorResponseOf, jsonResponse } from '../responses.ts'

@@ -1,4 +1,4 @@
-import { lifetimes } from '../../limits.ts'
+import { lifetimes } from '../../lifetimes.ts'
 import type { Db } from '../database.ts'
 import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'

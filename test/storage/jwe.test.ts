@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { base64url } from 'jose'
 import { beforeAll, expect, test } from 'vitest'
-import { decrypt, type EncryptionKeys, encrypt } from '../../src/storage/encrypt.ts'
+import { decrypt, type EncryptionKeys, encrypt } from '../../src/storage/jwe.ts'
 import { anyText } from '../support/any-text.ts'
 import { leastMs } from '../support/least-ms.ts'
 import { runs } from '../support/runs.ts'

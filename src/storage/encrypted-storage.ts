@@ -9,7 +9,7 @@ import { invalid } from '../config/invalid.ts'
 import { AgentAuthError } from '../errors.ts'
 import { attempt } from '../internal/attempt.ts'
 import { encryptionKeyBytes } from '../internal/limits.ts'
-import type { EncryptionKeys } from './encrypt.ts'
+import type { EncryptionKeys } from './jwe.ts'
 import type { TokenStorage } from './token-storage.ts'
 
 /** The options of `encryptedStorage`. */
@@ -57,7 +57,7 @@ export function encryptedStorage(inner: TokenStorage, options: EncryptedStorageO
 }
 
 /** Loads the module at its first use, because it brings most of `jose` and many apps encrypt nothing. */
-const encryption = (): Promise<typeof import('./encrypt.ts')> => import('./encrypt.ts')
+const encryption = (): Promise<typeof import('./jwe.ts')> => import('./jwe.ts')
 
 async function read(secrets: EncryptionKeys, key: string, encrypted: string): Promise<string> {
   const { decrypt } = await encryption()
