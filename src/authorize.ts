@@ -13,7 +13,7 @@ export interface PendingLogin {
   readonly v: 1
   /** The `state` of the authorize URL. */
   readonly state: string
-  /** The PKCE verifier, 32 random bytes of Web Crypto: a secret until the exchange. RFC 7636 section 4.1. */
+  /** The PKCE verifier, 32 random bytes of Web Crypto as 43 characters of base64url: a secret until the exchange. RFC 7636 section 4.1. */
   readonly codeVerifier: string
   /** The client that started the login. */
   readonly clientId: string

@@ -1,7 +1,7 @@
 import { checkOptions, clockKind, type OptionKinds } from './config/check-options.ts'
 import { clientCredentials } from './config/client-authentication.ts'
 import { invalid } from './config/invalid.ts'
-import { checkServiceUrl } from './config/service-url.ts'
+import { checkAuthUrl, checkServiceUrl } from './config/service-url.ts'
 import type { AuthEvent } from './events.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { defaultTimeoutMs, maxTimeoutMs, minTimeoutMs } from './internal/limits.ts'
@@ -154,9 +154,7 @@ export function configFrom(options: AuthConfigOptions, credentials?: () => strin
   const checked = (name: string, url: unknown): string => checkServiceUrl(name, url, allowHttpHosts)
   const authUrl = checked('authUrl', options.authUrl).replace(/\/+$/, '')
   const { authorizationEndpoint = `${authUrl}/auth/v1/authorize`, tokenEndpoint = `${authUrl}/auth/v1/token` } = options
-  const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
-  if (path && !(options.authorizationEndpoint && options.tokenEndpoint))
-    invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
+  if (!(options.authorizationEndpoint && options.tokenEndpoint)) checkAuthUrl(authUrl)
   checkValues({ clientId, issuer, issuerParameter, scope, timeoutMs })
   const config = Object.freeze<AuthConfig>({
     authUrl,

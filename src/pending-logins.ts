@@ -7,7 +7,7 @@ import { attempt } from './internal/attempt.ts'
 import { type Clock, systemClock } from './internal/clock.ts'
 import { maxLoginMs, maxPendingLogins, maxPendingLoginsWaitMs } from './internal/limits.ts'
 import { redacted } from './internal/redacted.ts'
-import { bounded, runLocked, storageFailed } from './storage/bounded.ts'
+import { bounded, runLocked, storageFailed } from './storage/time-limits.ts'
 import type { TokenStorage } from './storage/token-storage.ts'
 
 const prefix = 'agent-auth:login'

@@ -7,7 +7,7 @@ import { type GetAccessTokenOptions, tokenGetter } from './session/access-token.
 import type { CurrentSession } from './session/current.ts'
 import { sessionParts } from './session/parts.ts'
 import { decodeRecord, encodeRecord, isRecord, sessionName } from './session/record.ts'
-import { refreshSchedule } from './session/refresh-schedule.ts'
+import { refreshSchedule } from './session/refresh-retries.ts'
 import { saveSignIn } from './session/save.ts'
 import { endUnsaved, signOut } from './session/sign-out.ts'
 import type { SessionState } from './session/state.ts'

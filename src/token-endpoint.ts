@@ -5,7 +5,7 @@ import { attempt } from './internal/attempt.ts'
 import { present } from './internal/present.ts'
 import { abortedError, withDeadline } from './internal/timeouts.ts'
 import { unconnected } from './internal/unconnected.ts'
-import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/outcome.ts'
+import { classify, type GrantType, type TokenResult, tokenError } from './token-endpoint/classify-failure.ts'
 import { readTokenResponse, type TokenResponse } from './token-endpoint/response.ts'
 import { type Tokens, tokensFromResponse } from './tokens.ts'
 

@@ -1,6 +1,6 @@
 import { AgentAuthError, createAuthConfig } from '../../src/index.ts'
 import type { CurrentRecord } from '../../src/session/current.ts'
-import { decide } from '../../src/session/decide.ts'
+import { decide } from '../../src/session/decide-call.ts'
 import { drawMarginMs } from '../../src/session/freshness.ts'
 import { type RetryDelay, retryDelay } from '../../src/session/retry-delay.ts'
 

@@ -1,8 +1,8 @@
+import type { Check } from './check-shape.ts'
+import { isRecord, isText, oneOf, optional } from './check-shape.ts'
 import { unknownNameText } from './near-name.ts'
 import type { Permission } from './permission-names.ts'
 import { clientAdminPermission, permissionNames } from './permission-names.ts'
-import type { Check } from './shape.ts'
-import { isRecord, isText, oneOf, optional } from './shape.ts'
 
 /** The endpoints of the API, by the operation ids of its OpenAPI document. */
 export const endpointIds = [

@@ -10,7 +10,7 @@ export type {
   SeedPerson,
   SeedTenant,
 } from './seed-types.ts'
-export { createService } from './server/assemble.ts'
+export { createService } from './server/create-service.ts'
 export { startService } from './server/start-service.ts'
 export type { Client, DevControls, Person, Service } from './service.ts'
 export type { ServiceOptions } from './service-options.ts'

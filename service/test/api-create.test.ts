@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { agentSearch, callApi } from './login.ts'
 import { oneAssembly } from './one-service.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { contextGroupsOf } from '../src/store/tables/tenant/context-groups.ts'
 import { llmModelsOf } from '../src/store/tables/tenant/llm-models.ts'

@@ -48,7 +48,7 @@ const internal = [
   'limits.ts credentialLimits.sweptKeys',
   'store/engine/failures.ts busySnapshot',
   'store/migrations/006-names-as-sent.ts mostAtOnce',
-  'store/engine/parts-of.ts mostAtOnce',
+  'store/engine/split-rows.ts mostAtOnce',
   'store/engine/postgres.ts int8',
   'store/engine/private-file.ts othersBits',
   'store/engine/private-file.ts ownerOnly',

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
 import { transact } from '../src/store/engine/transact.ts'
 import { readSeedRows } from '../src/store/read-seed-rows.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/purge.ts'
 import type { Callback, TokenAnswer } from './login.ts'

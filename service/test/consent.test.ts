@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { LoginOptions, Page } from './login.ts'
 import { authorize, authorizeUrl, Browser, consentPath, personOf, signInPath } from './login.ts'

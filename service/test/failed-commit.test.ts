@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { failCommits, rowsOf, type written } from './failed-commit.ts'
 import type { TokenAnswer } from './login.ts'
 import {

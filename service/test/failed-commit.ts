@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { isOnPostgres } from './start.ts'
 

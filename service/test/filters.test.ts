@@ -4,7 +4,7 @@ import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
 import { parseFilters } from '../src/api/search/filters.ts'
 import { parseSort } from '../src/api/search/sort.ts'
-import type { Filter } from '../src/store/tables/tenant/search.ts'
+import type { Filter } from '../src/store/tables/tenant/checked-search.ts'
 
 const { numRuns, options } = runs(1_000, 1_000_000)
 const columns = { id: 'integer', name: 'text', active: 'boolean' } as const

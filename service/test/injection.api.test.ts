@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { databaseAims, injectionCorpus, isUnstorable } from './injection-corpus.ts'
 import { agentSearch, callApi } from './login.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { runs, soakShare } from '../../test/support/runs.ts'
 import type { Client, Person, Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { injectionCorpus } from './injection-corpus.ts'
 import type { Callback, Page } from './login.ts'

@@ -1,4 +1,4 @@
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import type { NewParentAgent } from '../src/store/tables/tenant/parent-agents.ts'
 import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'

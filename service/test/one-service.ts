@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
 import type { Service, ServiceOptions } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { assemble } from './start.ts'
 
 // Each returns a function that gives the tests of a file one service, with the data of a new one: a reset takes a quarter of the

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
-import type { HttpEnvironment } from '../src/http/environment.ts'
+import type { HttpEnvironment } from '../src/http/hono-environment.ts'
 import { recordLogins, shownQuery } from '../src/http/middleware/record-logins.ts'
 import { createClock } from '../src/state/clock.ts'
 import { createLogins } from '../src/state/logins.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { anyText } from '../../test/support/any-text.ts'
 import { leastMs } from '../../test/support/least-ms.ts'
 import { runs } from '../../test/support/runs.ts'
-import { callbackUrl } from '../src/authorize/send-back.ts'
+import { callbackUrl } from '../src/authorize/redirect-to-client.ts'
 import {
   matchesRegistered,
   pageOriginsOf,

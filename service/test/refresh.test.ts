@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import type { Client, Service, ServiceOptions } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { purge } from '../src/store/purge.ts'
 import type { Tables } from '../src/store/schema.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { opaqueDatabase, rawDatabase } from '../src/store/database.ts'
 import { replacePassword } from '../src/store/replace-password.ts'
 import type { Db } from '../src/store/store.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client, Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { basic, clientOf, errorOf } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'

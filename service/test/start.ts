@@ -3,8 +3,8 @@ import { inject } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
 import type { Service, ServiceOptions } from '../src/index.ts'
 import * as service from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
-import * as app from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
+import * as app from '../src/server/create-service.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { listen, stop } from '../src/server/listener.ts'
 import { keepAgents } from './keep-agents.ts'
 import { agentSearch, callApi } from './login.ts'

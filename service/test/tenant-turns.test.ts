@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createTenantTurns } from '../src/api/tenant-turns.ts'
-import type { TenantTurns } from '../src/http/environment.ts'
+import type { TenantTurns } from '../src/http/hono-environment.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

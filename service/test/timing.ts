@@ -1,5 +1,5 @@
 import { createPasswords } from '../src/credentials/passwords.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { rawDatabase } from '../src/store/database.ts'
 import { authorizeUrl, Browser, basic, clientOf, personOf, refresh, signInPath } from './login.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hashToken } from '../src/credentials/secrets.ts'
 import type { Service } from '../src/index.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { agentSearch, authorize, Browser, callApi, clientOf, exchange, refresh } from './login.ts'
 import { assemble } from './start.ts'
 import { observe } from './statements.ts'

@@ -3,7 +3,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '../../test/support/fresh-database.ts'
-import type { Assembly } from '../src/server/assemble.ts'
+import type { Assembly } from '../src/server/create-service.ts'
 import { expectNothingConsumed } from './nothing-consumed.ts'
 import { startBalancer } from './processes.ts'
 import { assemble } from './start.ts'

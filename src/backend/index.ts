@@ -13,8 +13,8 @@ export type {
   StorageOperation,
 } from './events.ts'
 export type { BackendOptions } from './options.ts'
+export type { ProxyRouteOptions } from './proxy/allowed-routes.ts'
 export type { ProxyHeaderNames } from './proxy/headers.ts'
-export type { ProxyRouteOptions } from './proxy/routes.ts'
 export type { SessionAnswer } from './routes/session.ts'
 export type { BackendSession, SessionSource, SignedInSession } from './sessions/get-session.ts'
 export type { Mount } from './setup-problems.ts'

@@ -2,8 +2,8 @@ import { checkedElsewhere, type OptionKinds, storageKind } from '../config/check
 import { type AuthConfigOptions, authOptionKinds } from '../config.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import type { BackendEvent } from './events.ts'
+import type { ProxyRouteOptions } from './proxy/allowed-routes.ts'
 import type { ProxyHeaderNames } from './proxy/headers.ts'
-import type { ProxyRouteOptions } from './proxy/routes.ts'
 
 /**
  * The options of `createAuthConfig`, whose `redirectUri` is `{basePath}/callback` of the app's origin, and these. The public address

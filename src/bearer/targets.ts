@@ -4,7 +4,10 @@ import { attempt } from '../internal/attempt.ts'
 import { maxPathDecodings, maxRememberedUrlLength, maxRememberedUrls } from '../internal/limits.ts'
 import { cloneOf, urlGetter } from './platform-request.ts'
 
-/** The URLs that may receive the token: those under one base URL, or all of the listed origins. */
+/**
+ * The URLs that may receive the token: those under one base URL, or all of the listed origins. The target of a redirect is not checked
+ * here: the `fetch` of the platform removes the header at another origin, and keeps it within the origin (bearer.ts).
+ */
 export type BearerTargets =
   /** `baseUrl`: an https URL, or http on loopback. Its path is a prefix. */
   | { readonly baseUrl: string; readonly origins?: undefined }

@@ -10,7 +10,7 @@ import { loginRecords } from '../pending-logins.ts'
 import type { Session } from '../session.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 import { callbackMode, hideCallback } from './callback-url.ts'
-import { hint } from './hint.ts'
+import { hint } from './developer-hint.ts'
 import { noteSuccess } from './login-loop.ts'
 import { untilShown } from './prerendering.ts'
 

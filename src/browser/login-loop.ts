@@ -1,6 +1,6 @@
 import { AgentAuthError } from '../errors.ts'
 import { automaticLoginWindowMs, maxAutomaticLogins, minLoginLifeMs, sameCauseMs } from '../internal/limits.ts'
-import { bounded } from '../storage/bounded.ts'
+import { bounded } from '../storage/time-limits.ts'
 import type { TokenStorage } from '../storage/token-storage.ts'
 
 const key = 'agent-auth:automatic'

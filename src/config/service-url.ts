@@ -30,7 +30,19 @@ export function isLoopback(hostname: string): boolean {
   return /^(localhost|127\.0\.0\.1|\[::1])$/.test(hostname)
 }
 
-/** Throws `config_invalid` if the URLs of the API would hold `/api` twice. */
+/**
+ * Throws `config_invalid` if `authUrl` has the path of an endpoint, which both endpoints would hold twice. Any other path stays as a
+ * prefix. A config that sets both endpoints is not checked (`configFrom`).
+ */
+export function checkAuthUrl(authUrl: string): void {
+  const [, path] = /[^/]((\/auth\/v1|\/oauth2?|\/authorize|\/token)+)$/.exec(authUrl) ?? []
+  if (path) invalid(`authUrl must not end in ${path}. Remove it, or set authorizationEndpoint and tokenEndpoint`)
+}
+
+/**
+ * Throws `config_invalid` if the URLs of the API would hold `/api` twice. A config with such a `baseUrl` is valid. What adds
+ * paths to it checks it: the API client, a proxied route, the command, and a call with a relative URL (bearer/targets.ts).
+ */
 export function checkApiUrl(baseUrl: string): void {
   if (/[^/]\/api\/*$/.test(baseUrl)) invalid('baseUrl must not end in /api, which its paths begin with')
 }

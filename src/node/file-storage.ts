@@ -11,7 +11,8 @@ import { type Replacement, replaceFile } from './replace-file.ts'
 /**
  * Creates a storage in one file that only this user can read, for the processes of one machine. Creates the file with mode 0600
  * and its folder with mode 0700. A killed process leaves each record whole. Within a lock only the lock owner can write. The lock of a
- * process that was killed ends by itself after 8 s at most. The size of the file has no limit. Throws `config_invalid`.
+ * process that was killed ends by itself after 8 s at most. Each write takes the lock file `<path>.lock` for a moment, which others
+ * take over after 1.5 s if its process was killed (replace-file.ts). The size of the file has no limit. Throws `config_invalid`.
  */
 export function fileStorage(path: string): SharedStorage
 export function fileStorage(path: string, ...others: readonly unknown[]): SharedStorage {

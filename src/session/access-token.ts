@@ -3,11 +3,11 @@ import { isAgentAuthError } from '../errors.ts'
 import { abortable, abortedError } from '../internal/timeouts.ts'
 import type { MaybePromise } from '../storage/token-storage.ts'
 import type { CurrentRecord, CurrentSession } from './current.ts'
-import { decide, type Wanted } from './decide.ts'
+import { decide, type Wanted } from './decide-call.ts'
 import { loginRequired, loginRequiredOrChanged, sessionChanged } from './errors.ts'
 import { freshness } from './freshness.ts'
 import type { SessionParts } from './parts.ts'
-import type { RefreshSchedule, Urgency } from './refresh-schedule.ts'
+import type { RefreshSchedule, Urgency } from './refresh-retries.ts'
 import { pendingSave } from './save.ts'
 import { isPromise } from './store.ts'
 
@@ -56,7 +56,7 @@ export function tokenGetter(
   function tokenInMemory(called: unknown): string | undefined {
     const signInAtCall = current.record?.id
     if (called !== getAccessToken || !signInAtCall) return undefined
-    // `getAccessToken` waits for the same read (`due` in sync.ts), so its promise can be dropped.
+    // `getAccessToken` waits for the same read (`due` in storage-sync.ts), so its promise can be dropped.
     if (isPromise(sync.revalidate())) return undefined
     rejectAnotherSignIn(current, signInAtCall)
     const decision = decide(current.record, config.clock)

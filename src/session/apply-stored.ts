@@ -1,9 +1,9 @@
 import type { AuthConfig } from '../config.ts'
 import { removeAgainMs } from '../internal/limits.ts'
 import type { CurrentSession } from './current.ts'
-import type { StorageProblems } from './problems.ts'
 import { expectSaved, reconcile } from './reconcile.ts'
 import { isRecord, type SessionRecord, type Stored } from './record.ts'
+import type { StorageProblems } from './storage-problems.ts'
 import type { SessionStore } from './store.ts'
 
 /** Decides what a record that was read changes here, and does it. */
@@ -11,7 +11,7 @@ export interface RecordApplier {
   /** Applies a record that was read: takes it over, expects it, or ends the session. Listeners are not notified. */
   applyStored(stored: Stored): void
   /**
-   * Applies no record until the work has ended. After that, `revalidate` (sync.ts) discards its own read that began before the end.
+   * Applies no record until the work has ended. After that, `revalidate` (storage-sync.ts) discards its own read that began before the end.
    * `applyStored` does not know when a read began, so it applies an earlier read of any other caller.
    */
   ignoreUntil(work: Promise<unknown>): void

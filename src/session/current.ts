@@ -3,11 +3,11 @@ import { present } from '../internal/present.ts'
 import { lifeOf } from '../tokens.ts'
 import { drawMarginMs, type TokenLife } from './freshness.ts'
 import { stateListeners } from './listeners.ts'
-import type { StorageProblems } from './problems.ts'
 import { recentSignIns } from './recent-sign-ins.ts'
 import { type ExpectedRecord, expectAbsent } from './reconcile.ts'
 import { isRecord, type SessionRecord } from './record.ts'
 import type { SessionEndReason, SessionState } from './state.ts'
+import type { StorageProblems } from './storage-problems.ts'
 
 /** The record in memory, with the age of its access token, which only the monotonic clock measures. */
 export interface CurrentRecord extends SessionRecord, TokenLife {
@@ -29,7 +29,7 @@ export interface CurrentSession {
   readonly expected: ExpectedRecord
   /** Rises with every change and with `ignoreReads`, so that a read that began before can be discarded. */
   readonly version: number
-  /** Makes `revalidate` (sync.ts) discard a read of its own that began before now. A read of a refresh or a save still counts. */
+  /** Makes `revalidate` (storage-sync.ts) discard a read of its own that began before now. A read of a refresh or a save still counts. */
   ignoreReads(): void
   /** Takes over tokens. Their age is that of their timestamp, but at most `maxAgeMs`. */
   set(record: SessionRecord, expected: ExpectedRecord, maxAgeMs?: number): void

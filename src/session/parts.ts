@@ -1,9 +1,9 @@
 import type { AuthConfig } from '../config.ts'
 import type { SyncedParts } from './apply-stored.ts'
 import { currentSession } from './current.ts'
-import { storageProblems } from './problems.ts'
+import { storageProblems } from './storage-problems.ts'
+import { type StorageSync, storageSync } from './storage-sync.ts'
 import type { SessionStore } from './store.ts'
-import { type StorageSync, storageSync } from './sync.ts'
 
 /** The parts of one session, which all of its steps share. */
 export interface SessionParts extends SyncedParts {

@@ -26,6 +26,10 @@ export interface RefreshOptions {
  * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Must be called under the lock. If the
  * first read fails, it rejects without a request. There are two exceptions, for a retryable error only: no read or write has shown that
  * the sign-in is stored (`wasSignInStored`, decision 0197), or the storage has no common lock.
+ *
+ * Only a refused refresh token ends the session: `invalid_grant`, a 400 `invalid_request`, or a 400 or 401 in JSON without a code
+ * (`terminal` in token-endpoint/classify-failure.ts), unless another page or process has stored newer tokens (`wasReplaced`). After a
+ * time-out, a 5xx, a 429 or no JSON the session stays, and refresh-retries.ts says whether the request is sent again.
  */
 export async function refreshOnce(
   parts: SessionParts,

@@ -2,7 +2,7 @@ import { succeedsOrThrowsBug } from '../internal/timeouts.ts'
 import { recordNotRemoved } from './errors.ts'
 import type { SessionParts } from './parts.ts'
 import { isRecord, type Stored } from './record.ts'
-import type { RefreshSchedule } from './refresh-schedule.ts'
+import type { RefreshSchedule } from './refresh-retries.ts'
 import { tryRead } from './store.ts'
 
 export interface SignOut {

@@ -1,7 +1,7 @@
 import { type AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxLockWaitMs } from '../internal/limits.ts'
 import { succeeds } from '../internal/timeouts.ts'
-import { asStorageFailed, bounded, runLocked } from '../storage/bounded.ts'
+import { asStorageFailed, bounded, runLocked } from '../storage/time-limits.ts'
 import type { MaybePromise, TokenStorage } from '../storage/token-storage.ts'
 import { lockTimeout } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'

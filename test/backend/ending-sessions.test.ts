@@ -1,4 +1,4 @@
-// Ending sessions: src/backend/sessions/end-many.ts, endings.ts, ending-marks.ts, valid-sessions.ts and remove-ended.ts.
+// Ending sessions: src/backend/sessions/ending-calls.ts, bulk-endings.ts, ending-marks.ts, hide-ended-sessions.ts and remove-ended.ts.
 import { createAuthConfig, createSession, memoryStorage, type TokenStorage, type Tokens } from 'agent-auth'
 import type { Backend, BackendOptions } from 'agent-auth/backend'
 import { describe, expect, test } from 'vitest'

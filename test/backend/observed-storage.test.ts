@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { observedStorage } from '../../src/backend/sessions/observed-storage.ts'
-import { watchedStorage } from '../../src/backend/sessions/watched-storage.ts'
-import { fallbackStorage } from '../../src/browser/storage/fallback.ts'
+import { watchedStorage } from '../../src/backend/sessions/storage-failure-events.ts'
+import { fallbackStorage } from '../../src/browser/storage/memory-fallback.ts'
 
 // The writes and reads of one session: src/backend/sessions/observed-storage.ts.
 

@@ -1,7 +1,7 @@
-// The option proxy and its paths: src/backend/proxy/routes.ts.
+// The option proxy and its paths: src/backend/proxy/allowed-routes.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchRoute, proxyRoutes } from '../../src/backend/proxy/routes.ts'
+import { matchRoute, proxyRoutes } from '../../src/backend/proxy/allowed-routes.ts'
 import { anyText } from '../support/any-text.ts'
 import { leastMs } from '../support/least-ms.ts'
 import { runs } from '../support/runs.ts'

@@ -4,7 +4,7 @@ import { sharedRecords } from '../support/shared-records.ts'
 import { json } from '../support/token-service.ts'
 import { flush, virtualTime } from '../support/virtual-time.ts'
 
-// src/session/save.ts and src/session/refresh-schedule.ts: work that another sign-in or a sign-out overtakes in the same page or process.
+// src/session/save.ts and src/session/refresh-retries.ts: work that another sign-in or a sign-out overtakes in the same page or process.
 
 /** A session whose storage operations wait, while `isHolding`, until they are let go. */
 function held() {

@@ -1,4 +1,4 @@
-import { assemble } from '../../service/src/server/assemble.ts'
+import { assemble } from '../../service/src/server/create-service.ts'
 import { timingContests } from '../../service/test/timing.ts'
 import type { Soak } from './index.ts'
 

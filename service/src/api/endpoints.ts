@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { EndpointId } from '../access-change.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { limits } from '../limits.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
 import { contextVariablesPath, readContextVariables } from './agents/context-variables.ts'

@@ -1,6 +1,6 @@
-import type { TenantTurns } from '../http/environment.ts'
+import type { TenantTurns } from '../http/hono-environment.ts'
 import { apiLimits, limits, serverLimits } from '../limits.ts'
-import type { Pause } from '../store/tables/tenant/search.ts'
+import type { Pause } from '../store/tables/tenant/checked-search.ts'
 import { ApiError } from './api-error.ts'
 import { callPacing, processorMs } from './call-pacing.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { hashToken, randomSecret } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { parseQuery } from '../http/query.ts'
 import { lifetimes } from '../lifetimes.ts'
 import { askSignIn } from '../sign-in/ask-sign-in.ts'

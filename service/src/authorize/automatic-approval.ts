@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { findAccountByEmail } from '../store/tables/accounts.ts'
 import { findApproval } from '../store/tables/clients.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { refusalFields } from './authorization-request.ts'
 import { issueCode } from './issue-code.ts'
-import { callbackUrl, sendBack } from './send-back.ts'
+import { callbackUrl, sendBack } from './redirect-to-client.ts'
 
 /** Returns the user of `dev.autoApprove`, if it is set and the account may sign in. */
 export async function findAutomaticAccount(c: Context<HttpEnvironment>): Promise<Account | undefined> {

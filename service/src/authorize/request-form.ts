@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { hashToken } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { requestLimits } from '../limits.ts'
 import { readCookie } from '../sign-in/cookies.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'

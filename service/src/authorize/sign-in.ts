@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { askSignIn, chosenAccount } from '../sign-in/ask-sign-in.ts'
 import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
 import { endSignedIn, readSignedIn, startSignedIn } from '../sign-in/sign-in-session.ts'

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { keyedHash, sameText } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { requestLimits } from '../limits.ts'
 import { clientAdminPermission } from '../permission-names.ts'
 import { ensureBrowser, readCookie } from '../sign-in/cookies.ts'

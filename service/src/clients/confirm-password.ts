@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { attemptSignIn, refusalOf } from '../sign-in/attempt-sign-in.ts'
 import type { FormField } from '../sign-in/interaction-form.ts'
 import { readSignedIn } from '../sign-in/sign-in-session.ts'

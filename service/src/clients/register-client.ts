@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { readAdminForm, registryContext } from './admin.ts'
+import { readClientForm } from './client-form.ts'
 import { confirmPassword } from './confirm-password.ts'
-import { readClientForm } from './new-client.ts'
 import { createClient } from './registry.ts'
 import { showCredentials } from './views/client-credentials.tsx'
 import { showNewClient } from './views/new-client.tsx'
 
 /**
- * POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. new-client.ts checks the fields: a
+ * POST /auth/v1/clients: fields name, kind, redirect_uris (one a line) and the admin's password. client-form.ts checks the fields: a
  * name has `clientNameCharacters`, 100 at most.
  */
 export async function registerClient(c: Context<HttpEnvironment>): Promise<Response> {

@@ -4,7 +4,7 @@ import type { RegistryEvent } from '../state/journal.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
 import type { ClientRegistry } from '../store/tables/tenant/client-registry.ts'
 import type { TenantStore } from '../store/tenant-store.ts'
-import type { ClientForm } from './new-client.ts'
+import type { ClientForm } from './client-form.ts'
 
 /** The tenant, the actor and the time of a change. The pages and the command pass it. */
 export interface RegistryContext {

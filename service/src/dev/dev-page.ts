@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { randomSecret, sameText } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import type { DevControls } from '../service.ts'
 import { readInteractionForm } from '../sign-in/interaction-form.ts'
 import type { Logins } from '../state/logins.ts'

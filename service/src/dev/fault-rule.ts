@@ -1,7 +1,7 @@
+import type { Check } from '../check-shape.ts'
+import { isRecord, isText, oneOf, optional, wholeNumber } from '../check-shape.ts'
 import { toolLimits } from '../limits.ts'
 import { unknownNameText } from '../near-name.ts'
-import type { Check } from '../shape.ts'
-import { isRecord, isText, oneOf, optional, wholeNumber } from '../shape.ts'
 import type { FaultRule } from '../state/faults.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
 import { isFromThisMachine } from '../http/forwarded.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { ownOrigins } from '../http/middleware/host-guard.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Context } from 'hono'
-import type { HttpEnvironment } from './environment.ts'
-import { addressOf } from './environment.ts'
+import type { HttpEnvironment } from './hono-environment.ts'
+import { addressOf } from './hono-environment.ts'
 
 /**
  * Returns the address of the client from X-Forwarded-For. Each configured proxy appends the address of its peer, so the

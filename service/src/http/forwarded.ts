@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from './environment.ts'
-import { addressOf } from './environment.ts'
+import type { HttpEnvironment } from './hono-environment.ts'
+import { addressOf } from './hono-environment.ts'
 
 /** Headers that proxies add. */
 const forwarding: readonly RegExp[] = [

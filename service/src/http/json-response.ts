@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { HttpEnvironment } from './environment.ts'
+import type { HttpEnvironment } from './hono-environment.ts'
 
 /** Returns a JSON response that no cache stores (S-038). */
 export function jsonResponse(

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { html, raw } from 'hono/html'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { findClientReturningTo } from '../store/tables/clients.ts'
 import { hashOf } from '../ui/style.ts'
 

@@ -1,5 +1,5 @@
 import type { Context, Hono, Next } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { sendPolicy, showApiPage } from './api-page.ts'
 import type { OpenApiDocument } from './document.ts'
 import { openApiDocument } from './document.ts'

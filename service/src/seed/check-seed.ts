@@ -1,5 +1,5 @@
 import { isTwoTypes, keyOf } from '../api/agents/agent-key.ts'
-import { readClientForm } from '../clients/new-client.ts'
+import { readClientForm } from '../clients/client-form.ts'
 import { limits, requestLimits } from '../limits.ts'
 import { nearName } from '../near-name.ts'
 import type { Seed, SeedAgent, SeedClient, SeedModel, SeedPerson } from '../seed-types.ts'

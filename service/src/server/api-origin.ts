@@ -1,15 +1,15 @@
 import type { Context, Handler, Next } from 'hono'
 import { Hono } from 'hono'
 import { ApiError, ValidationError } from '../api/api-error.ts'
-import { authenticate } from '../api/bearer.ts'
 import { checkAccess, checkPermission } from '../api/check-access.ts'
+import { authenticate } from '../api/check-bearer-token.ts'
 import type { Endpoint } from '../api/endpoints.ts'
 import { endpoints } from '../api/endpoints.ts'
 import { failed } from '../api/envelope.ts'
 import { createTenantTurns } from '../api/tenant-turns.ts'
 import { inMebibytes } from '../byte-count.ts'
 import type { ServiceContext } from '../context.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { jsonResponse, jsonTextResponse } from '../http/json-response.ts'
 import { cors, isKnownOrigin } from '../http/middleware/cors.ts'
 import { hostGuard, ownOrigins } from '../http/middleware/host-guard.ts'
@@ -18,7 +18,7 @@ import { journalRequests } from '../http/middleware/journal-requests.ts'
 import { noSniff } from '../http/middleware/no-sniff.ts'
 import { requestId } from '../http/middleware/request-id.ts'
 import { strictTransport } from '../http/middleware/strict-transport.ts'
-import { unexpected } from '../http/unexpected.ts'
+import { unexpected } from '../http/unexpected-error.ts'
 import { limits } from '../limits.ts'
 import { serveOpenApi } from '../openapi/routes.ts'
 import { authPathAtApi } from './mixed-up-addresses.ts'
@@ -64,7 +64,7 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
 }
 
 /**
- * Checks one call before the endpoint reads the request (S-063), in this order: token (401, api/bearer.ts), approval of the client
+ * Checks one call before the endpoint reads the request (S-063), in this order: token (401, api/check-bearer-token.ts), approval of the client
  * and `api.access` (403, api/check-access.ts), method (405), permission and billing (403). api/endpoints.ts names the permission and
  * billing of each endpoint. The endpoint then refuses a wrong body (415, 413, 422, api/validation.ts).
  */

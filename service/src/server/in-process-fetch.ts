@@ -1,4 +1,4 @@
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { loseInProcess } from '../http/lost-response.ts'
 import type { ServedApp } from './served-app.ts'
 

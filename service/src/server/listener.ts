@@ -1,14 +1,14 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { HttpEnvironment, NodeBindings } from '../http/environment.ts'
+import type { HttpEnvironment, NodeBindings } from '../http/hono-environment.ts'
 import { alreadySent, loseOnSocket } from '../http/lost-response.ts'
 import { limits, serverLimits } from '../limits.ts'
 import { urlHostOf } from '../loopback.ts'
 import type { ConnectionLimits } from './connections.ts'
 import { watchConnections } from './connections.ts'
 import type { ServedApp } from './served-app.ts'
-import { startingResponse } from './starting.ts'
+import { startingResponse } from './starting-response.ts'
 
 export interface ListenerLimits extends ConnectionLimits {
   headersTimeoutMs: number

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import type { ServiceContext } from '../context.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
 import { isForwarded } from '../http/forwarded.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import { hostGuard } from '../http/middleware/host-guard.ts'
 import { serverLimits, storeLimits } from '../limits.ts'

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ServiceContext } from '../context.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { serverLimits } from '../limits.ts'
 import { databaseFailureOf } from '../store/engine/failures.ts'
 import { purge } from '../store/purge.ts'

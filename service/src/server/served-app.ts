@@ -1,4 +1,4 @@
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 
 /** Responds to the requests of a listener or of an in-process fetch. */
 export interface ServedApp {

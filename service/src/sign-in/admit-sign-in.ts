@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { AttemptPlace } from '../credentials/hash-line.ts'
 import type { Admitted, Throttle, TooSoon } from '../credentials/throttle.ts'
 import { clientAddressOf, nearestAddressOf } from '../http/client-address.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { readDevice } from './device.ts'
 
 export interface AdmittedSignIn extends Admitted {

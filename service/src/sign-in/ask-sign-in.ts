@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
 import { isFromThisMachine } from '../http/forwarded.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { listAccounts } from '../store/tables/accounts.ts'
 import type { SignInPage } from './views/sign-in.tsx'

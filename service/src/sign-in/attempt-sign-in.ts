@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { AttemptPlace } from '../credentials/hash-line.ts'
 import type { AttemptResult } from '../credentials/throttle.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { credentialLimits } from '../limits.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { findAccountByEmail, savePasswordHash } from '../store/tables/accounts.ts'

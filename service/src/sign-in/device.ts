@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { keyedHash, randomSecret, sameText } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { credentialLimits } from '../limits.ts'
 import { readCookie, writeCookie } from './cookies.ts'
 

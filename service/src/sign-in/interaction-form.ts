@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { hasMediaType, parseForm, readAtMost } from '../http/body.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { ownOrigins } from '../http/middleware/host-guard.ts'
 import { requestLimits } from '../limits.ts'
 import { showError } from '../ui/error.tsx'

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { hashToken, randomSecret } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { createSignInSession, deleteSignInSession, useSignInSession } from '../store/tables/sign-in-sessions.ts'
 import { readCookie, removeCookie, writeCookie } from './cookies.ts'

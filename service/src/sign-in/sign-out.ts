@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { keyedHash, sameText } from '../credentials/secrets.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { showError } from '../ui/error.tsx'
 import { readInteractionForm } from './interaction-form.ts'
 import type { SignedIn } from './sign-in-session.ts'

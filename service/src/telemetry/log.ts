@@ -1,5 +1,5 @@
 import type { EventEntry } from '../state/journal.ts'
-import type { Failure, ObservedRequest } from './observed.ts'
+import type { Failure, ObservedRequest } from './observed-request.ts'
 
 export interface Log {
   request(request: ObservedRequest): void

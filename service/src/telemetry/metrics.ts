@@ -1,6 +1,6 @@
 import type { EventEntry } from '../state/journal.ts'
 import { telemetryLimits } from './limits.ts'
-import type { ObservedRequest } from './observed.ts'
+import type { ObservedRequest } from './observed-request.ts'
 import type { GaugeSource, Recorder } from './recorder.ts'
 import { createRecorder } from './recorder.ts'
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { SecurityEvent } from '../state/journal.ts'
-import type { ObservedRequest } from './observed.ts'
+import type { ObservedRequest } from './observed-request.ts'
 
 /** A figure with one value, or with one for each value of a label. */
 export interface GaugeSource {

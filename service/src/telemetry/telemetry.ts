@@ -4,7 +4,7 @@ import type { Log } from './log.ts'
 import { createLog } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { createMetrics } from './metrics.ts'
-import type { Failure, ObservedRequest } from './observed.ts'
+import type { Failure, ObservedRequest } from './observed-request.ts'
 
 /** What operators see of a running service: a log and metrics, if they are turned on. */
 export interface Telemetry {

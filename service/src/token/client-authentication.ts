@@ -1,13 +1,13 @@
 import type { Context } from 'hono'
 import { keyedHash, sameText } from '../credentials/secrets.ts'
 import { clientAddressOf, nearestAddressOf } from '../http/client-address.ts'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { requestLimits } from '../limits.ts'
 import type { ClientRecord } from '../store/tables/clients.ts'
 import { findClient, findSecretHashes } from '../store/tables/clients.ts'
 import { parseBasic } from './basic.ts'
 import { invalidClient, invalidRequest, OAuthError } from './oauth-error.ts'
-import type { TokenFields } from './request.ts'
+import type { TokenFields } from './token-request.ts'
 
 const secondMs = 1_000
 

@@ -12,10 +12,10 @@ import { findRedirectUris } from '../store/tables/clients.ts'
 import type { AuthorizationCode } from '../store/tables/codes.ts'
 import { countAttempt, markCodeUsed } from '../store/tables/codes.ts'
 import { findEligibility } from '../store/tables/token-eligibility.ts'
-import type { IssuedTokens, IssueResult } from './issue.ts'
-import { absoluteLifeMs, issuePair } from './issue.ts'
+import type { IssuedTokens, IssueResult } from './issue-tokens.ts'
+import { absoluteLifeMs, issuePair } from './issue-tokens.ts'
 import { invalidGrant, invalidRequest, unauthorizedClient } from './oauth-error.ts'
-import type { TokenFields } from './request.ts'
+import type { TokenFields } from './token-request.ts'
 
 interface PresentedCode {
   code: string

@@ -13,10 +13,10 @@ import {
   markRefreshTokenUsed,
 } from '../store/tables/refresh-tokens.ts'
 import { findEligibility } from '../store/tables/token-eligibility.ts'
-import type { IssuedTokens, IssueResult } from './issue.ts'
-import { idleExpiry, issueAccessToken, issuePair } from './issue.ts'
+import type { IssuedTokens, IssueResult } from './issue-tokens.ts'
+import { idleExpiry, issueAccessToken, issuePair } from './issue-tokens.ts'
 import { invalidGrant, invalidRequest, OAuthError, unauthorizedClient } from './oauth-error.ts'
-import type { TokenFields } from './request.ts'
+import type { TokenFields } from './token-request.ts'
 
 interface PresentedToken {
   refreshToken: string
@@ -41,7 +41,7 @@ interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
 /**
  * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. In its grace period (option
  * `graceMs`, default: `graceMs.standard`, 30 s) and while its successor is unused, a used one gives the same tokens again, with a
- * new access token if the first one is no longer valid. Otherwise its use ends the authorization. issue.ts has the lifetimes.
+ * new access token if the first one is no longer valid. Otherwise its use ends the authorization. issue-tokens.ts has the lifetimes.
  * Throws an OAuthError if it is refused.
  */
 export async function refresh(

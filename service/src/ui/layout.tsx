@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { html, raw } from 'hono/html'
 import { type Child, isValidElement } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { style, styleHash } from './style.ts'
 
 export type PageStatus = 200 | 400 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503

@@ -3,7 +3,7 @@ import { invalid } from '../../config/invalid.ts'
 import { base64url } from '../../internal/base64url.ts'
 import { maxRememberedSessionKeys } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
-import { removeOldest } from '../oldest.ts'
+import { removeOldest } from '../remove-oldest.ts'
 import { cookieLine } from './cookie-attributes.ts'
 import { type CookieHeader, readCookies } from './read-cookies.ts'
 import { sha256 } from './sha256.ts'
@@ -11,7 +11,7 @@ import { sha256 } from './sha256.ts'
 /**
  * The form of a session id: when its login began, in seconds to base 36, and 256 random bits. A session has three names. The id is
  * the value of the cookie. The key is a hash of the id, and the app may see it. `sessionName` makes the name of the record from the key.
- * cookies.ts sets the attributes of the cookie.
+ * cookie-attributes.ts sets the attributes of the cookie.
  */
 const sessionId = /^([\da-z]{5,8})\.[\w-]{43}$/
 

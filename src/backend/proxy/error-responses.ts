@@ -3,9 +3,9 @@ import type { BackendContext } from '../context.ts'
 import { causeOf, type ErrorCause, tokenEndpointCause, unreachedCause } from '../error-cause.ts'
 import type { ProxyRefusal } from '../events.ts'
 import { errorResponse, errorResponseOf } from '../responses.ts'
+import type { ProxyRoute } from './allowed-routes.ts'
 import { isDecoded } from './headers.ts'
 import type { Awaited, BodyProblem } from './request-body.ts'
-import type { ProxyRoute } from './routes.ts'
 
 /** What the browser gets, and what the event says about it. */
 export interface Forwarded {

@@ -5,6 +5,7 @@ import { withPrivateHeaders } from '../responses.ts'
 import { apiFetch } from '../sessions/api-fetch.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 import { usedSource } from '../sessions/session-uses.ts'
+import type { ProxyRoute } from './allowed-routes.ts'
 import {
   type Forwarded,
   failedResponse,
@@ -23,7 +24,6 @@ import {
   UnusableBodyError,
 } from './request-body.ts'
 import { type OnResponseEnd, relayBody } from './response-body.ts'
-import type { ProxyRoute } from './routes.ts'
 import { sessionCheck } from './session-check.ts'
 
 /** A request that passed the checks of the proxy. */

@@ -36,7 +36,7 @@ export class UnusableBodyError extends Error {
 /**
  * Returns the body to send to the API. A body with a short `Content-Length` (`maxBufferedBodyBytes`, 64 KiB) is returned as bytes. Any
  * other body is returned as a stream. After a 401, bytes can be sent again. A stream can be sent again if it has at most 1 MiB
- * (`maxReplayBytes`, bearer/replay.ts). No body may be larger than `maxBodyBytes` of the route (routes.ts). Rejects with
+ * (`maxReplayBytes`, bearer/replay.ts). No body may be larger than `maxBodyBytes` of the route (allowed-routes.ts). Rejects with
  * `UnusableBodyError` if the problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
 export async function requestBody(request: Request, options: BodyOptions): Promise<ForwardedBody | undefined> {

@@ -5,16 +5,16 @@ import { readSessionCookie } from '../cookies/session-cookie.ts'
 import { crossSite, passesCsrfChecks } from '../csrf.ts'
 import type { ProxiedEvent, ProxyRefusal } from '../events.ts'
 import { once } from '../once.ts'
+import { type ProxyMatch, queryOf } from '../proxy/allowed-routes.ts'
 import { forward, type ProxyCall } from '../proxy/forward.ts'
 import { requestHeaders } from '../proxy/headers.ts'
 import { drainBody } from '../proxy/request-body.ts'
 import { type RequestQueue, requestQueue } from '../proxy/request-queue.ts'
-import { type ProxyMatch, queryOf } from '../proxy/routes.ts'
 import { type ErrorBody, errorResponse } from '../responses.ts'
 import type { LiveSession } from '../sessions/live-sessions.ts'
 
 /**
- * Forwards one listed request to the API with the user's token, and returns the response of the API. In proxy/, routes.ts says
+ * Forwards one listed request to the API with the user's token, and returns the response of the API. In proxy/, allowed-routes.ts says
  * which methods, paths and query parameters pass, headers.ts which headers in both directions, request-body.ts which bodies.
  * forward.ts sends the request, and response-body.ts breaks the response off if the session ends in the middle of it.
  */

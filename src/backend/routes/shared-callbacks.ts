@@ -1,6 +1,6 @@
 import { type AgentAuthErrorCode, isAgentAuthError } from '../../errors.ts'
 import { maxRememberedFailures } from '../../internal/limits.ts'
-import { removeOldest } from '../oldest.ts'
+import { removeOldest } from '../remove-oldest.ts'
 
 /**
  * The callbacks of this process. Those with the same state are of one login, which they finish once. Of logins that failed it

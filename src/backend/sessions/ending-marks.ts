@@ -4,9 +4,9 @@ import { objectOf, parseObject } from '../../internal/json-object.ts'
 import { endingLimits } from '../../internal/limits.ts'
 import { succeeds } from '../../internal/timeouts.ts'
 import { isPromise } from '../../session/store.ts'
-import { asStorageFailed, bounded, storageFailed } from '../../storage/bounded.ts'
+import { asStorageFailed, bounded, storageFailed } from '../../storage/time-limits.ts'
 import type { MaybePromise, TokenStorage } from '../../storage/token-storage.ts'
-import { removeOldest } from '../oldest.ts'
+import { removeOldest } from '../remove-oldest.ts'
 
 /** One stored ending of many sessions. */
 export interface EndingMark {

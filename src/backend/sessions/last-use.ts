@@ -2,12 +2,12 @@ import type { Clock } from '../../internal/clock.ts'
 import { idleLimits, maxUnsavedSessions, revalidateAfterMs } from '../../internal/limits.ts'
 import { succeeds, withTimeout } from '../../internal/timeouts.ts'
 import type { SessionRecord } from '../../session/record.ts'
-import { bounded } from '../../storage/bounded.ts'
+import { bounded } from '../../storage/time-limits.ts'
 import type { MaybePromise } from '../../storage/token-storage.ts'
-import { removeOldest } from '../oldest.ts'
+import { removeOldest } from '../remove-oldest.ts'
 import { after } from './after.ts'
-import { confirmed } from './confirmed.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import { confirmed } from './confirm-ended.ts'
+import type { LockedStorage } from './storage-failure-events.ts'
 
 /**
  * When each session was used last, for all processes. A session ends by itself after `idleMs` (`idleLimits.minMs`, 2 minutes or more)

@@ -4,8 +4,8 @@ import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
-import { removeOldest } from '../oldest.ts'
 import type { RequestQueue } from '../proxy/request-queue.ts'
+import { removeOldest } from '../remove-oldest.ts'
 import { type ObservedStorage, observedStorage } from './observed-storage.ts'
 
 /** A session in the memory of this process. */

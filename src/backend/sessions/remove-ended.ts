@@ -5,7 +5,7 @@ import type { BackendEvent, EndedSessionRemovedEvent } from '../events.ts'
 import type { LastUses } from './last-use.ts'
 import { revokeAll } from './revocation.ts'
 import type { RevocationTarget } from './revocation-request.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import type { LockedStorage } from './storage-failure-events.ts'
 
 /** Removes the record of a session that has ended, and revokes its tokens. If the storage fails, the next request tries again. */
 export type RemoveEnded = (name: string, ended: EndedSession) => Promise<void>

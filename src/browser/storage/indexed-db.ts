@@ -23,7 +23,7 @@ const optionKinds: OptionKinds<IndexedDbStorageOptions> = { database: 'string' }
 /**
  * Keeps records in IndexedDB for all tabs of this origin and over reloads, as the option `storage` (default: the memory of the
  * page). All tabs share a lock (web-lock.ts). In a browser without Web Locks it is of this page only (storage/lock.ts). If
- * IndexedDB is missing or blocked, the session keeps its record in memory (fallback.ts) and emits `storage_degraded`. Each record
+ * IndexedDB is missing or blocked, the session keeps its record in memory (memory-fallback.ts) and emits `storage_degraded`. Each record
  * is encrypted with AES-256-GCM and its own key, which cannot be exported. A write ends when it is on disk. This does not stop XSS:
  * a script of the page can let the browser decrypt a record. Throws `config_invalid`.
  */
@@ -63,7 +63,7 @@ interface Connection {
 
 /**
  * Returns one connection, opened at its first use and again after the browser or another tab closed it. The session limits the time of
- * an open that hangs (storage/bounded.ts, and for the first read fallback.ts).
+ * an open that hangs (storage/time-limits.ts, and for the first read memory-fallback.ts).
  */
 function connection(name: string): Connection {
   let opening: Promise<IDBDatabase> | undefined

@@ -5,7 +5,7 @@ import { memoryStorage } from '../../storage/memory.ts'
 import type { TokenStorage } from '../../storage/token-storage.ts'
 import type { BrowserStorage } from '../options.ts'
 import { untilShown } from '../prerendering.ts'
-import { fallbackStorage, unreadRecord } from '../storage/fallback.ts'
+import { fallbackStorage, unreadRecord } from '../storage/memory-fallback.ts'
 import { missedSignOut } from './missed-sign-out.ts'
 import { openTabChannel } from './tab-channel.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { ContextGroupRow } from '../../store/tables/tenant/context-groups.ts'
 import type { TenantStore } from '../../store/tenant-store.ts'
 import { ApiError } from '../api-error.ts'

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import { limits } from '../../limits.ts'
 import type { NewParentAgent, ParentAgentRow } from '../../store/tables/tenant/parent-agents.ts'
 import type { TenantStore } from '../../store/tenant-store.ts'

@@ -1,5 +1,5 @@
 import { apiLimits, limits } from '../../limits.ts'
-import type { Filter } from '../../store/tables/tenant/search.ts'
+import type { Filter } from '../../store/tables/tenant/checked-search.ts'
 import { isStorable } from '../characters.ts'
 import { isLongerThan } from '../text.ts'
 

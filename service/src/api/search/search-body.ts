@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { apiLimits } from '../../limits.ts'
-import type { Filter, Search, SortKey } from '../../store/tables/tenant/search.ts'
+import type { Filter, Search, SortKey } from '../../store/tables/tenant/checked-search.ts'
 import { bounded, storableText } from '../text.ts'
 import type { ColumnTypes, Parsed } from './filters.ts'
 import { parseFilters } from './filters.ts'

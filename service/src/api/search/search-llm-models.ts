@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { LlmModelColumn } from '../../store/tables/tenant/llm-models.ts'
 import type { TenantStore } from '../../store/tenant-store.ts'
 import type { Envelope } from '../envelope.ts'

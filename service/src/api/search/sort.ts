@@ -1,5 +1,5 @@
 import { apiLimits } from '../../limits.ts'
-import type { SortKey } from '../../store/tables/tenant/search.ts'
+import type { SortKey } from '../../store/tables/tenant/checked-search.ts'
 import type { ColumnTypes, Fault, Parsed } from './filters.ts'
 import { allowed, isColumn } from './filters.ts'
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { readClientForm } from '../../clients/new-client.ts'
+import { readClientForm } from '../../clients/client-form.ts'
 import { nearName } from '../../near-name.ts'
 import { argumentProblem } from '../argument-problem.ts'
 import { whereData } from '../where-data.ts'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readClientForm } from '../../clients/new-client.ts'
+import { readClientForm } from '../../clients/client-form.ts'
 import type { Credentials, RegistryContext, RegistryResult } from '../../clients/registry.ts'
 import { createClient, retireSecret, rotateSecret, setActivity } from '../../clients/registry.ts'
 import { loadKeys } from '../../credentials/keys.ts'

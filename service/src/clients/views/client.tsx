@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import { PasswordField } from '../../sign-in/views/sign-in-form.tsx'
 import type { RegistryEvent } from '../../state/journal.ts'
 import type { RegisteredClient } from '../../store/tables/clients.ts'

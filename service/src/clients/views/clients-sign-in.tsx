@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import { SignInForm } from '../../sign-in/views/sign-in-form.tsx'
 import { showPage } from '../../ui/layout.tsx'
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { ClientRecord } from '../../store/tables/clients.ts'
 import { showPage } from '../../ui/layout.tsx'

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { Client, Person } from '../../service.ts'
 import type { ClockState } from '../../state/clock.ts'
 import type { FaultRule } from '../../state/faults.ts'

@@ -2,7 +2,7 @@
 import type { Context } from 'hono'
 import type { Child } from 'hono/jsx'
 import type { HtmlEscapedString } from 'hono/utils/html'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { Login, LoginStep, Logins, NamedValue } from '../../state/logins.ts'
 import { Fact } from '../../ui/fact.tsx'
 import { showPage } from '../../ui/layout.tsx'

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { serverLimits } from '../../limits.ts'
 import { isRegisteredOrigin } from '../../store/tables/clients.ts'
-import type { HttpEnvironment } from '../environment.ts'
+import type { HttpEnvironment } from '../hono-environment.ts'
 
 /**
  * Lets pages read responses, errors included, if `allowedOrigins` has their origin or a redirect URI of it is registered: of the

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Context, MiddlewareHandler } from 'hono'
 import { loopbackHosts } from '../../loopback.ts'
-import type { HttpEnvironment } from '../environment.ts'
+import type { HttpEnvironment } from '../hono-environment.ts'
 
 /** Returns the values of Host that name this origin: its own and, on loopback, the other spellings (S-083). */
 export function ownHosts(origin: string): Set<string> {

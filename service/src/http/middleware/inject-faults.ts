@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { FaultEffect, FaultTarget } from '../../state/faults.ts'
-import type { HttpEnvironment } from '../environment.ts'
+import type { HttpEnvironment } from '../hono-environment.ts'
 
 type StatusEffect = Extract<FaultEffect, { status: number }>
 

@@ -2,8 +2,8 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { serverLimits } from '../../limits.ts'
 import type { RequestEntry } from '../../state/journal.ts'
-import type { ObservedRequest } from '../../telemetry/observed.ts'
-import type { HttpEnvironment } from '../environment.ts'
+import type { ObservedRequest } from '../../telemetry/observed-request.ts'
+import type { HttpEnvironment } from '../hono-environment.ts'
 
 /** Writes one line per request, without query, body or credentials, to the journal, the log and the metrics (S-086). */
 export function journalRequests(origin: RequestEntry['origin']): MiddlewareHandler<HttpEnvironment> {

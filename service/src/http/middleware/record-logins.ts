@@ -1,9 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import { isRecord } from '../../check-shape.ts'
 import { requestLimits } from '../../limits.ts'
-import { isRecord } from '../../shape.ts'
 import type { Logins, NamedValue } from '../../state/logins.ts'
 import { hasMediaType, parseForm, readAtMost } from '../body.ts'
-import type { HttpEnvironment, LoginTrace } from '../environment.ts'
+import type { HttpEnvironment, LoginTrace } from '../hono-environment.ts'
 import { parseJson } from '../json.ts'
 import { parseQuery } from '../query.ts'
 

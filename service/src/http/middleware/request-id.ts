@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
-import type { HttpEnvironment } from '../environment.ts'
+import type { HttpEnvironment } from '../hono-environment.ts'
 
 const header = 'X-Request-Id'
 const wellFormed = /^[\w.-]{8,64}$/

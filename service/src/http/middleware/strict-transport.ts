@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import type { HttpEnvironment } from '../environment.ts'
+import type { HttpEnvironment } from '../hono-environment.ts'
 
 const yearS = 365 * 24 * 60 * 60
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../../http/environment.ts'
+import type { HttpEnvironment } from '../../http/hono-environment.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import { showPage } from '../../ui/layout.tsx'
 import { SignInForm } from './sign-in-form.tsx'

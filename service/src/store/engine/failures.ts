@@ -53,7 +53,7 @@ export function isMissingTable(error: unknown): boolean {
   return (error as { code?: unknown }).code === undefinedTable || error.message.startsWith('no such table:')
 }
 
-/** Returns why a query failed. `http/unexpected.ts` says what the response is. */
+/** Returns why a query failed. `http/unexpected-error.ts` says what the response is. */
 export function databaseFailureOf(error: unknown): DatabaseFailure {
   if (!(error instanceof Error)) return 'other'
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown }

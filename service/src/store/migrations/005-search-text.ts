@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import type { Tables } from '../schema.ts'
-import { searchTextOf } from '../tables/tenant/search.ts'
+import { searchTextOf } from '../tables/tenant/checked-search.ts'
 
 /** Folds what earlier versions left: the sigma at the end of a word, and line breaks of descriptions. */
 export async function foldSearchText(db: Kysely<Tables>): Promise<void> {

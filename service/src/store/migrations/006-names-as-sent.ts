@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../schema.ts'
-import { searchTextOf } from '../tables/tenant/search.ts'
+import { searchTextOf } from '../tables/tenant/checked-search.ts'
 
 const mostAtOnce = 1_000
 

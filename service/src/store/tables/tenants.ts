@@ -1,6 +1,6 @@
 import type { Db } from '../database.ts'
 import { rawDatabase } from '../database.ts'
-import { partsOf } from '../engine/parts-of.ts'
+import { partsOf } from '../engine/split-rows.ts'
 import type { Flag } from '../schema.ts'
 import { lookupText } from './lookup-text.ts'
 

@@ -1,11 +1,11 @@
 import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
 import { agentsWithTrigrams, indexed, withoutTrigrams } from './agents-with-trigrams.ts'
-import type { Equals } from './narrowing.ts'
-import { narrowing } from './narrowing.ts'
+import type { Equals } from './indexed-filters.ts'
+import { narrowing } from './indexed-filters.ts'
+import { columnOf } from './run-search.ts'
 import type { Steps } from './search-order.ts'
 import { idsOf } from './search-order.ts'
-import { columnOf } from './tenant-search.ts'
 import { trigramsOfPart } from './trigrams.ts'
 
 /** Agents among which all hits of a search are, in rising order of their ids. */

@@ -2,11 +2,11 @@ import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
 import type { Candidates } from './candidates.ts'
 import { candidates } from './candidates.ts'
-import { requiredEquals } from './narrowing.ts'
-import type { Found, Search } from './search.ts'
+import type { Found, Search } from './checked-search.ts'
+import { requiredEquals } from './indexed-filters.ts'
+import { conditions } from './run-search.ts'
 import type { Steps } from './search-order.ts'
 import { idsOf, inOrder } from './search-order.ts'
-import { conditions } from './tenant-search.ts'
 
 /**
  * Finds the ids of one page and the count of all hits in steps with pauses between them, because queries of libSQL hold the event

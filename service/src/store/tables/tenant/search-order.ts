@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { storeLimits } from '../../../limits.ts'
 import type { RawDatabase } from '../../database.ts'
-import type { Pause, Search } from './search.ts'
-import { columnOf, requireTenant } from './tenant-search.ts'
+import type { Pause, Search } from './checked-search.ts'
+import { columnOf, requireTenant } from './run-search.ts'
 
 /** A search that pauses between its queries. */
 export interface Steps<Column extends string> {

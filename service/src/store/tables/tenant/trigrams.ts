@@ -1,5 +1,5 @@
 import { storeLimits } from '../../../limits.ts'
-import { betweenFields, foldCase } from './search.ts'
+import { betweenFields, foldCase } from './checked-search.ts'
 
 /**
  * Returns a number for each three consecutive code points of a search text, of one tenant. The upper 22 bits are of the tenant, so that

@@ -1,10 +1,10 @@
 import { decodeRecord, isRecord, type SessionRecord } from '../../session/record.ts'
 import type { MaybePromise } from '../../storage/token-storage.ts'
 import { after } from './after.ts'
-import type { Endings } from './endings.ts'
+import type { Endings } from './bulk-endings.ts'
 import type { LastUses } from './last-use.ts'
 import type { EndedSession, RemoveEnded } from './remove-ended.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import type { LockedStorage } from './storage-failure-events.ts'
 
 interface Validity {
   readonly endings: Endings

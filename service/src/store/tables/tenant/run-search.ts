@@ -4,8 +4,8 @@ import type { RawDatabase } from '../../database.ts'
 import type { QueryTraits } from '../../engine/engine.ts'
 import { queryTraitsOf } from '../../engine/engine.ts'
 import type { Tables } from '../../schema.ts'
-import type { Filter, Found, Search } from './search.ts'
-import { foldCase } from './search.ts'
+import type { Filter, Found, Search } from './checked-search.ts'
+import { foldCase } from './checked-search.ts'
 
 type SearchedTable = 'parent_agents' | 'llm_models'
 type Condition = ExpressionWrapper<Tables, SearchedTable, SqlBool>

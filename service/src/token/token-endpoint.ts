@@ -1,15 +1,15 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import { isKnownOrigin } from '../http/middleware/cors.ts'
 import { ownOrigins } from '../http/middleware/host-guard.ts'
 import { authenticateClient } from './client-authentication.ts'
-import { tokenResponseBody } from './issue.ts'
+import { tokenResponseBody } from './issue-tokens.ts'
 import { OAuthError } from './oauth-error.ts'
 import { redeemCode } from './redeem-code.ts'
 import { refresh } from './refresh.ts'
-import { readTokenRequest } from './request.ts'
+import { readTokenRequest } from './token-request.ts'
 
 /** POST /auth/v1/token?grant_type=… Refusals are OAuth errors (RFC 6749 §5.2). */
 export async function token(c: Context<HttpEnvironment>): Promise<Response> {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { HttpEnvironment } from '../http/environment.ts'
+import type { HttpEnvironment } from '../http/hono-environment.ts'
 import type { SecurityEvent } from '../state/journal.ts'
 import type { RegisteredClient } from '../store/tables/clients.ts'
 import { showError } from '../ui/error.tsx'

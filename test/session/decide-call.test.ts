@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/internal/clock.ts'
 import type { CurrentRecord } from '../../src/session/current.ts'
-import { type Decision, decide, type Wanted } from '../../src/session/decide.ts'
+import { type Decision, decide, type Wanted } from '../../src/session/decide-call.ts'
 import { freshness } from '../../src/session/freshness.ts'
 
 const hour = 3_600_000

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ServiceContext } from '../context.ts'
-import type { Pause } from '../store/tables/tenant/search.ts'
+import type { Pause } from '../store/tables/tenant/checked-search.ts'
 import type { Loss } from './lost-response.ts'
 
 /** Decides which call of the API begins next. */

@@ -26,7 +26,7 @@ const shownCode = /^[a-z_]{1,64}$/
 /**
  * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap.
  * Only `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot be read.
- * `maxAttempts` (session/refresh-schedule.ts) says which ones a call repeats.
+ * `maxAttempts` (session/refresh-retries.ts) says which ones a call repeats.
  */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'

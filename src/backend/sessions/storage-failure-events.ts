@@ -34,7 +34,7 @@ export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEven
         return await withLock(sessions, name, task, options)
       } catch (error) {
         // A caller that stopped waiting is not a failure of the storage. An error of the task does not arrive here, because the task of
-        // `runLocked` never rejects (storage/bounded.ts).
+        // `runLocked` never rejects (storage/time-limits.ts).
         if (options?.signal?.aborted) throw error
         return failed('withLock', error)
       }

@@ -1,8 +1,8 @@
 import { maxStorageOperationMs } from '../../internal/limits.ts'
 import { isPromise } from '../../session/store.ts'
-import { runLocked, storageFailed } from '../../storage/bounded.ts'
+import { runLocked, storageFailed } from '../../storage/time-limits.ts'
 import type { MaybePromise } from '../../storage/token-storage.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import type { LockedStorage } from './storage-failure-events.ts'
 
 /**
  * Asks a check, which reads the storage, whether a session has ended. If an asynchronous check says so, it asks again under a lock.

@@ -5,9 +5,9 @@ import { type SessionRecord, sessionName, signInMs } from '../../session/record.
 import type { MaybePromise } from '../../storage/token-storage.ts'
 import type { Tokens } from '../../tokens.ts'
 import { after } from './after.ts'
-import { confirmed } from './confirmed.ts'
+import { confirmed } from './confirm-ended.ts'
 import { type EndingMark, endingMarks } from './ending-marks.ts'
-import type { LockedStorage } from './watched-storage.ts'
+import type { LockedStorage } from './storage-failure-events.ts'
 
 /**
  * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it.

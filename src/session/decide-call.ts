@@ -22,7 +22,10 @@ export type Decision =
   | 'refresh_required'
   | 'refresh_proactively'
 
-/** Decides whether a call uses the token, refreshes it or is refused. docs/sessions.md has the same steps in this order. */
+/**
+ * Decides whether a call uses the token, refreshes it or is refused. docs/sessions.md has the same steps in this order. What a refresh
+ * that fails does to the session is decided in refresh.ts.
+ */
 export function decide(record: CurrentRecord | undefined, clock: Clock, wanted: Wanted = {}): Decision {
   const { rejected = 'none', minValidMs = 0, forceRefresh = false } = wanted
   if (!record) return 'login_required'

@@ -4,8 +4,8 @@ import { invalid } from '../../config/invalid.ts'
 import { AgentAuthError, isAgentAuthError } from '../../errors.ts'
 import type { BackendContext } from '../context.ts'
 import { checkSessionKey, isSessionKey } from '../cookies/session-cookie.ts'
+import { isWellFormed } from './bulk-endings.ts'
 import { endSession } from './end-session.ts'
-import { isWellFormed } from './endings.ts'
 import type { RevocationResult } from './revocation.ts'
 
 /**
@@ -24,7 +24,10 @@ export async function endSessionOfKey(context: BackendContext, key: string): Pro
   return result !== undefined
 }
 
-/** Checks the subject, and ends its sessions (endings.ts). Rejects with `storage_failed` or `config_invalid`. */
+/**
+ * Checks the subject, and ends all of its sessions: bulk-endings.ts writes a mark, and each session that began before it counts as
+ * ended when its record is read next. Rejects with `storage_failed` or `config_invalid`.
+ */
 export async function endSessionsOf(context: BackendContext, subject: string): Promise<void> {
   const { endings, live, emit, setupProblems } = context
   checkArgument('subject', subject, 'string')

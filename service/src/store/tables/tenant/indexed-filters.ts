@@ -1,4 +1,4 @@
-import type { Filter } from './search.ts'
+import type { Filter } from './checked-search.ts'
 
 /** Columns with an index that also holds the id. A filter by an earlier one leaves fewer agents. */
 const narrowColumns = ['id', 'agent_key', 'agent_name', 'parent_agent_type_key', 'llm_model', 'active']

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classify } from '../../src/token-endpoint/outcome.ts'
+import { classify } from '../../src/token-endpoint/classify-failure.ts'
 
 // No Response can be made of 0 and 199, but a fetch of the caller's may return them.
 test.each([
