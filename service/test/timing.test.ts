@@ -27,8 +27,8 @@ test('the comparison finds a difference that is there, and none that is not [S-0
 })
 
 test.each(timingContests)('$name: no difference of kind [S-020 S-044]', async ({ run }) => {
-  const { medianRatio } = await run(2, assemble)
+  const { quickestRatio } = await run(3, assemble)
   // A refusal without a hash takes a thousandth of one with it; this is no finer than that.
-  expect(medianRatio).toBeGreaterThan(0.02)
-  expect(medianRatio).toBeLessThan(50)
+  expect(quickestRatio).toBeGreaterThan(0.02)
+  expect(quickestRatio).toBeLessThan(50)
 })
