@@ -45,7 +45,8 @@ export const groups: readonly Group[] = [
   {
     name: 'overhead',
     title: 'Overhead of a call',
-    measures: 'calls of 16 URLs through the bearer fetch, in process and to a server, against the header set by hand',
+    measures:
+      'calls of 16 URLs through the bearer fetch, in process and to a server, against the header set by hand; the median of five processes',
     load: async () => (await import('./overhead.ts')).overhead,
   },
   {

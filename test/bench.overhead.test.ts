@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { requestCalls, textCalls, urlsUnder } from '../bench/overhead/calls.ts'
+import { middleAndHighest } from '../bench/overhead.ts'
 import * as library from '../src/index.ts'
 
 const baseUrl = 'https://api.example.com'
@@ -22,4 +23,14 @@ test.each([
   expect(byHand.map(([url]) => url)).toEqual(urls)
   expect(sent).toEqual(byHand)
   expect(byHand[0]?.[1]).toMatch(/^Bearer ./)
+})
+
+test('of several processes, the bench of the overhead holds the one with the median ratio, and gives the highest', () => {
+  const measured = (value: number, hand: number) =>
+    ({ name: 'call', value, unit: 'µs', peers: { 'by hand': hand }, target: { most: 2.5, of: 'by hand' } }) as const
+  // Neither the highest time nor the median of the times has the median ratio.
+  expect(middleAndHighest([measured(1.3, 0.5), measured(2.4, 1), measured(2.2, 1)])).toEqual([
+    measured(2.4, 1),
+    { name: 'call, highest of 3', value: 2.6, unit: 'x by hand' },
+  ])
 })
