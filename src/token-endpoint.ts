@@ -11,7 +11,10 @@ import { type Tokens, tokensFromResponse } from './tokens.ts'
 
 export interface TokenRequest {
   readonly grant: GrantType
-  /** The parameters of this grant, in the order of the form. `wireRequest` adds `grant_type` and `client_id` if the form needs them. */
+  /**
+   * The parameters of this grant, in the order in which the body has them, a form or JSON. `wireRequest` adds `grant_type` and
+   * `client_id` if the body needs them.
+   */
   readonly parameters: Readonly<Record<string, string>>
   readonly previous: Partial<Tokens> | undefined
   readonly signal: AbortSignal | undefined
@@ -29,6 +32,7 @@ export async function requestTokens(config: AuthConfig, request: TokenRequest): 
   if (signal?.aborted) throw abortedError()
   const { origin } = new URL(tokenEndpoint)
   const startedMs = clock.monotonicMs()
+  // Taken before the request, so that a slow response does not make the life of a token longer.
   const obtainedAtMs = clock.wallMs()
   const result = await send(config, request)
   const nowMs = clock.wallMs()
@@ -67,9 +71,9 @@ async function send(config: AuthConfig, request: TokenRequest): Promise<TokenRes
 }
 
 /**
- * Returns whether a requested name is missing in the granted scope. Then `scope_reduced` is emitted, and the tokens are used. If the
- * response to a refresh has no scope, `granted` is that of the previous tokens. An undefined one is the requested one. RFC 6749
- * section 5.1.
+ * Returns whether the granted scope lacks a requested name. The caller then emits `scope_reduced`, and still returns the tokens. If the
+ * response to a refresh has no scope, `granted` is the scope of the previous tokens. If `granted` is undefined, the service granted
+ * what was requested. RFC 6749 section 5.1.
  */
 function isReduced(granted: string | undefined, asked: string): boolean {
   return granted !== undefined && asked.split(' ').some((name) => !granted.split(' ').includes(name))
@@ -108,13 +112,14 @@ function wireRequest(
 
 /**
  * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
- * `fetch` of Node names the cause. The expression matches parts of the
- * names of most of its thirty codes for certificates, because a set of them would be larger. An alert of
- * the server, such as `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`, may come after the request and counts as unknown. Throws if a
- * member of the cause cannot be read or converted to text.
+ * `fetch` of Node names the cause. Node has about thirty codes for a refused certificate. The expression matches parts of their names,
+ * because a set would be larger. A code that it misses counts as unknown. An alert of the server may come after the request, for example
+ * `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. So `(?!I)` leaves out names with `CERTIFICATE`, and an alert counts as unknown. Throws
+ * if a member of the cause cannot be read or converted to text.
  */
 function wasNotSent(error: unknown): boolean {
-  // An error of a certificate has no `syscall`. A `read` or `write` that fails with such a code came after the connection.
+  // An error about a certificate has no `syscall`, so the default lets it pass. A code of `unconnected` can also come from a `read` or a
+  // `write`. Then there was a connection, and bytes may have been sent.
   const { code = '', syscall = 'connect' } =
     (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
   return (

@@ -78,8 +78,8 @@ export function tokenError(
   outcome: Failure,
   { origin, nowMs, client }: RequestContext,
 ): AgentAuthError {
-  // No repetition helps against such an error, for example `aborted`. It says nothing about the endpoint, so it has no
-  // `details.outcome`. The event `token_request` has the outcome `ambiguous`.
+  // An error of the library that is not retryable, for example `aborted`, is returned as it is. It says nothing about the endpoint, so it
+  // has no `details.outcome`. The event `token_request` has the outcome `ambiguous`.
   if ('lost' in result && isAgentAuthError(result.lost) && !result.lost.retryable) return result.lost
   const error = readableCode(result.body)
   const [code, message] =
@@ -119,6 +119,8 @@ function verdictOnResponse(
     case 'terminal':
       return ['grant_rejected', `${what} The user must sign in again.`]
     case 'config':
+      // `error` is undefined if the response has no code, or one that is not shown (`shownCode`): a 400 or 401 comes here only with the
+      // latter. With a code, or from 400 to 403, the service refused the client. Any other status means a wrong address.
       return error || (status >= 400 && status <= 403)
         ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
         : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]

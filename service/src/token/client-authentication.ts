@@ -44,9 +44,10 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 }
 
 /**
- * Accepts a correct secret at any time, so that other senders at the same address cannot lock this client out. Unlimited guesses do
- * not find a secret that the service made, because it has 256 random bits. One from a seed has at least `leastSecretCharacters`, 32.
- * Wrong secrets are slowed down (S-044).
+ * Compares every secret at once and always accepts a correct one, so that other senders at the same address cannot lock this client out.
+ * After failures there is a wait. Until it ends, a wrong secret gets 429 in place of 401, and counts as no failure (S-044). A secret that
+ * the service made has 256 random bits, so that unlimited guesses do not find it. A secret that the data of a seed names has at least
+ * `leastSecretCharacters`, 32 (seed/seed-schema.ts).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,
@@ -55,8 +56,9 @@ async function authenticateBySecret(
 ): Promise<ClientRecord> {
   const { throttles } = c.get('service')
   const clientKey = `${nearestAddressOf(c)} ${clientId}`
-  // Undefined without `trustedProxies`: all requests may then come from one proxy that the service does not know. Only `clientKey`, which
-  // has the address of the connection, is throttled then.
+  // Undefined if the address of the client is not known: without `trustedProxies`, or if the request did not pass all of these proxies. All
+  // requests may then come from one proxy, and throttling its address would lock everyone out. Only `clientKey`, which has the
+  // address of the connection in that case, is throttled then.
   const address = clientAddressOf(c)
   const { client, proof } = await compareSecret(c, clientId, secret)
   if (client !== undefined && proof === 'right') {

@@ -31,14 +31,14 @@ export type IssueResult =
   | { kind: 'reused'; user: { personId: string; tenant: string } }
 
 /**
- * Lifetimes of refresh tokens. Of public clients: `publicRefreshTokenMs`, 24 hours, and `publicRefreshTokenIdleMs`, 8 hours without
- * a use. Of confidential ones: `confidentialRefreshTokenMs`, 30 days. Rotation never extends the absolute one, which counts from
- * the first issue (S-051, A-26).
+ * How long an authorization lives, from its first tokens on. None of its refresh tokens lives longer, and rotation never extends it.
+ * Public clients: `publicRefreshTokenMs`, 24 hours. Confidential clients: `confidentialRefreshTokenMs`, 30 days (S-051, A-26).
  */
 export const absoluteLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenMs,
   confidential: lifetimes.confidentialRefreshTokenMs,
 }
+/** How long a refresh token lives without a use. Public clients: `publicRefreshTokenIdleMs`, 8 hours. Confidential: as long as the authorization. */
 const idleLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenIdleMs,
   confidential: lifetimes.confidentialRefreshTokenMs,
@@ -49,7 +49,10 @@ export function idleExpiry({ expiresMs }: Authorization, clientKind: 'public' | 
   return Math.min(expiresMs, nowMs + idleLifeMs[clientKind])
 }
 
-/** Issues and stores an access token. It lives for the option `accessTokenLifeMs` (default: `accessTokenLifeMs.standard`, 10 minutes). */
+/**
+ * Issues and stores an access token. It lives as long as the option `accessTokenLifeMs` says (default:
+ * `lifetimeRanges.accessTokenLifeMs.standard` in lifetimes.ts, 10 minutes).
+ */
 export async function issueAccessToken(
   service: ServiceContext,
   { tx, authorization, permissions }: { tx: Db; authorization: Authorization; permissions: string[] },

@@ -67,7 +67,8 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   if (code === undefined || !isBoundTo(code, client, presented)) return { kind: 'invalid' }
   const { personId, tenantId } = code
   if (code.usedMs !== null) {
-    // The request has the client, redirect URI and verifier of the code, so two parties may have it. Any other revokes nothing (S-028).
+    // This request has the client, redirect URI and verifier of the used code, so two parties may have the code. The authorization is
+    // revoked, and all its refresh and access tokens end. A used code with another verifier was refused above and revokes nothing (S-028).
     if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }
@@ -108,7 +109,7 @@ async function startAuthorization(
   return authorization
 }
 
-/** Names a redirect URI that the client has not registered. This reveals nothing about the code. */
+/** Returns an error description if the client has not registered this redirect URI, else undefined. It reveals nothing about the code. */
 async function redirectUriProblem(
   { store }: ServiceContext,
   { id, kind }: ClientRecord,

@@ -39,10 +39,11 @@ interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
 }
 
 /**
- * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. In its grace period (option
- * `graceMs`, default: `graceMs.standard`, 30 s) and while its successor is unused, a used one gives the same tokens again, with a
- * new access token if the first one is no longer valid. Otherwise its use ends the authorization. issue-tokens.ts has the lifetimes.
- * Throws an OAuthError if it is refused.
+ * Issues tokens for a refresh token (RFC 6749 §6). Each use replaces it, unless `rotation` is `none`. A used token can come again, for
+ * example after a lost response. It then gives the same tokens again, if it comes in its grace period (option `graceMs`, default:
+ * `lifetimeRanges.graceMs.standard` in lifetimes.ts, 30 s) and if its successor is unused. If their access token is no longer valid, the
+ * response has a new one. A used token that comes later, or after a use of its successor, ends the authorization with all of its tokens.
+ * Throws an OAuthError if the token is refused.
  */
 export async function refresh(
   service: ServiceContext,
@@ -67,7 +68,7 @@ export async function refresh(
   }
 }
 
-/** Runs under the lock of the authorization, so that uses of one token family run one after the other (S-047). */
+/** Locks the authorization first, until the transaction ends, so that uses of one token family run one after the other (S-047). */
 async function checkAndIssue(
   service: ServiceContext,
   { tx, client, presented }: PresentedRefresh,
@@ -105,8 +106,9 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
 }
 
 /**
- * Returns the tokens that a used token gets again, because the client may have lost the response: only within `graceMs` and while
- * they are unused (S-048). Undefined for an unused token. If a used one gets undefined, two parties may have it (S-050).
+ * Returns the encrypted tokens that a used token gets again, because the client may have lost the response: only within `graceMs`, and
+ * only while the refresh token among them is unused (S-048). Otherwise it returns undefined. For an unused token that is the normal case.
+ * For a used one it means that two parties may have the token (S-050).
  */
 async function repeatableSuccessor(
   { clock, config }: ServiceContext,

@@ -28,6 +28,7 @@ async function respond(c: Context<HttpEnvironment>): Promise<Response> {
   const service = c.get('service')
   const { grantType, fields } = await readTokenRequest(c.req.raw)
   c.set('grantType', grantType)
+  // Set with dev controls only: what the dev page shows of this request (`LoginTrace` in http/hono-environment.ts).
   const trace = c.get('trace')
   if (trace !== undefined) trace.fields = fields
   const client = await authenticateClient(c, fields)

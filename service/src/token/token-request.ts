@@ -5,7 +5,7 @@ import { parseQuery } from '../http/query.ts'
 import { requestLimits } from '../limits.ts'
 import { invalidRequest, OAuthError } from './oauth-error.ts'
 
-/** The fields of one token request, each at most once and non-empty. */
+/** Returns a field of one token request, or undefined if it is absent or empty. A request that repeats a field was refused before. */
 export type TokenFields = (name: string) => string | undefined
 
 export interface TokenRequest {
