@@ -1,5 +1,5 @@
 import { refusesRetry } from './bearer/challenge.ts'
-import { replayable } from './bearer/replay.ts'
+import { replayable } from './bearer/resend.ts'
 import { settingsOf } from './bearer/settings.ts'
 import { allowedTargets, type BearerTargets, hasUserInfo, pageUrl, type TargetOf } from './bearer/targets.ts'
 import { checkArgument, checkOptions, type OptionKind, type OptionKinds } from './config/check-options.ts'
@@ -77,7 +77,7 @@ export function bearerFetch(tokens: AccessTokenSource, sending: Sending): typeof
     const { signal = request?.signal } = settings
     settings.headers = headers
     // Prepared before any wait, because later changes by the caller belong to its next call. `again` is missing, or resolves to
-    // undefined, for a body that cannot be sent twice, such as a stream over the limit (replay.ts). Its 401 is returned.
+    // undefined, for a body that cannot be sent twice, such as a stream over the limit (resend.ts). Its 401 is returned.
     const replay = replayable(target, settings)
     let response: Response | undefined
     let token: string | undefined

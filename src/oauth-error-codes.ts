@@ -1,8 +1,9 @@
 const tryLater = 'The service has a problem. Try again later.'
 
 /**
- * The registered error codes of the authorize and token endpoints, with what to do. RFC 6749 sections 4.1.2.1 and 5.2, OpenID
- * Connect Core sections 3.1.2.6 and 6, RFC 8707, 9396 and 9470. `classify` in token-endpoint/classify-failure.ts decides which ones end a session.
+ * The registered error codes of the authorize and token endpoints, with what to do. RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect
+ * Core sections 3.1.2.6 and 6, RFC 8707, 9396 and 9470. `classify` in token-endpoint/classify-failure.ts decides which ones end a
+ * session.
  */
 const remedies: Readonly<Record<string, string>> = {
   'server_error temporarily_unavailable': tryLater,

@@ -44,7 +44,7 @@ export interface Session extends AccessTokenSource {
   getAccessToken(options?: GetAccessTokenOptions): Promise<string>
   /**
    * Replaces the session by one with these tokens, and saves it. Resolves also if the save failed, which is tried again, or if a
-   * later `signIn` or `signOut` took effect instead. Rejects with `response_invalid` or `config_invalid`.
+   * later `signIn`, `signOut` or `resume({ after: 'sign-out' })` took effect instead. Rejects with `response_invalid` or `config_invalid`.
    */
   signIn(tokens: Tokens): Promise<void>
   /** Ends the session here at once, then removes its record. Needs no network. Rejects with `storage_failed` if it may remain. */
@@ -134,9 +134,9 @@ export function createHookedSession(
   async function signInAs(id: string, tokens: Tokens): Promise<void> {
     const own = checkedTokens(tokens)
     const call = ++latestCall
-    // The first removal of a `signOut` removes the record of any sign-in. A later call takes effect instead.
+    // A `signOut` first removes the record that it finds. It must not find that of this sign-in, so this sign-in waits.
     await firstRemovals
-    if (call !== latestCall) return
+    if (call !== latestCall) return // A later call takes effect.
     schedule.cancel()
     current.set({ id, rev: 1, signedInAtMs: config.clock.wallMs(), tokens: own }, { kind: 'first_save' })
     await saveSignIn(parts)
@@ -159,7 +159,7 @@ export function createHookedSession(
       const { after } = checkOptions('resume', options, resumeKinds)
       schedule.reset()
       if (after === 'sign-out') {
-        // A sign-in that still waits for a sign-out here began before the one elsewhere.
+        // A `signIn` may still wait for a `signOut` here. It began before the sign-out elsewhere, so it must have no effect.
         latestCall++
         endUnsaved(parts, schedule)
       }

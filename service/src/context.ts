@@ -7,7 +7,7 @@ import type { ServiceClock } from './state/clock.ts'
 import type { EndpointBilling } from './state/endpoint-billing.ts'
 import type { Faults } from './state/faults.ts'
 import type { Journal } from './state/journal.ts'
-import type { Logins } from './state/logins.ts'
+import type { Logins } from './state/login-traces.ts'
 import type { Store } from './store/store.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 

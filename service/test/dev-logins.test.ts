@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Service } from '../src/index.ts'
 import { createClock } from '../src/state/clock.ts'
-import { createLogins } from '../src/state/logins.ts'
+import { createLogins } from '../src/state/login-traces.ts'
 import { authorizeUrl, Browser, clientOf, exchange, personOf, refresh } from './login.ts'
 import { assemble, createService } from './start.ts'
 

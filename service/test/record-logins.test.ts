@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import type { HttpEnvironment } from '../src/http/hono-environment.ts'
 import { recordLogins, shownQuery } from '../src/http/middleware/record-logins.ts'
 import { createClock } from '../src/state/clock.ts'
-import { createLogins } from '../src/state/logins.ts'
+import { createLogins } from '../src/state/login-traces.ts'
 
 test('what is kept of a form are the fields that the dev page shows, and not its password [S-086 A-65]', async () => {
   const logins = createLogins(createClock())

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { transact } from '../src/store/engine/transact.ts'
-import { endAccess } from '../src/store/tables/account-access.ts'
+import { endAccess } from '../src/store/tables/end-access.ts'
 import { findAccountByEmail } from '../src/store/tables/accounts.ts'
 import type { Service } from './login.ts'
 import { agentSearch, callApi, clientOf, login, personOf, refresh } from './login.ts'

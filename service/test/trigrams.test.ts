@@ -12,7 +12,7 @@ import { parentAgentsOf } from '../src/store/tables/tenant/parent-agents.ts'
 import type { Filter, Search } from '../src/store/tables/tenant/checked-search.ts'
 import { foldCase, searchTextOf } from '../src/store/tables/tenant/checked-search.ts'
 import { searchTenant } from '../src/store/tables/tenant/run-search.ts'
-import { trigramsOf, trigramsOfPart } from '../src/store/tables/tenant/trigrams.ts'
+import { trigramsOf, trigramsOfSearchValue } from '../src/store/tables/tenant/trigrams.ts'
 import { tenantStore } from '../src/store/tenant-store.ts'
 import { createRandom, type Random } from './random.ts'
 import { agentOf, textOf } from './random-agents.ts'
@@ -149,9 +149,9 @@ test('trigrams of two tenants differ, and a long text is compared by at most 16 
   const [one, two] = tenants.map((tenant) => new Set(trigramsOf(tenant, 'the same text')))
   expect([...(one ?? [])].filter((trigram) => two?.has(trigram))).toEqual([])
   const part = Array.from({ length: 256 }, (_, at) => String.fromCodePoint(0x4e00 + at)).join('')
-  expect(trigramsOfPart('demo', part).length).toBeLessThanOrEqual(16)
-  expect(trigramsOfPart('demo', 'ab')).toEqual([])
-  expect(trigramsOfPart('demo', '😀😀')).toEqual([])
+  expect(trigramsOfSearchValue('demo', part).length).toBeLessThanOrEqual(16)
+  expect(trigramsOfSearchValue('demo', 'ab')).toEqual([])
+  expect(trigramsOfSearchValue('demo', '😀😀')).toEqual([])
   expect(trigramsOf('demo', 'ab\ncd')).toEqual([])
   expect(Math.max(...trigramsOf('demo', part))).toBeLessThan(Number.MAX_SAFE_INTEGER)
 })

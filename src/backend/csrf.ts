@@ -12,9 +12,9 @@ export const crossSite: ErrorBody = {
 /**
  * CSRF protection: returns whether a request has the fixed header and comes from a page of this origin. If not, logout
  * (routes/logout.ts) and the proxy (routes/proxy.ts) respond with 403. `GET /session` neither refreshes nor signs in, so it checks only
- * `Sec-Fetch-Site` (routes/session.ts). Login and callback are page loads: routes/login.ts refuses a request that is none, and unless
- * `sameSite` is `lax`, lets only the user or this origin choose the return URL (`returnUrl` there). A callback needs the cookie of its
- * login (routes/callback.ts).
+ * `Sec-Fetch-Site` (routes/session.ts). Login and callback are page loads. routes/login.ts refuses a request that is no page
+ * load, and takes the return URL only from the user or from a page of this origin, with `sameSite: 'lax'` from any site (`returnUrl`
+ * there). A callback needs the cookie of its login (routes/callback.ts).
  */
 export function passesCsrfChecks(request: Request, origin: string): boolean {
   return request.headers.get(csrfHeader) === '1' && isSameOrigin(request, origin)

@@ -56,7 +56,10 @@ function described(error: unknown, depth: number): ErrorCause {
   })
 }
 
-/** Returns places in the code. If the stack does not begin with the exact message, any line may be a part of a message. */
+/**
+ * Returns the lines of the stack that name places in the code. The stack has to begin with the class, perhaps a code in brackets, and the
+ * exact message, as in `TypeError [ERR_X]: message`. Otherwise it returns undefined, because any line may be a part of a message.
+ */
 function framesOf({ message, stack = '' }: Error): readonly string[] | undefined {
   const [header = ''] = /^[\w$.]*(\s\[\w+\])?(: )?/.exec(stack) ?? []
   if (!stack.startsWith(`${message}\n    at `, header.length)) return undefined

@@ -82,8 +82,8 @@ export interface ProxiedEvent {
   /** How long it took until the response began, with the wait for its turn, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why the response is not the API's. Missing if the browser left. For an error of the session, it is set only if the token endpoint
-   * did not respond.
+   * Why the response is not the API's. Missing if the browser left, or if its body was late (408). An error of the session has one only if
+   * the token endpoint did not respond, or if the token was not there when the time of the route was over (503).
    */
   readonly cause?: ErrorCause
 }
@@ -102,7 +102,7 @@ export interface ProxyWaitEndedEvent {
   readonly durationMs: number
 }
 
-/** An app on loopback is reached or mounted in another way than `redirectUri` says. Once for each problem. */
+/** An app on loopback is set up or called in a wrong way. Once for each problem. */
 export interface SetupProblemEvent {
   readonly type: 'setup_problem'
   /**

@@ -42,7 +42,10 @@ export interface BackendOptions extends Omit<AuthConfigOptions, 'onEvent'> {
   errorPath?: string | undefined
   /** Names the endpoint that revokes the refresh token at logout. Default: no revocation. RFC 7009. */
   revocationEndpoint?: string | undefined
-  /** Receives structured events without secrets. The backend ignores what it throws. Default: on loopback, a line for the first failure. */
+  /**
+   * Receives structured events without secrets. The backend ignores what it throws. Default: on loopback, a line for the first failure,
+   * and before it one for each setup problem.
+   */
   onEvent?: ((event: BackendEvent) => void) | undefined
 }
 

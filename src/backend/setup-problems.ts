@@ -16,7 +16,7 @@ export interface Mount {
   readonly methods?: readonly string[] | undefined
 }
 
-/** Reports requests that show that the app is reached, or mounted, in another way than `redirectUri` says. */
+/** Reports mistakes in the setup of an app on loopback, and in its calls. */
 export interface SetupProblems {
   /** Compares the host of a login with that of the redirect URI. */
   checkHost(request: Request): void
@@ -55,7 +55,7 @@ export function setupProblems(origin: string, emit: (event: SetupProblemEvent) =
     checkPath(request, paths) {
       if (!isLocal || reported.has('path')) return
       const { pathname, searchParams } = new URL(request.url)
-      // The app may have pages of these names. Only requests for the backend have these marks.
+      // A page of the app may have the same path, such as `/login`. Only a request for the backend has one of these marks.
       const isMarked = ['return_to', 'state'].some((name) => searchParams.has(name)) || request.headers.has(csrfHeader)
       const meant = isMarked && [...paths].find((path) => path.endsWith(pathname))
       if (!meant) return

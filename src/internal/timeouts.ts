@@ -2,8 +2,8 @@ import { AgentAuthError, isAgentAuthError } from '../errors.ts'
 import { maxTimerMs } from './limits.ts'
 
 /**
- * Runs a task and aborts its signal at the deadline. Settles then even if the task does not. Rejects with `timeout`, or with
- * `aborted` if `signal` fires first.
+ * Runs a task and aborts its signal at the deadline, that of a token request for example (`requestTokens` in token-endpoint.ts). Settles
+ * then even if the task does not. Rejects with `timeout`, or with `aborted` if `signal` fires first.
  */
 export async function withDeadline<T>(
   timeoutMs: number,

@@ -30,15 +30,16 @@ export interface GetAccessTokenOptions {
 }
 
 /**
- * A member of the function `getAccessToken` of a session, for the bearer fetch. It saves the promise and the check of the options, which
- * are a fifth of the cost of a call.
+ * A member of the function `getAccessToken` of a session, for the bearer fetch. It needs no promise and no check of options, which are a
+ * fifth of the cost of a call.
  */
 export interface InMemory {
   /**
    * Returns the token that `getAccessToken()` would return without a wait, or undefined if that would wait or refresh. Throws
-   * `session_changed` or `login_required` if its own read of the storage replaces or ends the session, because `getAccessToken`, called
-   * after it, would begin with the new state. Returns undefined if `called` is a function that an app has put in the place of
-   * `getAccessToken`: mocks copy the members of a function.
+   * `session_changed` or `login_required` if its own read of the storage replaces or ends the session. It must not return undefined then,
+   * because the caller would call `getAccessToken`, and that would return the token of the new user. `called` is the function on which
+   * the caller found this member. If an app has replaced `getAccessToken` by a mock, which copies the members, it is that mock. Then the
+   * result is undefined, so that the mock is called.
    */
   readonly tokenInMemory?: (called: unknown) => string | undefined
 }

@@ -5,7 +5,10 @@ import { maxMarginMs, minRefreshAgeMs } from '../internal/limits.ts'
 export interface TokenLife {
   /** When the life of the access token began, on the monotonic clock. */
   readonly bornMs: number
-  /** How long the access token lives, or undefined if that is unknown. */
+  /**
+   * How long the access token lives: `expires_in`, or else `exp` and `iat` of a JWT (`tokensFromResponse` in tokens.ts). Undefined if
+   * unknown.
+   */
   readonly lifeMs: number | undefined
   /** How long before its end the token is refreshed: a tenth of its life, at most 60 s; chance adds up to a tenth of the margin. */
   readonly marginMs: number

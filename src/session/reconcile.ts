@@ -13,19 +13,25 @@ export type ExpectedRecord =
   /** A record that is `newer` or `foreign`, which is neither replaced nor removed. */
   | { readonly kind: 'left_alone' }
 
-/** A write is pending: it failed, has no known result, or was not sent because no read succeeded. */
+/**
+ * A write is pending: it failed, has no known result, or was not sent because no read succeeded; or the storage has shown an unreadable
+ * or an older record since.
+ */
 export interface UnsavedRecord {
   /**
-   * `unsaved`: no write of this sign-in has taken effect, so no other page or process knows it. `perhaps_saved`: a write failed, and it
-   * may have taken effect. A read that shows the record in `over` proves that it did not. If `over` is `unread`, a first read that shows
-   * the record of an earlier sign-in proves the same. `was_saved`: a write has taken effect, or it may have and no read can prove the
-   * opposite any more, because the storage has shown an older record that was not in `over` then. `over` has that record since. If the
-   * kind is `perhaps_saved` or `was_saved`, a missing record means a sign-out elsewhere.
+   * What a missing record means.
+   *
+   * - `unsaved`: no write of this sign-in has taken effect, or its record became unreadable and is removed. A missing record is no
+   *   sign-out.
+   * - `perhaps_saved`: a write failed, and it may have taken effect. If a read shows the record in `over`, it did not. If `over` is
+   *   `unread`, a first read that shows an earlier sign-in proves the same. A missing record is a sign-out elsewhere.
+   * - `was_saved`: a write took effect, or no read can prove any more that none did. `perhaps_saved` becomes `was_saved` if a read shows
+   *   an older record that is not the one in `over`; that record is in `over` then. A missing record is a sign-out elsewhere.
    */
   readonly kind: 'unsaved' | 'perhaps_saved' | 'was_saved'
   /**
-   * The record, or the absence of one, that the pending write writes over. `unread` if no read has succeeded, or if reads have succeeded
-   * only during the first save, which applies none of them.
+   * The record, or the absence of one, that the pending write replaces. `unread`: it is unknown, because no read has succeeded, or because
+   * a refresh during the first save could not save its tokens (`expectedWhileUnsaved` in refresh.ts).
    */
   readonly over: SessionRecord | 'absent' | 'unread'
 }
@@ -66,9 +72,9 @@ export function reconcile(
   const isOlder =
     stored.id === record.id ? stored.rev < record.rev : hasEnded(stored.id) || isEarlierSignIn(stored, record, expected)
   if (!isOlder) return { change: 'take', record: stored }
-  // An older record of this sign-in shows that a write took effect. The record of another sign-in does not. So a sign-in that was
-  // `unsaved` stays `unsaved`, and one that was `perhaps_saved` can no longer be proved unsaved. If nothing was read before (`unread`),
-  // the record was there before the write, so no write has taken effect.
+  // An older record of this sign-in proves that a write took effect: `was_saved`. The record of another sign-in proves nothing, so
+  // `unsaved` stays. `perhaps_saved` becomes `was_saved`, because only the record in `over` could prove that no write took effect, and it
+  // is replaced here. With `unread`, this record is taken as the one before the write, so that no write took effect: `unsaved`.
   const isUnsaved = stored.id !== record.id && (expected.kind === 'unsaved' || isUnread(expected))
   return expect({ kind: isUnsaved ? 'unsaved' : 'was_saved', over: stored })
 }
@@ -80,10 +86,9 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 }
 
 /**
- * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent this
- * refresh token. If the stored record is an earlier revision, another process may have sent the refresh token of that revision. Within
- * the grace period the service responds to it with the tokens that are in memory here. The other process then has these tokens too, and
- * may have sent this refresh token.
+ * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent the
+ * refresh token that is in memory here, also if the stored record is an earlier revision: the other process sends the refresh token of
+ * that one, and within the grace period the service responds with the tokens that are in memory here.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)

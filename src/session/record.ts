@@ -43,10 +43,10 @@ export function encodeRecord(name: string, { id, rev, signedInAtMs, late, tokens
 }
 
 /**
- * Reads what a storage returned: text, or an object from a storage that parses JSON itself. Never throws. `applyStored`
- * (apply-stored.ts) reports every result but a record and `absent`, and removes an `unreadable` one under the lock. A sign-in writes over `unreadable`
- * (save.ts). A `newer` or `foreign` record stays. A sign-in or sign-out whose read fails cannot recognize it, and writes over it or
- * removes it.
+ * Reads what a storage returned: text, or an object from a storage that parses JSON itself. Never throws. `applyStored` (apply-stored.ts)
+ * reports every result but a record and `absent`, and removes an `unreadable` one under the lock. A session that has tokens keeps them
+ * and continues (`reconcile`). A session without tokens is signed out. A sign-in writes over `unreadable` (save.ts). A `newer` or
+ * `foreign` record stays. A sign-in or sign-out whose read fails cannot recognize it, and writes over it or removes it.
  */
 export function decodeRecord(name: string, raw: unknown): Stored {
   if (raw == null) return 'absent'

@@ -21,7 +21,7 @@ export interface RefreshSchedule {
    * storage operations around it. A lease ends by itself (lease.ts).
    */
   refresh(from: CurrentRecord, urgency: Urgency, signal?: AbortSignal | null): Promise<void>
-  /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. */
+  /** Cancels the token request in progress, and frees its lock then. A write in progress keeps the lock until it ends. Also resets. */
   cancel(): void
   /** Forgets earlier failures, so that the next call may send at once. */
   reset(): void
@@ -63,9 +63,9 @@ export function refreshSchedule(parts: SessionParts, lockReach: LockReach): Refr
     async refresh(from, urgency, signal) {
       const startedMs = clock.monotonicMs()
       if (delay.failure && startedMs < delay.untilMs) throw delay.failure
-      // While a refresh waits for the lock, the session can take over newer tokens (`from`) from the storage. A call that must refresh
-      // those joins that refresh. The refresh finds the newer tokens in the storage and sends no request, so the current tokens are still
-      // `from`. The loop then starts another refresh.
+      // Why a loop: while a refresh waits for the lock, the session can take over newer tokens from the storage. A new call has these as
+      // its `from`. It joins the waiting refresh, which began with older ones. That one finds that the tokens are newer, and sends no
+      // request. So `from` is still the current record, and the loop starts a refresh of it.
       for (let attempts = 1; current.record === from; attempts++) {
         try {
           await abortable(inFlight?.id === from.id ? inFlight.done : startRefresh(from), signal)
@@ -101,12 +101,14 @@ async function runRefresh(
     const work = store.locked(() => refreshOnce(parts, from, options))
     const refreshed = await abortable(work, signal)
     delay.reset()
+    // No caller waits for this. It reports a failed read itself, so that only an error of the program arrives at this `catch`.
     if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
   } catch (error) {
     // An error of the program is never reported as the end of a session.
     if (!isAgentAuthError(error)) throw error
     if (signal.aborted) throw loginRequiredOrChanged(current.record)
-    // The lock owner may have refreshed the token during the wait. If not, `refreshedToken` (access-token.ts) decides.
+    // The lock owner may have refreshed the token during the wait. If not, this rejects, and `refreshedToken` (access-token.ts) returns the
+    // current token if the refresh was proactive.
     if (error.code === 'lock_timeout') {
       await sync.revalidate('now')
       const now = current.record

@@ -23,9 +23,10 @@ export interface RefreshOptions {
 }
 
 /**
- * Reads the record, saves it if that failed before, sends the request, reads again, and saves. Must be called under the lock. If the
- * first read fails, it rejects without a request. There are two exceptions, for a retryable error only: no read or write has shown that
- * the sign-in is stored (`wasSignInStored`, decision 0197), or the storage has no common lock.
+ * Must be called under the lock. Reads the record. If the storage has an earlier revision of this sign-in, it writes the current tokens.
+ * Then it sends the request, reads again, and saves. If the first read fails, it rejects without a request. There are two exceptions, for
+ * a retryable error only: the last read or write did not show a record of this sign-in (`wasSignInStored`, decision 0197), or the
+ * storage has no common lock.
  *
  * Only a refused refresh token ends the session: `invalid_grant`, a 400 `invalid_request`, or a 400 or 401 in JSON without a code
  * (`terminal` in token-endpoint/classify-failure.ts), unless another page or process has stored newer tokens (`wasReplaced`). After a
@@ -122,10 +123,10 @@ async function commit(
  */
 function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord): ExpectedRecord {
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
-  // `saveSignIn` (save.ts) has not ended: it waits for the lock, or for the read of its `confirm`, which needs no lock. So the record that
-  // the session writes over is unknown. The write of this refresh may have taken effect, so a missing record means a sign-out elsewhere.
-  // The read of `confirmWrite` (save.ts) after this refresh is the exception. It counts as the first read, so if no record is there,
-  // there was none before.
+  // The first save has not ended: `saveSignIn` (save.ts) waits for the lock, or for the read of its `confirm`, which needs no lock. No read
+  // was applied during it, so it is unknown which record the write replaces (`unread`). The write of this refresh may have taken effect
+  // (`perhaps_saved`), so a missing record is a sign-out elsewhere. Only to the next read, that of `confirmWrite` (save.ts), a
+  // missing record says that there was none before.
   if (expected.kind === 'first_save') return { kind: 'perhaps_saved', over: 'unread' }
   return expected
 }

@@ -18,9 +18,9 @@ interface FailedSave {
 const unread: UnsavedRecord = { kind: 'unsaved', over: 'unread' }
 
 /**
- * Saves a new sign-in over the record that it finds, unless that is `newer` or `foreign`. If the read fails, for example because no
- * key decrypts the record, it writes all the same, because the user must not stay signed in as another one. Until this has ended, no
- * record of another sign-in that is read changes the session. The tokens of a refresh are saved by `commit` in refresh.ts.
+ * Saves a new sign-in over the record that it finds, unless that is `newer` or `foreign`. If the read fails, for example because no key
+ * decrypts the record, it writes all the same, because the user must not stay signed in as another one. While `first_save` is expected, a
+ * read that shows another sign-in changes nothing (`reconcile`). The tokens of a refresh are saved by `commit` in refresh.ts.
  */
 export async function saveSignIn(parts: SessionParts): Promise<void> {
   const { store, current, problems } = parts
@@ -39,7 +39,7 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
   await confirm(parts, record, failed)
 }
 
-/** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. A session calls it for each token. */
+/** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. It is called whenever the app asks for a token. */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
   /** The earliest time of the next write, on the monotonic clock. */
@@ -80,8 +80,8 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
 }
 
 /**
- * Reads whether a failed write of the current record took effect. Call it after the lock is free: the task that held the lock then
- * sends no other write, and a storage with leases refuses a late one.
+ * Reads whether a failed write of the current record took effect. Call it after the lock is free, when the task that held the lock sends
+ * no more writes, and a storage with leases refuses a write that arrives late.
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
@@ -101,17 +101,17 @@ async function confirm(
   if (current.record !== record || !isToConfirm) return
   const { kind, over } = ifNoEffect
   if (!stored) problems.report('read_failed')
-  // Without a read, or if the record to write over is gone, the write may have taken effect. A session that another page or process
-  // may have seen must not outlast a sign-out there.
+  // The write may have taken effect if this read failed, or if the record to write over is gone. Then another page or process may have seen
+  // this sign-in and signed it out. With `perhaps_saved`, a missing record ends the session, here or at a later read.
   if (kind === 'unsaved' && effect === 'unknown' && (!stored || (stored === 'absent' && isRecord(over))))
     current.expect({ kind: 'perhaps_saved', over })
-  // No earlier read counts, so this one shows the state before the write, or a record of this sign-in, which `applyStored` recognizes. So
-  // if there is no record now, there was none before the write.
+  // With `unread`, this is the first read that counts. If it does not show this sign-in, it is taken as the state before the write. So no
+  // record now is taken as no record before, and the session continues.
   else if (stored && over === 'unread' && !(isRecord(stored) && stored.id === record.id))
     current.expect(expectedFromFirstRead(stored))
   else current.expect(ifNoEffect)
-  // The record is applied after `expect`. A refresh during the first save leaves `perhaps_saved` over `unread`, and with that
-  // `reconcile` would end the session if no record is there.
+  // Applied after `expect`. `confirmWrite` also comes here after a refresh during the first save, which leaves `perhaps_saved` over
+  // `unread`. If that were still expected, `reconcile` would end the session when no record is there.
   if (stored) sync.applyStored(stored)
 }
 
@@ -142,13 +142,14 @@ async function writeOver(parts: SessionParts, record: CurrentRecord): Promise<Fa
 }
 
 /**
- * Removes the record of an earlier sign-in that could not be written over, because the next start would load it. A full disk
- * still allows that. If another record is there by now, it stays.
+ * Removes the record of an earlier sign-in that could not be written over. Otherwise the next start would load it. A removal works even
+ * if the disk is full. If another record is there by now, it stays.
  */
 async function removeInstead(store: SessionStore, found: SessionRecord): Promise<FailedSave> {
   const stored = await tryRead(store)
   if (!isSameRecord(stored, found)) return { ifNoEffect: { kind: 'unsaved', over: found }, effect: 'unknown' }
-  // This read has shown that the write did not take effect. The removal may, even if it is reported as failed.
+  // This read has shown that the write did not take effect (`none`). A removal that is reported as failed may still take effect, so a
+  // record that is missing later is no sign-out.
   const isRemoved = await succeedsOrThrowsBug(() => store.remove())
   return { ifNoEffect: { kind: 'unsaved', over: isRemoved ? 'absent' : found }, effect: 'none' }
 }

@@ -27,8 +27,8 @@ export function signOut(parts: SessionParts): SignOut {
     const stored = await tryRead(store)
     if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
-    // If the read failed, the sign-in of the removed record is unknown. This removal counts as failed, so that `removeAgain` also
-    // removes a record that it cannot read. Any error of the library makes it count as failed.
+    // If the read failed, it is unknown whose record was removed. So this removal counts as failed, and `removeAgain` also removes a
+    // record that it cannot read. Which error of the library says so does not matter.
     if (!stored) throw store.failure
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)
@@ -37,7 +37,7 @@ export function signOut(parts: SessionParts): SignOut {
 }
 
 /**
- * Ends a session whose record the storage does not show. A write of it may still be in progress, so its record is removed
+ * Ends a session whose current tokens are not saved. A write of them may still be in progress, so its record is removed
  * under the lock. A record of a sign-in that has not ended here and was not replaced elsewhere stays.
  */
 export function endUnsaved({ store, current }: SessionParts, schedule: RefreshSchedule): void {
@@ -80,7 +80,10 @@ async function removeAgain(parts: SessionParts, firstRemoval: Promise<boolean>):
   throw recordNotRemoved()
 }
 
-/** Returns whether a record may be removed. One whose read or decryption failed (undefined), or that is no valid record (`unreadable`), may. */
+/**
+ * Returns whether a record may be removed. One whose read or decryption failed (undefined), or that is no valid record (`unreadable`),
+ * may.
+ */
 function isRemovable(stored: Stored | undefined): boolean {
   return stored !== 'absent' && stored !== 'newer' && stored !== 'foreign'
 }

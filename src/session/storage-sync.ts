@@ -43,7 +43,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
     }
   }
 
-  /** Applies the record, unless the session changed meanwhile. Its age counts from the beginning of the read: the machine may sleep. */
+  /** Applies the record, unless the session changed meanwhile. `readAtMs` is the beginning of the read: the machine may sleep during it. */
   async function applyLater(read: Promise<Stored>, begunMs: number): Promise<void> {
     const begun = current.version
     try {
@@ -59,7 +59,7 @@ export function storageSync(parts: SyncedParts): StorageSync {
   }
 
   function applyAndNotify(stored: Stored): void {
-    // The store returns one object while nothing changes. An unexpected one is applied each time, so that `removeUnwanted` tries again.
+    // While nothing changes, the store returns the same object. It is applied again if no tokens are saved: it may have to be removed.
     const isKnown = applied?.stored === stored && applied.version === current.version
     if (isKnown && current.record && current.expected.kind === 'saved') return
     applier.applyStored(stored)

@@ -7,8 +7,8 @@ import { lockTimeout } from './errors.ts'
 import { decodeRecord, encodeRecord, type SessionRecord, type Stored } from './record.ts'
 
 /**
- * The one record of a session in its storage. Reads and changes fail with `storage_failed`, or with `config_invalid` of a storage
- * of this library; asynchronous ones have a time-out.
+ * The one record of a session in its storage. Reads and changes fail with `storage_failed`, or with `config_invalid` if a storage of
+ * this library throws that. Asynchronous reads and changes have a time-out.
  */
 export interface SessionStore {
   /** Returns the record at once if the storage does. */

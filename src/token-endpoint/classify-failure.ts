@@ -8,7 +8,10 @@ export type GrantType = 'authorization_code' | 'refresh_token'
 /** The class of a failed token request. errors.ts defines each (`AgentAuthErrorDetails.outcome`). */
 export type Failure = NonNullable<AgentAuthErrorDetails['outcome']>
 
-/** No response was read. `not_sent`: the request was not sent, as far as is known (`send`). `unknown`: it may have arrived. An error: the library gave up. */
+/**
+ * No response was read. `not_sent`: the request was not sent, as far as is known (`send`). `unknown`: it may have arrived. An error: the
+ * library gave up.
+ */
 export interface Lost {
   readonly lost: 'not_sent' | 'unknown' | AgentAuthError
   readonly status?: undefined
@@ -24,9 +27,9 @@ const anyCode = /^[\w.:-]{1,64}$/
 const shownCode = /^[a-z_]{1,64}$/
 
 /**
- * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap.
- * Only `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot be read.
- * `maxAttempts` (session/refresh-retries.ts) says which ones a call repeats.
+ * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap. Only
+ * `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot
+ * be read. `maxAttempts` (session/refresh-retries.ts) says which ones a call repeats.
  */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'

@@ -1,4 +1,4 @@
-// Login and callback: src/backend/routes/login.ts and callback.ts. CSRF checks: src/backend/csrf.ts and navigation.ts.
+// Login and callback: src/backend/routes/login.ts and callback.ts. CSRF checks: src/backend/csrf.ts and page-loads.ts.
 import { userTexts } from 'agent-auth/texts'
 import { describe, expect, test } from 'vitest'
 import { type AppBrowser, type BackendRig, guard, steppedStorage } from '../support/backend-rig.ts'

@@ -12,7 +12,10 @@ import { contextVariablesFound, llmModelsFound, parentAgentCreated, parentAgents
 import { llmModelSearchBody, searchLlmModels } from './search/search-llm-models.ts'
 import { parentAgentSearchBody, searchParentAgents } from './search/search-parent-agents.ts'
 
-/** One endpoint of specification 4, with its permission, its handler and its entry in the OpenAPI document. */
+/**
+ * One endpoint of specification 4, with the permission that it needs besides `api.access`, its handler and its entry in the OpenAPI
+ * document.
+ */
 export interface Endpoint extends EndpointNeeds {
   method: 'GET' | 'POST'
   path: string

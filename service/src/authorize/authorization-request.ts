@@ -20,7 +20,10 @@ export type Refusal = 'invalid_request' | 'invalid_scope' | 'unsupported_respons
 
 const singleParameters = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method']
 
-/** Returns the redirect URI if it is sent once and registered for this client. Any other would be an open redirect (S-003). */
+/**
+ * Returns the redirect URI if it is sent once and registered for this client. Otherwise `authorize` shows a page, because any other would
+ * be an open redirect (S-003).
+ */
 export function verifiedRedirectUri(query: Query, client: RegisteredClient): string | undefined {
   const sent = query.count('redirect_uri') === 1 ? query.get('redirect_uri')?.text : undefined
   if (sent === undefined) return undefined
@@ -52,8 +55,8 @@ export function refusalFields(refusal: string | null, approval: Approval): Refus
 }
 
 /**
- * Returns the fault of a request, if there is one: a repeated parameter, a `state` over the limit (`stateBytes`, 2,048), a scope
- * that is not exactly `api.access`.
+ * Returns the fault of a request, if there is one, which is sent to the redirect URI once the user is signed in: a repeated parameter, a
+ * `state` over the limit (`stateBytes`, 2,048), a scope that is not exactly `api.access`.
  */
 function findRefusal(query: Query, client: ClientRecord): Refusal | undefined {
   if (!query.isComplete || singleParameters.some((name) => query.count(name) > 1)) return 'invalid_request'

@@ -20,9 +20,9 @@ export interface TokenIssuer {
 const secondMs = 1_000
 
 /**
- * Signs an access token (RFC 9068, ES256) with the tenant and the permissions of the user (spec 5, sentence 2). token/issue-tokens.ts decides
- * how long it lives. It signs
- * synchronously, because Web Crypto takes about twice the processor time for the way to another thread and back.
+ * Signs an access token (RFC 9068, ES256) with the tenant and the permissions of the user (spec 5, sentence 2). token/issue-tokens.ts
+ * decides how long it lives. It signs synchronously, because Web Crypto takes about twice the processor time for the way to another
+ * thread and back.
  */
 export function signAccessToken(
   { config, clock, keys }: TokenIssuer,

@@ -64,9 +64,10 @@ export function createApiApp(service: ServiceContext): Hono<HttpEnvironment> {
 }
 
 /**
- * Checks one call before the endpoint reads the request (S-063), in this order: token (401, api/check-bearer-token.ts), approval of the client
- * and `api.access` (403, api/check-access.ts), method (405), permission and billing (403). api/endpoints.ts names the permission and
- * billing of each endpoint. The endpoint then refuses a wrong body (415, 413, 422, api/validation.ts).
+ * Checks one call before the endpoint reads the request (S-063), after `refuseForeignOrigin` (403), in this order: token (401,
+ * api/check-bearer-token.ts), approval of the client and `api.access` (403, api/check-access.ts), method (405), permission and billing
+ * (403). api/endpoints.ts names the permission and billing of each endpoint. The endpoint then refuses a wrong body (415, 413, 422,
+ * api/validation.ts).
  */
 function serve(service: ServiceContext, endpoint: Endpoint): Handler<HttpEnvironment> {
   return async (c) => {

@@ -7,7 +7,7 @@ import { purge } from '../store/purge.ts'
 
 /**
  * Purges expired data on a request, after a pause by the service's clock (`purgePauseMs`, 1 minute). A timer would keep a process
- * alive.
+ * alive. `purge` says which rows stay longer: used codes and rotated refresh tokens, until their authorization has expired.
  */
 export function purgeOnRequest({ store, clock }: ServiceContext): MiddlewareHandler<HttpEnvironment> {
   let nextMs = clock.nowMs() + serverLimits.purgePauseMs

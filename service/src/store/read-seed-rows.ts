@@ -21,8 +21,9 @@ export interface SeedRows {
 }
 
 /**
- * Reads the rows of a seed as they were at one moment, in an order that gives the same export of the same data. The transaction is
- * read-only. One that may write would lock the data file, so that a running service could not write to it until the end.
+ * Reads the rows of a seed as they were at one moment. The same data give the same export (seed/export-seed.ts). The export groups redirect
+ * URIs and approvals by client, so these need no further order here. The transaction is read-only. One that may write would lock the
+ * data file, so that a running service could not write to it until the end.
  */
 export function readSeedRows(db: Db, nowMs: number): Promise<SeedRows> {
   const reading = rawDatabase(db).transaction().setIsolationLevel('repeatable read').setAccessMode('read only')

@@ -1,7 +1,7 @@
 import { transact } from './engine/transact.ts'
 import type { Store } from './store.ts'
-import { endAccess, voidCodes } from './tables/account-access.ts'
 import { findAccountByEmail, savePasswordHash } from './tables/accounts.ts'
+import { endAccess, voidCodes } from './tables/end-access.ts'
 
 interface NewPassword {
   email: string

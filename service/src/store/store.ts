@@ -14,7 +14,10 @@ import { tenantStore } from './tenant-store.ts'
 
 export type { Db } from './database.ts'
 
-/** The data of a service. What belongs to one tenant is reached through `forTenant` only. */
+/**
+ * The data of a service. A call of the API reaches the data of its tenant through `forTenant` only. Logins, the command, resets, exports
+ * and the index of search texts work across tenants.
+ */
 export interface Store {
   /** For the functions of `tables/` about users, clients, logins and tokens. */
   readonly db: Db
@@ -41,8 +44,9 @@ export interface Store {
 }
 
 /**
- * Opens the database and brings its tables up to date. After that, a running older service reports `migrations` in /readyz. Rejects
- * if either fails, and if the data has a migration that this version does not know, because a newer version ran before this one.
+ * Opens the database, brings its tables up to date and completes the index of search texts. Rejects if one of these fails, and for data
+ * of a newer version, which have a migration that this version does not know. With `refuse`, it changes nothing, and rejects data of an
+ * older version as well. After a migration, a running older service reports `migrations` in /readyz.
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
   const engine = await openEngine(location)

@@ -38,7 +38,10 @@ export const absoluteLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenMs,
   confidential: lifetimes.confidentialRefreshTokenMs,
 }
-/** How long a refresh token lives without a use. Public clients: `publicRefreshTokenIdleMs`, 8 hours. Confidential: as long as the authorization. */
+/**
+ * How long a refresh token lives without a use. Public clients: `publicRefreshTokenIdleMs`, 8 hours. Confidential: as long as the
+ * authorization.
+ */
 const idleLifeMs: Record<'public' | 'confidential', number> = {
   public: lifetimes.publicRefreshTokenIdleMs,
   confidential: lifetimes.confidentialRefreshTokenMs,

@@ -15,7 +15,10 @@ export interface CookieKind {
   readonly maxAgeS: number
 }
 
-/** The cookies of pending logins. A name is `prefix`, state and `suffix`, and cannot be read in two ways. */
+/**
+ * The cookies of pending logins. A name is `prefix`, the state and `suffix`. The suffix is empty or begins with `+`, which no state
+ * contains, so that it is clear where the state ends.
+ */
 export interface PendingLoginCookieKind extends Omit<CookieKind, 'name'> {
   readonly prefix: string
   readonly suffix: string
@@ -31,11 +34,10 @@ export interface CookieOptions {
 }
 
 /**
- * Returns the cookies of a backend. All are `HttpOnly` with `Path=/`, and on https `Secure` and `__Host-`. None has a token: that
- * of the session is a random id (session-cookie.ts), those of logins are encrypted (pending-login-cookie.ts). Their names differ
- * for each port and base path of a host, because cookies are not scoped by port. The session cookie lives for `sessionLifeMs`. The
- * cookie of a login lives as long as the login (`maxLoginMs`, 10 minutes). Neither a base path nor a state can contain `+`, which
- * separates them.
+ * Returns the cookies of a backend. All are `HttpOnly` with `Path=/`, and on https `Secure` and `__Host-`. None contains a token: the
+ * session cookie is a random id (session-cookie.ts), and the cookies of logins are encrypted (pending-login-cookie.ts). Names differ for
+ * each port and base path of a host, because cookies are not scoped by port. The session cookie lives for `sessionLifeMs`. The cookie of
+ * a login lives as long as the login (`maxLoginMs`, 10 minutes). Neither a base path nor a state can contain `+`, which separates them.
  */
 export function cookieKinds({ security, port, basePath, sameSite, sessionLifeMs }: CookieOptions): {
   readonly sessionCookie: CookieKind

@@ -51,8 +51,8 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
 }
 
 /**
- * Gives `config_invalid` to `next` of Express and Connect, and rejects with it in Fastify and Hono. `createServer` reports nothing and
- * would end the process, so its response says what to use.
+ * Gives `config_invalid` to `next` of Express and Connect, and rejects with it in Fastify and Hono. With `createServer` a rejection would
+ * end the process, so the browser gets a 500 that says what to use.
  */
 async function refuse([response, next]: readonly unknown[]): Promise<void> {
   const message =

@@ -37,7 +37,7 @@ export function nodeListener(caller: string, backend: Backend): NodeListener {
     checkMount(request) {
       const target = targetOf(request)
       const { url = '', baseUrl, params } = request
-      // Connect only removes the mount path from `url`.
+      // Express sets `baseUrl`. Connect does not: it only removes the mount path from `url`.
       const removed = target.endsWith(url) ? target.slice(0, -url.length) : ''
       const mountPath = typeof baseUrl === 'string' ? baseUrl : removed
       if (mountPath) backend.checkMount({ path: mountPath, params })

@@ -128,7 +128,7 @@ function parameter(raw: string): string | undefined {
 }
 
 /**
- * Returns whether every server reads the text as one segment, and as this one. Dots and blanks alone, separators, path
+ * Returns whether every server reads the text as one segment, and reads the same text in it. Dots and blanks alone, separators, path
  * parameters, percent signs and control characters are not plain.
  */
 function isPlain(text: string): boolean {

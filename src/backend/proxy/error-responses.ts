@@ -49,7 +49,10 @@ function sizeText(bytes: number): string {
   return bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes} bytes`
 }
 
-/** Returns the response if the time of the route is over. Only the silence of the API has the API as its cause. */
+/**
+ * Returns the response if the time of the route is over: 503 if the token is late, 408 if the body from the browser is late, 504 if the
+ * API is late. Only with 504 does the cause in the event name the API. With 408 there is no cause.
+ */
 export function lateResponse(
   { config }: BackendContext,
   { timeoutMs }: ProxyRoute,

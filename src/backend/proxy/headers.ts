@@ -60,10 +60,13 @@ export const passedToBrowser: readonly string[] = [
   'x-request-id',
 ]
 
-/** Headers about one connection. RFC 9110 section 7.6.1. */
+/** Headers about one connection (RFC 9110 section 7.6.1), and `content-length`, which depends on the body that is sent. */
 const hopByHop =
   /^(connection|keep-alive|proxy(-.*)?|te|trailer|transfer-encoding|upgrade|content-length|http2-settings)$/
-/** Headers with credentials, and those by which a server describes the client and its route. */
+/**
+ * Headers with credentials; headers by which a server describes the client and its route; method overrides; what a browser says of the
+ * page that asks, such as `origin` and `sec-*`; and `expect`. The proxy sets `accept-encoding` itself.
+ */
 const neverToApi =
   /^(authorization|cookie2?|host|forwarded|x-forwarded.*|x-real-ip|.*client-ip|cf-connecting-ip|x-original-.*|x-rewrite-.*|x-(http-)?method.*|via|expect|origin|referer|sec-.*|access-control-.*|accept-encoding)$/
 /** Headers that act on the app's origin, on a server before it or on a cache, and those that the backend sets itself. */

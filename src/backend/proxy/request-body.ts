@@ -5,7 +5,7 @@ import { abortable, withTimeout } from '../../internal/timeouts.ts'
 export interface BodyOptions {
   readonly signal: AbortSignal
   readonly maxBytes: number
-  /** Has `body` while a streamed body waits for the browser. */
+  /** Has `body` while the request waits for its body from the browser. forward.ts adds it at the start, `requestBody` for each chunk. */
   readonly awaited: Set<Awaited>
   /** Called if a streamed body turns out to be unusable. */
   readonly onProblem: (problem: BodyProblem) => void
@@ -36,7 +36,7 @@ export class UnusableBodyError extends Error {
 /**
  * Returns the body to send to the API. A body with a short `Content-Length` (`maxBufferedBodyBytes`, 64 KiB) is returned as bytes. Any
  * other body is returned as a stream. After a 401, bytes can be sent again. A stream can be sent again if it has at most 1 MiB
- * (`maxReplayBytes`, bearer/replay.ts). No body may be larger than `maxBodyBytes` of the route (allowed-routes.ts). Rejects with
+ * (`maxReplayBytes`, bearer/resend.ts). No body may be larger than `maxBodyBytes` of the route (allowed-routes.ts). Rejects with
  * `UnusableBodyError` if the problem is known before sending. A stream calls `onProblem` and fails with that error later.
  */
 export async function requestBody(request: Request, options: BodyOptions): Promise<ForwardedBody | undefined> {
@@ -70,8 +70,8 @@ async function wholeBody(
 }
 
 /**
- * Returns the fewest bytes that arrive if no other code has read the body: the declared length, or one byte of a body in
- * chunks, because HTTP/1.1 clients send an empty body without chunks.
+ * Returns how many bytes arrive at least if no other code has read the body. With `Content-Length` it is that number. With
+ * `Transfer-Encoding` it is one, because a client of HTTP/1.1 does not use that header for an empty body.
  */
 function minBytes(headers: Headers): number {
   const declared = headers.get('content-length')

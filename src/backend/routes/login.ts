@@ -4,7 +4,7 @@ import { maxReturnUrlLength } from '../../internal/limits.ts'
 import type { BackendContext } from '../context.ts'
 import { oldestLoginRemovals, pendingLoginLine } from '../cookies/pending-login-cookie.ts'
 import { newSessionId, readSessionCookie } from '../cookies/session-cookie.ts'
-import { isNavigation, isOwnNavigation, isPrefetch } from '../navigation.ts'
+import { isNavigation, isOwnNavigation, isPrefetch } from '../page-loads.ts'
 import { createResponse, errorResponse } from '../responses.ts'
 
 /**

@@ -11,8 +11,8 @@ import type { LockedStorage } from './storage-failure-events.ts'
 
 /**
  * The endings of all sessions, or of all sessions of a subject. No session is looked up: each sign-in notes the endings before it.
- * A process sees an ending within two seconds, because it reads endings again (`endingLimits.readMs`, 500 ms) with each record
- * (`revalidateAfterMs`, 1 s).
+ * A process sees an ending within two seconds. It reads the record of a session again after `revalidateAfterMs`, 1 s. What it then knows
+ * of the endings is at most `endingLimits.readMs`, 500 ms, old.
  */
 export interface Endings {
   /** Returns whether the storage has an ending at all. Rejects if the storage fails. */
@@ -38,8 +38,9 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   // A session name has four parts, so a name with a fifth is that of no session.
   const allName = `${sessionName(config, '')}:ended`
   /**
-   * Exists once the sessions of any subject were ended. Until then the check of a record reads no ending of a single subject. A
-   * sign-in always reads the ending of its own subject, because `endSessionsOf` writes that ending first and this record last.
+   * Exists once the sessions of any subject were ended. Until then the check of a record reads no ending of a single subject.
+   * `endSessionsOf` writes the ending of the subject first, and this record last. A sign-in between the two writes must note the ending,
+   * or it would end by it later. So a sign-in always reads the ending of its own subject.
    */
   const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
@@ -83,7 +84,7 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   }
 }
 
-/** Returns the subject, if it is well-formed text. No ending is stored for another one, because no name can hold it. */
+/** Returns the subject. For text that is not well-formed it returns undefined: no name can hold that text, so it has no ending. */
 function subjectOf(tokens: Tokens): string | undefined {
   const subject = readClaims(tokens)?.subject
   return subject !== undefined && isWellFormed(subject) ? subject : undefined

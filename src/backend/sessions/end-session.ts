@@ -63,8 +63,8 @@ async function isUnknown(
 }
 
 /**
- * Waits for a refresh in any process (`maxRefreshWaitMs`, 1 s), because that refresh replaces the token to revoke, then begins the
- * sign-out. With the lock, the record is removed before the lock is free. `endSession` sends the revocation.
+ * Waits until no process refreshes the session, at most `maxRefreshWaitMs`, 1 s, because a refresh replaces the token to revoke. Then it
+ * begins the sign-out. If it has the lock, it removes the record before it frees the lock. `endSession` sends the revocation.
  */
 async function beginSignOut(context: BackendContext, live: LiveSession, key: string): Promise<SignOutBegun> {
   const { config, sessions, revocationEndpoint } = context
@@ -76,10 +76,12 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   const toRevoke = new Promise<readonly string[]>((resolve) => {
     begin = resolve
   })
-  // A storage with leases knows the lock of an operation by the async context (`AsyncLocalStorage`), and refuses the operation when the
-  // lease is over. `session.signOut()` must not belong to this lock, because it continues after the lock is free. An async function
-  // keeps the context in which it was called. So `signOutAfter` is called here, before the lock is taken, and its `signOut` belongs to
-  // no lock, although it begins while the task runs. The removal in `readAndRemove` does belong to the lock.
+  // A storage with leases finds the lock of an operation by the async context (`AsyncLocalStorage`), and refuses the operation when the
+  // lease is over. The sign-out still writes after this lock is free, so it must not run in the context of this lock. An async function
+  // keeps the context in which it was called. So the order is:
+  // 1. Before the lock: `signOutAfter` is called, outside of the context of the lock. It waits for the refresh tokens.
+  // 2. Under the lock: the record is read, and its refresh tokens are passed on. Now the sign-out begins.
+  // 3. Under the lock: the record is removed, in the context of the lock.
   const begun = signOutAfter(toRevoke, live)
   const readAndBeginSignOut = async (): Promise<Stored | undefined> => {
     const stored = await tryRead(store)
@@ -102,7 +104,7 @@ async function signOutAfter(
   { session }: LiveSession,
 ): Promise<Omit<SignOutBegun, 'otherTokens'>> {
   const refreshTokens = await toRevoke
-  // Not awaited here, because its last step waits for the lock.
+  // Not awaited here: if it rejects, `endSession` still needs the refresh tokens to revoke them.
   const signedOut = session.signOut()
   // It may reject before the caller waits for it, which would be an unhandled rejection.
   signedOut.catch(() => {})

@@ -22,9 +22,9 @@ export interface EndingMark {
  */
 export interface EndingMarks {
   /**
-   * Returns the ending of this name, if there is one. `recent` accepts a recent asynchronous read (`endingLimits.readMs`, 500 ms).
-   * `now` reads again, and shares no read in progress. Throws or rejects with `storage_failed` if the storage fails or has another
-   * text there.
+   * Returns the ending of this name, if there is one. With an asynchronous storage, `recent` accepts a read that began less than
+   * `endingLimits.readMs`, 500 ms, ago, or shares one in progress. `now` always begins a read of its own. A synchronous storage is read at
+   * each call. Throws or rejects with `storage_failed` if the storage fails or has another text there.
    */
   read(name: string, when: 'recent' | 'now'): MaybePromise<EndingMark | undefined>
   /** Writes another ending. Rejects with `storage_failed` if that may not have taken effect. */

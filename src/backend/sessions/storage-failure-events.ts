@@ -8,8 +8,8 @@ import type { BackendEvent, StorageOperation } from '../events.ts'
 export type LockedStorage = TokenStorage & Required<Pick<TokenStorage, 'withLock'>>
 
 /**
- * Returns the storage with an event for each operation that fails. The session itself reports a problem once, until it has passed.
- * Adds the lock of this process if the storage has none.
+ * Returns the storage with the event `storage_error` for each operation that fails. A session in memory emits `storage_degraded` only
+ * once, until the problem has passed. Adds the lock of this process if the storage has none.
  */
 export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEvent) => void): LockedStorage {
   function failed(operation: StorageOperation, error: unknown): never {
@@ -33,8 +33,8 @@ export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEven
         // A storage without a lock serves one process, which the lock in memory covers.
         return await withLock(sessions, name, task, options)
       } catch (error) {
-        // A caller that stopped waiting is not a failure of the storage. An error of the task does not arrive here, because the task of
-        // `runLocked` never rejects (storage/time-limits.ts).
+        // A caller that stopped waiting is not a failure of the storage. An error of the caller's task does not arrive here, because
+        // `runLocked` wraps the task, and the wrapper never rejects (storage/time-limits.ts).
         if (options?.signal?.aborted) throw error
         return failed('withLock', error)
       }

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { isRecord } from '../../check-shape.ts'
 import { requestLimits } from '../../limits.ts'
-import type { Logins, NamedValue } from '../../state/logins.ts'
+import type { Logins, NamedValue } from '../../state/login-traces.ts'
 import { hasMediaType, parseForm, readAtMost } from '../body.ts'
 import type { HttpEnvironment, LoginTrace } from '../hono-environment.ts'
 import { parseJson } from '../json.ts'

@@ -12,7 +12,10 @@ export interface StoreEngine {
   readonly rowId: 'integer' | 'bigint'
   /** A row id that the database assigns. */
   autoId(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder
-  /** Keeps others from changing these rows, or adding rows that refer to them, until the transaction ends. */
+  /**
+   * Locks every row that the table has now until the transaction ends. Others can neither change these rows nor add rows that refer to
+   * them.
+   */
   lockRows(tx: RawDatabase, table: keyof Tables): Promise<void>
   /** Waits for transactions that have written to this table, and keeps others from writing until the transaction ends. */
   lockTable(tx: RawDatabase, table: keyof Tables): Promise<void>

@@ -41,7 +41,7 @@ class LibsqlDialect extends SqliteDialect {
     return new LibsqlAdapter()
   }
 
-  /** Begins a transaction that may write with the lock to write, so that what it reads cannot change before it writes. */
+  /** A transaction that may write takes the write lock when it begins, so that what it reads cannot change before it writes. */
   override createDriver(): Driver {
     const driver = super.createDriver()
     driver.beginTransaction = async (connection: DatabaseConnection, { accessMode }: TransactionSettings) => {

@@ -28,7 +28,7 @@ export const postgresTrigrams: TrigramIndex = {
   },
 }
 
-/** Adds agents by one statement, which ends within `statementMs`, 10 s, for `addedTrigrams`, 100,000. */
+/** Adds agents by one statement. `add` gives it about `addedTrigrams`, 100,000, at most, so that it ends before `statementMs`, 10 s. */
 async function insert(tx: RawDatabase, agents: { id: number; trigrams: number[] }[]): Promise<void> {
   await tx
     .insertInto('agent_trigrams')

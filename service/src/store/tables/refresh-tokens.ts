@@ -4,6 +4,7 @@ import { prepare } from '../engine/prepare.ts'
 import type { Authorization } from './authorizations.ts'
 
 export interface RefreshToken {
+  /** The database has only the hash of a token. */
   hash: string
   idleExpiresMs: number
   usedMs: number | null

@@ -4,9 +4,9 @@ import type { Slots } from '../engine/prepare.ts'
 import { prepare } from '../engine/prepare.ts'
 
 /**
- * `hash` is the key of stored hashes, and `signing` signs access tokens (credentials/keys.ts). `reset` encrypts
- * the authorization requests that sign-in pages carry. Each reset replaces it, which voids the earlier ones. `seed` marks what the
- * database was filled with, and `endpoint-billing` is the part of a seed that no table holds.
+ * `hash` is the key of stored hashes, and `signing` signs access tokens (credentials/keys.ts). `reset` encrypts the authorization
+ * requests that sign-in pages carry. Each reset of the data replaces this key, so that requests encrypted before are void. `seed` marks
+ * what the database was filled with, and `endpoint-billing` is the part of a seed that no table holds.
  */
 export type ServiceKeyName = 'hash' | 'signing' | 'reset' | 'seed' | 'endpoint-billing'
 

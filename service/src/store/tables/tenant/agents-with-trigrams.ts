@@ -8,9 +8,9 @@ import type { Steps } from './search-order.ts'
 import { idsOf } from './search-order.ts'
 
 /**
- * Returns the ids, in rising order, of the agents that have the rarest trigrams (`rarest`) by the index, and of those that it does
- * not know yet. Each agent whose text has the searched part is among them. The caller searches their texts, because some do not
- * have it.
+ * Returns ids of agents in rising order, among them each agent whose search text contains the search value. Some have all of the rarest
+ * trigrams (`rarest`), by the index. The others are not in the index yet. The caller compares the texts of all, because some do not
+ * contain the value.
  */
 export async function agentsWithTrigrams<Column extends string>(
   db: RawDatabase,
@@ -56,8 +56,8 @@ async function lastIdOf(db: RawDatabase, tenantId: string): Promise<number> {
 
 /**
  * Returns the trigrams that the fewest agents have (`rareTrigrams`, 4), because the lists of the common ones take long to read and
- * leave hardly fewer agents. It knows only the first agents of each trigram (`probedIds`, 64). A trigram is rarer if it has fewer
- * of them or, with the same number, if their ids are further apart.
+ * leave hardly fewer agents. It reads at most the first `probedIds`, 64, agents of each trigram. A trigram is rarer if it
+ * has fewer of these or, with the same number, if their ids are further apart.
  */
 async function rarest(db: RawDatabase, trigrams: number[]): Promise<number[]> {
   if (trigrams.length <= storeLimits.rareTrigrams) return trigrams

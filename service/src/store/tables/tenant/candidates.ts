@@ -6,7 +6,7 @@ import { narrowing } from './indexed-filters.ts'
 import { columnOf } from './run-search.ts'
 import type { Steps } from './search-order.ts'
 import { idsOf } from './search-order.ts'
-import { trigramsOfPart } from './trigrams.ts'
+import { trigramsOfSearchValue } from './trigrams.ts'
 
 /** Agents among which all hits of a search are, in rising order of their ids. */
 export interface Candidates {
@@ -17,13 +17,13 @@ export interface Candidates {
 
 /**
  * Finds the agents that an index leaves. If the search value has trigrams, these are the agents of the filter if they are few, and
- * otherwise the agents that have the trigrams. If it has none, these are the agents of the filter, or all agents if no index serves the
- * filter.
+ * otherwise the agents that have the rarest of them (`agentsWithTrigrams`). If it has none, these are the agents of the filter, or all
+ * agents if no index serves the filter.
  */
 export async function candidates<Column extends string>(db: RawDatabase, steps: Steps<Column>): Promise<Candidates> {
   const { tenantId, search } = steps
   const narrow = narrowing(search.filter)
-  const trigrams = trigramsOfPart(tenantId, search.searchValue ?? '')
+  const trigrams = trigramsOfSearchValue(tenantId, search.searchValue ?? '')
   if (trigrams.length > 0) {
     const few = await fewBy(db, tenantId, narrow)
     return { ids: few ?? (await agentsWithTrigrams(db, steps, trigrams)), are: 'apart' }
@@ -32,16 +32,16 @@ export async function candidates<Column extends string>(db: RawDatabase, steps: 
 }
 
 /**
- * Returns the agents that have all trigrams of the text, and those that the index does not know yet. Returns undefined, so that
- * the query has no list of ids, if the text has no trigrams, if the filter alone leaves few agents (the query then uses the index of
- * the filter), or if over `indexedIds`, 2,000, are found. It is for PostgreSQL, whose planner does not know how many agents have all
- * trigrams. On libSQL no search with a text comes here (parent-agents.ts), so there are no trigrams.
+ * Returns the agents that have the trigrams of the search value (`trigramsOfSearchValue`), and those that the index does not have yet.
+ * Returns undefined, so that the query has no list of ids, if the value has no trigrams, if the filter alone leaves few agents (the query
+ * then uses the index of the filter), or if over `indexedIds`, 2,000, are found. It is for PostgreSQL, whose planner does not know how
+ * many agents have all trigrams. On libSQL no search with a text comes here (parent-agents.ts), so there are no trigrams.
  */
 export async function fewCandidates<Column extends string>(
   db: RawDatabase,
   { tenantId, search }: Omit<Steps<Column>, 'pause'>,
 ): Promise<number[] | undefined> {
-  const trigrams = trigramsOfPart(tenantId, search.searchValue ?? '')
+  const trigrams = trigramsOfSearchValue(tenantId, search.searchValue ?? '')
   if (trigrams.length === 0 || (await fewBy(db, tenantId, narrowing(search.filter))) !== undefined) return undefined
   const found = await indexed(db, trigrams)
     .select('rowid as id')

@@ -33,14 +33,17 @@ export const betweenFields = '\n'
 const lineBreak = '\u00c0'
 
 /**
- * Returns the search text of a row, in which a search looks for its value. It is folded here, because databases fold letters differently (A-23).
- * A migration calls it, so a change needs a new migration that writes all rows again.
+ * Returns the search text of a row, in which a search looks for its value. It is folded here, because databases fold letters differently
+ * (A-23). A migration calls it, so a change needs a new migration that writes all rows again.
  */
 export function searchTextOf(fields: string[]): string {
   return fields.map(foldCase).join(betweenFields)
 }
 
-/** Folds to NFC in lower case, with one sigma, because a search value may end where the word does not. */
+/**
+ * Folds a text to lower case in NFC. `toLowerCase` writes Σ as ς at the end of a word, and as σ elsewhere. A search value can end in the
+ * middle of a word of a text, so both become σ.
+ */
 export function foldCase(text: string): string {
   return text.toLowerCase().normalize('NFC').replaceAll('ς', 'σ').replaceAll('\n', lineBreak)
 }

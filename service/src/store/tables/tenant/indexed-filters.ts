@@ -15,8 +15,9 @@ export function requiredEquals<Column extends string>(filter: Filter<Column>): E
 }
 
 /**
- * Returns comparisons with an index, of which each hit fulfills at least one: the most selective required one, else the first group
- * of alternatives, else none.
+ * Returns comparisons of columns with an index. Each hit of the filter fulfills at least one of them. If such a comparison is required,
+ * returns only the required one that leaves the fewest agents. Otherwise returns the first group of alternatives that has no other
+ * comparisons, and without one, none.
  */
 export function narrowing<Column extends string>(filter: Filter<Column>): Equals<Column>[] {
   const parts = requiredParts(filter)

@@ -31,9 +31,9 @@ export async function searchInSteps<Column extends string>(
 }
 
 /**
- * Returns whether an index gives page and count, so that the search of a full tenant holds the event loop for a moment only. True if
- * there is at most one comparison and one sort column, and one index has both: each column has an index with the id, and `active`
- * one with `agent_name` (migrations/004-search-indexes.ts).
+ * Returns whether one index gives both page and count, so that the search of a full tenant holds the event loop for a moment only. The
+ * search may have one comparison and one sort column at most, and no search value. Each column has an index that also holds the id. One
+ * more index has `active` and `agent_name` (migrations/004-search-indexes.ts).
  */
 export function isReadFromIndex<Column extends string>({ searchValue, filter, sort }: Search<Column>): boolean {
   const filters = requiredEquals(filter)

@@ -14,10 +14,10 @@ export function trigramsOf(tenantId: string, searchText: string): number[] {
 }
 
 /**
- * Returns trigrams of a searched part. Each text that contains the part has all of them. If the part is long, only some are returned
- * (`comparedTrigrams`, 16 at most). A part of one or two code points has none.
+ * Returns trigrams of a search value. Each search text that contains the value has all of them. Of a long value, only some are returned
+ * (`comparedTrigrams`, 16 at most). A value of one or two code points has none.
  */
-export function trigramsOfPart(tenantId: string, searchValue: string): number[] {
+export function trigramsOfSearchValue(tenantId: string, searchValue: string): number[] {
   const all = trigramsOf(tenantId, foldCase(searchValue))
   const every = Math.ceil(all.length / storeLimits.comparedTrigrams)
   return all.filter((_, index) => index % every === 0)

@@ -9,7 +9,10 @@ interface Sending {
   readonly init: RequestInit
 }
 
-/** A request to send now and, with the same bytes, once more. `again` resolves to undefined if that is not possible. */
+/**
+ * A request to send now and, with the same bytes, once more. `again` is missing, or resolves to undefined, if that is not possible, and
+ * then the 401 of the first sending is returned (bearer.ts).
+ */
 export interface Replay extends Sending {
   again?(): Promise<Sending | undefined>
   /** Frees the copy of the body. */
