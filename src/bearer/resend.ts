@@ -25,7 +25,8 @@ const withoutBody = ['GET', 'HEAD']
 
 /**
  * Prepares the second request before the first is sent. `bearer.ts` decides whether to send it. Text, bytes, Blob, FormData and
- * URLSearchParams of any size can be sent twice, and a stream up to 1 MiB. The caller's objects stay as they are.
+ * URLSearchParams of any size can be sent twice, and a stream up to 1 MiB that has ended when the 401 comes. The caller's objects stay as
+ * they are.
  */
 export function replayable(input: Request | string, init: RequestInit): Replay {
   const { body, method } = init

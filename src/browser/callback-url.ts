@@ -27,8 +27,8 @@ export function callbackMode(redirectUri: string, address: string | URL): LoginM
 
 /**
  * Removes the protocol's parameters from the address bar. Other parameters, the hash and the history state stay as they are.
- * finish-login.ts calls it for a callback of this app only: `finish` before the code is sent and once the page is shown, `discard`
- * at a sign-out or another login.
+ * finish-login.ts calls it for a callback of this app only. `finish` calls it before the code is sent, in a prerendered page when that is
+ * shown. `discard` calls it at a sign-out or another login.
  */
 export function hideCallback(): void {
   const { pathname, search, hash } = location

@@ -11,7 +11,8 @@ import type { LockedStorage } from './storage-failure-events.ts'
 
 /**
  * When each session was used last, for all processes. A session ends by itself after `idleMs` (`idleLimits.minMs`, 2 minutes or more)
- * without a use (default: never), and `sessionLifeMs` (default: 30 days) after its login began (cookies/session-cookie.ts).
+ * without a use, or after 90 % of that, because not every use is noted (default: never), and `sessionLifeMs` (default: 30 days) after its
+ * login began (cookies/session-cookie.ts).
  */
 export interface LastUses {
   /** Returns whether the session was not used for `idleMs`. Rejects if the storage cannot be read. */
