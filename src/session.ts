@@ -117,6 +117,7 @@ export function createHookedSession(
   const { storage = memoryStorage(), key = 'default' } = options
   const parts = sessionParts(config, sessionStore(storage, sessionName(config, key)))
   const { current, sync } = parts
+  // With `withLock`, the lock reaches every page and process that shares the record.
   const schedule = refreshSchedule(parts, storage.withLock ? 'everywhere' : 'here')
   let firstRemovals: Promise<unknown> = Promise.resolve()
   /** Rises with each call that a waiting `signIn` gives way to: `signIn`, `signOut`, and `resume` after a sign-out. */

@@ -12,8 +12,8 @@ import { type Tokens, tokensFromResponse } from './tokens.ts'
 export interface TokenRequest {
   readonly grant: GrantType
   /**
-   * The parameters of this grant, in the order in which the body has them, a form or JSON. `wireRequest` adds `grant_type` and
-   * `client_id` if the body needs them.
+   * The parameters of this grant, in the order of the body, which is a form or JSON. `wireRequest` adds `grant_type` and `client_id` if the
+   * body needs them.
    */
   readonly parameters: Readonly<Record<string, string>>
   readonly previous: Partial<Tokens> | undefined
@@ -23,7 +23,7 @@ export interface TokenRequest {
 /**
  * Sends one token request and reads its response under one deadline (`timeoutMs`, default: 10 s). It retries nothing. A redirect is
  * not followed and counts as wrong configuration, and a body over 256 KiB is `response_too_large` (token-endpoint/response.ts).
- * Specification section 5.2, RFC 6749 section 5.
+ * Section 5.2 of the specification of the service, RFC 6749 section 5.
  */
 export async function requestTokens(config: AuthConfig, request: TokenRequest): Promise<Tokens> {
   const { clock, tokenEndpoint } = config
@@ -112,16 +112,16 @@ function wireRequest(
 
 /**
  * Returns whether the failure came before a byte of the request was sent: no connection, or a certificate that Node refuses. Only the
- * `fetch` of Node names the cause. Node has about thirty codes for a refused certificate. The expression matches parts of their names,
- * because a set would be larger. A code that it misses counts as unknown. An alert of the server may come after the request, for example
- * `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. So `(?!I)` leaves out names with `CERTIFICATE`, and an alert counts as unknown. Throws
- * if a member of the cause cannot be read or converted to text.
+ * `fetch` of Node names the cause. Throws if a member of the cause cannot be read or converted to text.
  */
 function wasNotSent(error: unknown): boolean {
   // An error about a certificate has no `syscall`, so the default lets it pass. A code of `unconnected` can also come from a `read` or a
   // `write`. Then there was a connection, and bytes may have been sent.
   const { code = '', syscall = 'connect' } =
     (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
+  // Node has about thirty codes for a refused certificate. The expression matches parts of their names, because a set would be larger. A
+  // code that it misses counts as unknown. `CERT(?!I)` matches `CERT`, but not `CERTIFICATE`, which is in the names of TLS alerts, such as
+  // `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. The server may send an alert after the request, so an alert counts as unknown.
   return (
     /^(connect|getaddrinfo)$/.test(syscall) &&
     (unconnected.test(code) || /CERT(?!I)|VERIFY|CRL|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_/.test(code))

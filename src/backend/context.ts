@@ -45,7 +45,10 @@ export interface BackendContext {
   readonly sessionLifeMs: number
   readonly errorPath: string | undefined
   readonly revocationEndpoint: string | undefined
-  /** The value of `basicEncoding` that would change the credentials of the client, if one would. */
+  /**
+   * The value of `basicEncoding` that is not in use, if both encode the id or the secret differently. The page of a failed login suggests
+   * it after `invalid_client` (`messageOf` in routes/callback.ts).
+   */
   readonly otherBasicEncoding: 'form' | 'raw' | undefined
   readonly setupProblems: SetupProblems
   emit(event: BackendEvent): void

@@ -36,8 +36,8 @@ export function tokenEndpointCause(error: AgentAuthError): ErrorCause | undefine
 }
 
 /**
- * Returns whether a token request was made, or begun, and got no response. The error of a response that was too large has no status
- * either, but there was a response.
+ * Returns whether a token request got no response, also because it was not sent (`not_sent`). The error of a response that was too large
+ * has no status either, but there was a response.
  */
 export function hasNoTokenResponse({ code, status, details }: AgentAuthError): boolean {
   return details?.outcome !== undefined && status === undefined && code !== 'response_too_large'

@@ -35,7 +35,7 @@ export type BackendEvent =
 /** An operation of the storage. */
 export type StorageOperation = 'getItem' | 'setItem' | 'removeItem' | 'withLock'
 
-/** A logout that ended the session here. */
+/** A logout that found a session and ended it. A logout without a session emits no event. */
 export interface LoggedOutEvent {
   readonly type: 'logged_out'
   /** Whether the refresh token was revoked. */
@@ -82,8 +82,9 @@ export interface ProxiedEvent {
   /** How long it took until the response began, with the wait for its turn, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why the response is not the API's. Missing if the browser left, or if its body was late (408). An error of the session has one only if
-   * the token endpoint did not respond, or if the token was not there when the time of the route was over (503).
+   * Why the response is not the API's. There is no cause if the browser left, or if its request body was late (408). For an error of the
+   * session there is one only if the token endpoint did not respond, or if the token was not there when the time of the route was over
+   * (503).
    */
   readonly cause?: ErrorCause
 }

@@ -1,8 +1,8 @@
 import type { AgentAuthErrorCode } from '../errors.ts'
 
 /**
- * The statuses of an error that a route passes on, as JSON and on the page of the callback. A route that refuses a request itself
- * names the status. 400: start the login again. 401: sign in again. 403: the user denied the login. 503: the same request may
+ * The statuses of an error that a route passes on, as JSON and on the page of the callback. For a refusal of its own, a route gives the
+ * status to `errorResponse`. 400: start the login again. 401: sign in again. 403: the user denied the login. 503: the same request may
  * succeed later, or for `exchange_interrupted` a new login. 502: the configuration is wrong or a response cannot be used. 502 also stands
  * where a code does not occur: for example, no route sends `callback_malformed` as JSON.
  */

@@ -47,13 +47,13 @@ export interface CurrentSession {
    */
   hasEnded(id: string): boolean
   /**
-   * Returns whether this access token came from a sign-in that is not the current one. One that is not remembered counts as a token
-   * of the current sign-in.
+   * Returns whether this access token came from a sign-in that is not the current one. A token that is not remembered counts as one of
+   * the current sign-in.
    */
   isFromAnotherSignIn(accessToken: string): boolean
   /**
-   * Calls the listeners if the state has changed. A refresh or a save calls it when its lock is free. A read, a sign-out and the end of
-   * an expired session call it at once, also while a refresh holds the lock.
+   * Calls the listeners if the state has changed. A refresh or a save calls it when its lock is free. A cancelled refresh, a read, a
+   * sign-out and the end of an expired session call it at once, also while a lock is held.
    */
   notify(): void
   subscribe(listener: () => void): () => void

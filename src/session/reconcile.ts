@@ -14,8 +14,8 @@ export type ExpectedRecord =
   | { readonly kind: 'left_alone' }
 
 /**
- * A write is pending: it failed, has no known result, or was not sent because no read succeeded; or the storage has shown an unreadable
- * or an older record since.
+ * The current tokens are not in the storage, and a write of them is pending: a write failed or has no known result, none was sent because
+ * the lock or a read failed, or a read showed an unreadable or an older record, perhaps after a write that succeeded.
  */
 export interface UnsavedRecord {
   /**
@@ -87,8 +87,8 @@ export function isSameRecord(one: Stored | undefined, other: Stored | 'unread'):
 
 /**
  * Returns whether the storage had a record of this sign-in when it was last read or written. Then another process may have sent the
- * refresh token that is in memory here, also if the stored record is an earlier revision: the other process sends the refresh token of
- * that one, and within the grace period the service responds with the tokens that are in memory here.
+ * refresh token that is in memory here. An earlier revision in the storage is enough for that: the other process sends the earlier refresh
+ * token, and within the grace period the service responds with the tokens that are in memory here. So it has the same refresh token then.
  */
 export function wasSignInStored({ id }: SessionRecord, expected: ExpectedRecord): boolean {
   return expected.kind === 'saved' || ('over' in expected && isRecord(expected.over) && expected.over.id === id)

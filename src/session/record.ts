@@ -25,6 +25,7 @@ export function sessionName({ authUrl, clientId }: { authUrl: string; clientId: 
   return name ?? invalid('key must be well-formed text')
 }
 
+/** Returns whether this is a record. `unread` is that of `UnsavedRecord.over` (reconcile.ts): it is unknown what is stored. */
 export function isRecord(stored: Stored | 'unread' | undefined): stored is SessionRecord {
   return typeof stored === 'object'
 }

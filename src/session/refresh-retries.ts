@@ -101,7 +101,7 @@ async function runRefresh(
     const work = store.locked(() => refreshOnce(parts, from, options))
     const refreshed = await abortable(work, signal)
     delay.reset()
-    // No caller waits for this. It reports a failed read itself, so that only an error of the program arrives at this `catch`.
+    // No caller waits for `confirmWrite`, and it reports a failed read itself. So it rejects only with an error of the program.
     if (refreshed === 'to_confirm') confirmWrite(parts).catch(() => problems.report('read_failed'))
   } catch (error) {
     // An error of the program is never reported as the end of a session.

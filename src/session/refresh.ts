@@ -125,8 +125,8 @@ function expectedWhileUnsaved(previous: SessionRecord, expected: ExpectedRecord)
   if (expected.kind === 'saved') return { kind: 'was_saved', over: previous }
   // The first save has not ended: `saveSignIn` (save.ts) waits for the lock, or for the read of its `confirm`, which needs no lock. No read
   // was applied during it, so it is unknown which record the write replaces (`unread`). The write of this refresh may have taken effect
-  // (`perhaps_saved`), so a missing record is a sign-out elsewhere. Only to the next read, that of `confirmWrite` (save.ts), a
-  // missing record says that there was none before.
+  // (`perhaps_saved`), so a missing record is a sign-out elsewhere, with one exception: if the next read, that of `confirmWrite` (save.ts),
+  // finds no record, the session takes it that there was none before the write, and continues.
   if (expected.kind === 'first_save') return { kind: 'perhaps_saved', over: 'unread' }
   return expected
 }

@@ -39,7 +39,10 @@ export async function saveSignIn(parts: SessionParts): Promise<void> {
   await confirm(parts, record, failed)
 }
 
-/** Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. It is called whenever the app asks for a token. */
+/**
+ * Returns a function that repeats a pending write, at most once in `saveAgainMs`, 5 s. `tokenGetter` (access-token.ts) calls it at the end
+ * of a call for a token that has changed no tokens.
+ */
 export function pendingSave(parts: SessionParts): () => void {
   const { config, current, problems } = parts
   /** The earliest time of the next write, on the monotonic clock. */
@@ -80,8 +83,8 @@ async function saveAgain(parts: SessionParts, record: CurrentRecord): Promise<vo
 }
 
 /**
- * Reads whether a failed write of the current record took effect. Call it after the lock is free, when the task that held the lock sends
- * no more writes, and a storage with leases refuses a write that arrives late.
+ * Reads whether a failed write of the current record took effect. Call it when the lock is free. Only then the answer is final: the task
+ * that held the lock sends no more writes, and a storage with leases refuses a write that arrives late.
  */
 export async function confirmWrite(parts: SessionParts): Promise<void> {
   const { record, expected, notify } = parts.current
@@ -154,7 +157,7 @@ async function removeInstead(store: SessionStore, found: SessionRecord): Promise
   return { ifNoEffect: { kind: 'unsaved', over: isRemoved ? 'absent' : found }, effect: 'none' }
 }
 
-/** Returns whether a write that failed is left to repeat. */
+/** Returns whether a write of the current tokens is pending (`UnsavedRecord`). */
 function isWriteLeft(expected: ExpectedRecord): expected is UnsavedRecord {
   return 'over' in expected
 }

@@ -28,7 +28,7 @@ export function signOut(parts: SessionParts): SignOut {
     if (isRecord(stored)) current.markEnded(stored.id)
     if (isRemovable(stored)) await store.remove()
     // If the read failed, it is unknown whose record was removed. So this removal counts as failed, and `removeAgain` also removes a
-    // record that it cannot read. Which error of the library says so does not matter.
+    // record that it cannot read. `succeedsOrThrowsBug` turns each error of the library into `false`, so the last one will do.
     if (!stored) throw store.failure
   }
   const firstRemoval = succeedsOrThrowsBug(endStored)

@@ -29,25 +29,24 @@ const shownCode = /^[a-z_]{1,64}$/
 /**
  * Sorts the result of a token request by the table of docs/sessions.md. The order of the lines counts, because statuses overlap. Only
  * `terminal` may end a session: `refreshOnce` (session/refresh.ts) ends it, unless another page stored newer tokens or the storage cannot
- * be read. `maxAttempts` (session/refresh-retries.ts) says which ones a call repeats.
+ * be read. `maxAttempts` (session/refresh-retries.ts) says after which classes a call repeats its refresh.
  */
 export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure {
   if ('lost' in result) return result.lost === 'not_sent' ? 'not_sent' : 'ambiguous'
   const { status, media, body } = result
-  // The service asks to wait.
+  // 429 and 503: the service asks to wait. 408: the request was too slow. All may be sent again later.
   if ([408, 429, 503].includes(status)) return 'busy'
-  // A failure of a server or a proxy, which is no verdict.
+  // 5xx: a server or a proxy failed, which is no verdict on the grant. Below 200: a `fetch` of the app hides the status (0).
   if (status >= 500 || status < 200) return 'ambiguous'
   // A redirect means a wrong address.
   if (status >= 300 && status < 400) return 'config'
   if (media === 'foreign') return 'foreign'
   const error = body?.error
-  // In a 4xx, an `error` that is no code counts as absent. In a 2xx, any `error` that is not empty makes the response a failure. RFC
-  // 6749 section 5.2.
+  // An `error` that is a code decides, in a 2xx as in a 4xx. RFC 6749 section 5.2.
   if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
-  // 200 or 201 with a token is the only success. Another 2xx says nothing about the grant.
+  // 200 or 201 with a token and without any `error` is the only success. Another 2xx says nothing about the grant.
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
-  // Without an error code, 402 and above are about the request, 400 and 401 about the grant.
+  // From here on, an `error` that is no code counts as absent. 402 and above are about the request, 400 and 401 about the grant.
   if (status > 401) return 'config'
   // The service's specification shows no error bodies, so that a JSON 400 or 401 without a code counts as a refused grant.
   return body ? 'terminal' : 'foreign'
@@ -122,8 +121,8 @@ function verdictOnResponse(
     case 'terminal':
       return ['grant_rejected', `${what} The user must sign in again.`]
     case 'config':
-      // `error` is undefined if the response has no code, or one that is not shown (`shownCode`): a 400 or 401 comes here only with the
-      // latter. With a code, or from 400 to 403, the service refused the client. Any other status means a wrong address.
+      // `error` is undefined if the response has no code, or one that is not shown (`shownCode`). A 400 or 401 without any code is not
+      // `config`. With a shown code, or a status from 400 to 403, the service refused the client. All else means a wrong address.
       return error || (status >= 400 && status <= 403)
         ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
         : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]

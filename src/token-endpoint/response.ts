@@ -13,7 +13,10 @@ const movedStatus = 302
 /** A response of the token endpoint. `body` is set if the response was one JSON object. tokens.ts reads its fields. */
 export interface TokenResponse {
   readonly status: number
-  /** `foreign` if the media type is not JSON, and for every redirect. A response without a media type counts as JSON. */
+  /**
+   * `foreign` if the media type is not JSON, and for a redirect that was followed or whose status is hidden. A response without a media
+   * type counts as JSON.
+   */
   readonly media: 'json' | 'foreign'
   readonly body?: Record<string, unknown> | undefined
   readonly retryAfter?: string | null

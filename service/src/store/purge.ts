@@ -14,9 +14,10 @@ interface Purged {
 
 /**
  * Deletes expired rows, some at a time (`purgedRows`, 1,000 in each of `purgeStatements`, 40). Returns `more` if rows may
- * be left. The next request then purges again. After `done` it is the first request that comes `purgePauseMs`, 1 minute, later
+ * be left. The next request then purges again. After `done`, no request purges for `purgePauseMs`, 1 minute
  * (server/purge-on-request.ts). Used codes and rotated refresh tokens stay until their authorization has expired, so that a late replay
- * is still found (S-032, S-052). A user may have any number of codes, authorizations and tokens: they only expire (A-49).
+ * is still found (S-032, S-052). There is no limit to the codes, authorizations and tokens of a user. They are deleted only after they
+ * have expired (A-49).
  */
 export async function purge(db: Db, nowMs: number): Promise<'done' | 'more'> {
   let statementsLeft: number = storeLimits.purgeStatements

@@ -11,7 +11,7 @@ interface NewPassword {
 
 /**
  * Sets the password of a user and ends what the user signed in to, in one transaction: sign-ins on the pages, codes, and the tokens
- * of all applications. Transactions that are adding one of these end first, and what they added ends too.
+ * of all applications. If another transaction is adding one of these, this one waits for its commit, and then ends what was added as well.
  */
 export function replacePassword(
   store: Store,
@@ -24,7 +24,7 @@ export function replacePassword(
       if (account === undefined) return 'unknown'
       // First, so that no session can be added or used to get another code.
       await store.lockSignIns(tx)
-      // Before the authorizations are locked, because a code exchange locks its code first.
+      // Codes before authorizations, the order in which a code exchange locks them.
       await voidCodes(tx, account.id)
       await store.lockAuthorizations(tx)
       await savePasswordHash(tx, account.id, { passwordHash })

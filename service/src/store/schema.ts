@@ -72,7 +72,10 @@ export interface AuthorizationRequestTable {
   consent_hash: string | null
   expires_ms: number
   decided_ms: number | null
-  /** 1 if a sign-in page carries the request. Its row outlives the decision, because a browser may submit the form of the page again. */
+  /**
+   * 1 if the request came with the form of a sign-in page. Its row is added at the sign-in and stays after the decision, because a
+   * browser may submit the same form again.
+   */
   carried: Flag
 }
 

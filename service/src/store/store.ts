@@ -32,7 +32,10 @@ export interface Store {
    * ends, no other can write one.
    */
   lockAuthorizations(tx: Db): Promise<void>
-  /** For a new password: lets no other transaction add a sign-in session until this one ends. */
+  /**
+   * For a new password: waits for every transaction that has written a sign-in session. Until this transaction ends, no other can write
+   * one, so that none is added and, because each use writes its time, none is used.
+   */
   lockSignIns(tx: Db): Promise<void>
   /** Returns what a request would miss: a database that answers, or the tables of this version. */
   missing(): Promise<MissingPart[]>
@@ -45,8 +48,9 @@ export interface Store {
 
 /**
  * Opens the database, brings its tables up to date and completes the index of search texts. Rejects if one of these fails, and for data
- * of a newer version, which have a migration that this version does not know. With `refuse`, it changes nothing, and rejects data of an
- * older version as well. After a migration, a running older service reports `migrations` in /readyz.
+ * of a newer version, which have a migration that this version does not know. With `refuse`, it rejects data of an older version as well
+ * and does not complete the index, but still makes the tables of an empty database. After a migration, a running older service reports
+ * `migrations` in /readyz.
  */
 export async function openStore(location: StoreLocation, opening: Opening = { migrations: 'run' }): Promise<Store> {
   const engine = await openEngine(location)

@@ -13,7 +13,7 @@ export function parseBasic(header: string): BasicCredentials | undefined {
   const encoded = scheme.exec(header)?.[1]
   if (encoded === undefined) return undefined
   const bytes = Buffer.from(encoded, 'base64')
-  // Node skips characters that are not base64, so only canonical text encodes to itself again.
+  // Node also decodes text without its padding, or with bits set after the last byte. Only canonical text encodes to itself again.
   if (bytes.toString('base64') !== encoded) return undefined
   const text = bytes.toString('utf8')
   const colon = text.indexOf(':')

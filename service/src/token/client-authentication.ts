@@ -44,10 +44,10 @@ async function identifyPublicClient(c: Context<HttpEnvironment>, fields: TokenFi
 }
 
 /**
- * Compares every secret at once and always accepts a correct one, so that other senders at the same address cannot lock this client out.
- * After failures there is a wait. Until it ends, a wrong secret gets 429 in place of 401, and counts as no failure (S-044). A secret that
- * the service made has 256 random bits, so that unlimited guesses do not find it. A secret that the data of a seed names has at least
- * `leastSecretCharacters`, 32 (seed/seed-schema.ts).
+ * Compares a secret without delay, also during a wait, and always accepts a correct one, so that other senders at the same address cannot
+ * lock this client out. After failures there is a wait. Until it ends, a wrong secret gets 429 in place of 401, and counts as no failure
+ * (S-044). A secret that the service made has 256 random bits, so that unlimited guesses do not find it. A secret in the data that fill a
+ * new database (a seed) has at least `leastSecretCharacters`, 32 (seed/seed-schema.ts).
  */
 async function authenticateBySecret(
   c: Context<HttpEnvironment>,
@@ -57,8 +57,8 @@ async function authenticateBySecret(
   const { throttles } = c.get('service')
   const clientKey = `${nearestAddressOf(c)} ${clientId}`
   // Undefined if the address of the client is not known: without `trustedProxies`, or if the request did not pass all of these proxies. All
-  // requests may then come from one proxy, and throttling its address would lock everyone out. Only `clientKey`, which has the
-  // address of the connection in that case, is throttled then.
+  // requests may then come from one proxy, and a throttle on its address would give 429 to the wrong secrets of all clients. So only
+  // `clientKey` is throttled then, which has the address of the connection.
   const address = clientAddressOf(c)
   const { client, proof } = await compareSecret(c, clientId, secret)
   if (client !== undefined && proof === 'right') {

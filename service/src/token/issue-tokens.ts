@@ -82,7 +82,10 @@ export async function issuePair(
   return { ...issued, refreshToken }
 }
 
-/** Returns the members of a token response. `minimal` has only those of the specification (A-27). */
+/**
+ * Returns the members of a token response. `minimal` has only the two that the specification of the service names, without `token_type`
+ * (A-27).
+ */
 export function tokenResponseBody(
   { config, clock }: ServiceContext,
   issued: IssuedTokens,

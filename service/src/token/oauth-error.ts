@@ -38,7 +38,7 @@ export function invalidRequest(description: string): OAuthError {
   return new OAuthError({ error: 'invalid_request', description })
 }
 
-/** Why a client may not act, for the user who signs in and for the developer of the client (S-061). */
+/** Texts that say why a client may not act (S-061). The user who signs in and the developer of the client read them. */
 export const unapprovedText: Record<ClientRefusal, string> = {
   'client-inactive': 'the client is inactive',
   'client-not-approved': 'the tenant of this account has not approved the client',

@@ -30,7 +30,8 @@ interface Redemption {
 }
 
 /**
- * Redeems an authorization code for tokens, once and within the option `codeLifeMs` (default: `codeLifeMs.standard`, 60 s). After some
+ * Redeems an authorization code for tokens, once and within the option `codeLifeMs` (default:
+ * `lifetimeRanges.codeLifeMs.standard` in lifetimes.ts, 60 s). After some
  * requests with it (`codeAttempts`, 5) it is refused. Throws an OAuthError if it is refused (RFC 6749 §4.1.3, RFC 7636 §4.5).
  */
 export async function redeemCode(
@@ -69,6 +70,7 @@ async function redeem(service: ServiceContext, { tx, client, presented }: Redemp
   if (code.usedMs !== null) {
     // This request has the client, redirect URI and verifier of the used code, so two parties may have the code. The authorization is
     // revoked, and all its refresh and access tokens end. A used code with another verifier was refused above and revokes nothing (S-028).
+    // A used code has an authorization (`markCodeUsed`), which its type does not say.
     if (code.authorizationId !== null) await revokeAuthorization(tx, code.authorizationId, nowMs)
     return { kind: 'reused', user: { personId, tenant: tenantId } }
   }

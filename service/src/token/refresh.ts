@@ -31,7 +31,7 @@ interface PresentedRefresh {
   presented: PresentedToken
 }
 
-/** A refresh token that passed all checks, with what its tokens need. */
+/** A presented refresh token that passed all checks, and the data from which the tokens of the response are issued. */
 interface RefreshTokenUse extends PresentedRefresh, UnrevokedRefreshToken {
   permissions: string[]
   /** Set if the token was used before, and is in its grace period. */
@@ -80,8 +80,8 @@ async function checkAndIssue(
   if (found === undefined) return { kind: 'invalid' }
   const { token, authorization } = found
   const { personId, tenantId } = authorization
-  // A reuse is found before eligibility is read, because two parties have the token even if it gives nothing now. The revocation
-  // ends every refresh and access token of the authorization.
+  // A reuse is looked for before eligibility, because two parties may have the token even if the user or the client may get no tokens now.
+  // The revocation ends every refresh and access token of the authorization.
   const successorEncrypted = await repeatableSuccessor(service, tx, token)
   if (token.usedMs !== null && successorEncrypted === undefined) {
     await revokeAuthorization(tx, authorization.id, nowMs)

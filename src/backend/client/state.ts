@@ -19,9 +19,9 @@ export function summaryOf({ sessionRef, reason, status }: BackendClientState): s
 }
 
 /**
- * Returns what the backend reports, with a reason if the session of this page has ended, because the backend reports none. The
- * reason is `heard` (`heardReason` in session.ts), or else `expired` after the end of the session and `store_lost` before it. It
- * stays until a user signs in.
+ * Returns what the backend reports. If it reports that the session of this page has ended, a reason is added, because the backend gives
+ * none. The reason is `heard` (`heardReason` in session.ts) if there is one. Otherwise it is `expired` if `endsAtMs` has passed, and
+ * `store_lost` if not. It stays until a user signs in.
  */
 export function withReason(
   next: BackendClientState,
@@ -34,8 +34,9 @@ export function withReason(
 }
 
 /**
- * Returns the wait until the next read, which is `firstBackoffMs`, 500 ms, after the end of the session. If the backend still
- * reports the session then, this clock is ahead, and the next wait is as long as the time since that end, and 500 ms more.
+ * Returns the wait until the next read. Before `endsAtMs` it is the time left, and `firstBackoffMs`, 500 ms, more. If the backend still
+ * reports the session after that, this clock is ahead. The wait is then the time since `endsAtMs`, and 500 ms more, so that it about
+ * doubles with each read. Without `endsAtMs` it is infinite, and revalidation.ts limits it.
  */
 export function nextReadMs(state: BackendClientState): number {
   return Math.abs(leftMs(state)) + firstBackoffMs

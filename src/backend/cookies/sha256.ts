@@ -1,6 +1,6 @@
 import { base64url } from '../../internal/base64url.ts'
 
-/** The hash function of Node 20.12, which has no part in the types of other platforms. */
+/** `crypto.hash` of Node 20.12 and later. It is declared here, because the types of other platforms do not have it. */
 interface NodeCrypto {
   hash?(algorithm: 'sha256', text: string, encoding: 'base64url'): string
 }

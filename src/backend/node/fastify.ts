@@ -46,7 +46,8 @@ export function toFastifyPlugin(backend: Backend): (scope: FastifyScope) => Prom
       listener.respond(raw, reply.raw)
     })
   }
-  // Fastify then adds the hook to the app on which the plugin is registered. Otherwise the plugin would get a scope without routes.
+  // With `skip-override`, Fastify adds the hook to the app on which the plugin is registered. Without it, the plugin would get a scope of
+  // its own, which has no routes.
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
 }
 

@@ -5,7 +5,7 @@ import type { ProxyRefusal } from '../events.ts'
 import { errorResponse, errorResponseOf } from '../responses.ts'
 import type { ProxyRoute } from './allowed-routes.ts'
 import { isDecoded } from './headers.ts'
-import type { Awaited, BodyProblem } from './request-body.ts'
+import type { AwaitedPart, BodyProblem } from './request-body.ts'
 
 /** What the browser gets, and what the event says about it. */
 export interface Forwarded {
@@ -56,7 +56,7 @@ function sizeText(bytes: number): string {
 export function lateResponse(
   { config }: BackendContext,
   { timeoutMs }: ProxyRoute,
-  awaited: ReadonlySet<Awaited>,
+  awaited: ReadonlySet<AwaitedPart>,
 ): Forwarded {
   const late = (status: number, happened: string): [error: AgentAuthError, response: Response] => {
     const message = `${happened} within ${timeoutMs / 1_000} s. Try again.`

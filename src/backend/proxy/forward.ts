@@ -16,7 +16,7 @@ import {
 } from './error-responses.ts'
 import { type HeaderList, responseHeaders } from './headers.ts'
 import {
-  type Awaited,
+  type AwaitedPart,
   type BodyProblem,
   drainBody,
   type ForwardedBody,
@@ -50,7 +50,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
   const abort = (): void => stop.abort()
   request.signal.addEventListener('abort', abort)
   if (request.signal.aborted) abort()
-  const awaited = new Set<Awaited>(['body'])
+  const awaited = new Set<AwaitedPart>(['body'])
   let late: Forwarded | undefined
   // The time ends when the response begins. From then on `relayBody` limits each silence.
   const timer = setTimeout(() => {
@@ -101,7 +101,7 @@ export async function forward(context: BackendContext, call: ProxyCall): Promise
 }
 
 /** Returns the session as a source of tokens that notes in `awaited` while a token is waited for. */
-function tokenSource({ uses }: BackendContext, { live }: ProxyCall, awaited: Set<Awaited>): AccessTokenSource {
+function tokenSource({ uses }: BackendContext, { live }: ProxyCall, awaited: Set<AwaitedPart>): AccessTokenSource {
   const source = usedSource(live.session, uses, live.key)
   return {
     async getAccessToken(options) {

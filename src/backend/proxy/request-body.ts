@@ -1,12 +1,15 @@
 import { drainLimits, maxBufferedBodyBytes } from '../../internal/limits.ts'
 import { abortable, withTimeout } from '../../internal/timeouts.ts'
 
+/** What a proxied request waits for besides the response of the API: its body from the browser, a token of the session. */
+export type AwaitedPart = 'body' | 'token'
+
 /** What `requestBody` needs besides the request. */
 export interface BodyOptions {
   readonly signal: AbortSignal
   readonly maxBytes: number
   /** Has `body` while the request waits for its body from the browser. forward.ts adds it at the start, `requestBody` for each chunk. */
-  readonly awaited: Set<Awaited>
+  readonly awaited: Set<AwaitedPart>
   /** Called if a streamed body turns out to be unusable. */
   readonly onProblem: (problem: BodyProblem) => void
 }
@@ -16,9 +19,6 @@ export interface BodyOptions {
  * forward.ts responds.
  */
 export type BodyProblem = 'too_large' | 'read_before'
-
-/** What a proxied request waits for besides the response of the API: its body from the browser, a token of the session. */
-export type Awaited = 'body' | 'token'
 
 /** A body to send to the API. */
 export type ForwardedBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
@@ -107,9 +107,9 @@ function limitBody(
 }
 
 /**
- * Reads the body of a refused request to its end without keeping it. If a server closes a connection on which the browser is
- * still sending, the response and the next request are lost. It reads some (`drainLimits.maxBytes`, 8 MiB, for
- * `drainLimits.timeoutMs`, 30 s). RFC 9112 section 9.6.
+ * Reads the rest of the body of a refused request, and keeps nothing of it: at most `drainLimits.maxBytes`, 8 MiB, for at most
+ * `drainLimits.timeoutMs`, 30 s, and nothing if `Content-Length` is larger. If a server closes a connection on which the browser is still
+ * sending, the response and the next request are lost. RFC 9112 section 9.6.
  */
 export async function drainBody({ method, body, headers }: Request): Promise<void> {
   const { maxBytes, timeoutMs } = drainLimits

@@ -56,8 +56,8 @@ export function relayBody(
           if (state === 'ended') return
           if (isSessionOver) return fail(controller, sessionOver())
           waitFor('browser', controller)
-          if (value) return controller.enqueue(value)
-          if (done) controller.close()
+          if (!done) return controller.enqueue(value)
+          controller.close()
           end('complete')
         } catch (error) {
           fail(controller, error)

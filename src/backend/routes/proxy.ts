@@ -114,7 +114,7 @@ const largeHeaders: ErrorBody = {
 
 const { maxAtOnce, maxWaiting, maxWaitMs } = proxyQueueLimits
 
-const fullQueue = busy(429, `More than ${maxAtOnce + maxWaiting} requests of this session are in progress. Try again.`)
+const fullQueue = busy(429, `${maxAtOnce + maxWaiting} requests of this session are in progress or wait. Try again.`)
 
 const lateTurn = busy(
   503,

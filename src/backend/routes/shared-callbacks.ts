@@ -9,8 +9,8 @@ import { removeOldest } from '../remove-oldest.ts'
  */
 export interface SharedCallbacks {
   /**
-   * Runs the task, or waits for the one of the same login that is in progress. Rejects with the error of an earlier one, unless that one
-   * can be loaded again (`canLoadAgain`). So no code is sent twice. RFC 6749 section 4.1.2.
+   * Runs the task, or waits for the one of the same login that is in progress. If an earlier callback of this login failed, rejects with
+   * that error, unless the callback can be loaded again (`canLoadAgain`). So no code is sent twice. RFC 6749 section 4.1.2.
    */
   run(state: string, task: () => Promise<void>): Promise<void>
 }
@@ -43,7 +43,7 @@ export function sharedCallbacks(): SharedCallbacks {
   }
 }
 
-/** The error codes, of those that are retryable, that a callback gets before it sends the authorization code. */
+/** If a retryable error has one of these codes, the authorization code was not sent yet. */
 const beforeExchange: ReadonlySet<AgentAuthErrorCode> = new Set(['storage_failed', 'lock_timeout'])
 
 /** Returns whether the same callback can be loaded again: its code was not sent, and the failure may pass. */

@@ -39,8 +39,8 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
   const allName = `${sessionName(config, '')}:ended`
   /**
    * Exists once the sessions of any subject were ended. Until then the check of a record reads no ending of a single subject.
-   * `endSessionsOf` writes the ending of the subject first, and this record last. A sign-in between the two writes must note the ending,
-   * or it would end by it later. So a sign-in always reads the ending of its own subject.
+   * `endSessionsOf` writes the ending of the subject first, and this record last. A sign-in may come between the two writes. It must note
+   * the ending of its subject, or that would end the new session later. So `signInId` reads it also if this record does not exist.
    */
   const anySubjectName = `${sessionName(config, '')}:ended-subjects`
   const nameOf = (subject: string): string => `${sessionName(config, subject)}:ended-subject`
@@ -64,8 +64,9 @@ export function sessionEndings(config: AuthConfig, sessions: LockedStorage): End
         (found) => found !== undefined || after(read(anySubjectName, 'recent'), (any) => !!any),
       ),
     hasEnded: (name, record) =>
-      // Reads again, because the ending that was read may be older than the one that the sign-in noted, and their marks differ then. This
-      // process remembers an ending for a while, and a database may read it from a copy that lags behind.
+      // Marks have no order: each one that differs from the noted one counts as a later ending (`isBefore`). The mark that was read may
+      // be an old one, because this process remembers marks, and a database may read from a copy that lags behind. It would end a valid
+      // session. So the marks are read again.
       after(isOverBy(record, 'recent'), (ended) => ended && confirmed(sessions, name, () => isOverBy(record, 'now'))),
     async signInId(tokens) {
       const subject = subjectOf(tokens)

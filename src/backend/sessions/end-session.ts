@@ -72,16 +72,16 @@ async function beginSignOut(context: BackendContext, live: LiveSession, key: str
   if (!revocationEndpoint) return { signedOut: live.session.signOut(), refreshTokens: [], otherTokens: 'none' }
   const name = sessionName(config, key)
   const store = sessionStore(sessions, name)
+  // A storage with leases finds the lock of an operation by the async context (`AsyncLocalStorage`), and refuses the operation when the
+  // lease is over. The sign-out still writes after this lock is free, so it must not run in the context of this lock. An async function
+  // keeps the context in which it was called. So the order is:
+  // 1. Before the lock: `signOutAfter` is called, outside of the context of the lock. It waits for the refresh tokens (`toRevoke`).
+  // 2. Under the lock: the record is read, and `begin` passes its refresh tokens on. Now the sign-out begins.
+  // 3. Under the lock: the record is removed, in the context of the lock.
   let begin = (_refreshTokens: readonly string[]): void => {}
   const toRevoke = new Promise<readonly string[]>((resolve) => {
     begin = resolve
   })
-  // A storage with leases finds the lock of an operation by the async context (`AsyncLocalStorage`), and refuses the operation when the
-  // lease is over. The sign-out still writes after this lock is free, so it must not run in the context of this lock. An async function
-  // keeps the context in which it was called. So the order is:
-  // 1. Before the lock: `signOutAfter` is called, outside of the context of the lock. It waits for the refresh tokens.
-  // 2. Under the lock: the record is read, and its refresh tokens are passed on. Now the sign-out begins.
-  // 3. Under the lock: the record is removed, in the context of the lock.
   const begun = signOutAfter(toRevoke, live)
   const readAndBeginSignOut = async (): Promise<Stored | undefined> => {
     const stored = await tryRead(store)

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../../config.ts'
-import { maxIdleSessions, maxUnsavedSessions } from '../../internal/limits.ts'
+import { maxUnusedSessions, maxUnsavedSessions } from '../../internal/limits.ts'
 import { succeedsOrThrowsBug } from '../../internal/timeouts.ts'
 import type { SessionState } from '../../session/state.ts'
 import { createHookedSession, type HookedSession } from '../../session.ts'
@@ -19,7 +19,7 @@ export interface LiveSession extends Pick<HookedSession, 'session' | 'current' |
 
 /**
  * One Session object for each key in this process, so that callers share its refresh and its retry delay. One that no request uses
- * stays in memory until later ones push it out (`maxIdleSessions`, 1,000; of unsaved ones `maxUnsavedSessions`, 9,000 more),
+ * stays in memory until later ones push it out (`maxUnusedSessions`, 1,000; of unsaved ones `maxUnsavedSessions`, 9,000 more),
  * however long that takes. One that has ended leaves at once, unless it expired or its removal failed (`isForgettable`).
  */
 export interface LiveSessions {
@@ -27,7 +27,7 @@ export interface LiveSessions {
   acquire(key: string): [live: LiveSession, release: () => void]
   /** Runs the task with the session, and releases it then. Rejects as the task does. */
   use<T>(key: string, task: (live: LiveSession) => Promise<T>): Promise<T>
-  /** Lets every session read the storage again. Idle ones that are saved leave the memory for that. */
+  /** Lets every session read the storage again. A saved one that no request uses leaves the memory, because its next request reads it. */
   readAgain(): Promise<void>
   /** Returns the sessions in memory. */
   all(): readonly LiveSession[]
@@ -41,14 +41,14 @@ interface Entry extends LiveSession {
 export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSessions {
   const entries = new Map<string, Entry>()
   /** Sessions without users, least recently used first. */
-  const idle = new Set<string>()
-  /** Idle sessions that only a pending write or removal keeps in memory, least recently used first. */
+  const unused = new Set<string>()
+  /** Unused sessions that only a pending write or removal keeps in memory, least recently used first. */
   const unsaved = new Set<string>()
 
   function addUser(key: string): Entry {
     const entry = entries.get(key) ?? open(config, sessions, key)
     entries.set(key, entry)
-    idle.delete(key)
+    unused.delete(key)
     unsaved.delete(key)
     entry.users++
     return entry
@@ -61,10 +61,10 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
     else moveToIdle(key)
   }
 
-  /** Evicts at most one session for each that becomes idle, so that the time of a release does not depend on their number. */
+  /** Evicts at most one session for each that becomes unused, so that the time of a release does not depend on their number. */
   function moveToIdle(key: string): void {
-    idle.add(key)
-    const oldest = removeOldest(idle, maxIdleSessions)
+    unused.add(key)
+    const oldest = removeOldest(unused, maxUnusedSessions)
     if (oldest === undefined) return
     // An unsaved session stays as long as possible.
     if (!forgetSaved(entries, oldest)) moveToUnsaved(oldest)
@@ -90,7 +90,7 @@ export function liveSessions(config: AuthConfig, sessions: TokenStorage): LiveSe
       }
     },
     readAgain() {
-      for (const key of idle) if (forgetSaved(entries, key)) idle.delete(key)
+      for (const key of unused) if (forgetSaved(entries, key)) unused.delete(key)
       return resumeAll(entries.values())
     },
     all: () => [...entries.values()],

@@ -7,7 +7,7 @@ export interface ObservedStorage {
   readonly storage: TokenStorage
   /** The record whose write has failed or is in progress. */
   readonly pendingWrite: string | undefined
-  /** The record that was written or read last, as the storage returned it. */
+  /** What was written or read last: a text as it was written, or what the storage returned. Undefined after a removal. */
   readonly lastSeen: unknown
   /** Whether the last write or removal succeeded. `false` while one is in progress, `true` before the first one. */
   readonly hasLastChangeSucceeded: boolean

@@ -27,7 +27,10 @@ interface RemovalParts extends RevocationTarget {
   emit(event: BackendEvent): void
 }
 
-/** Returns a function that removes ended sessions, each in one process, which emits `ended_session_removed`. */
+/**
+ * Returns a function that removes ended sessions. If several processes find the same one, only one removes it, and emits
+ * `ended_session_removed`.
+ */
 export function endedRemoval({ allSessions, uses, emit, ...target }: RemovalParts): RemoveEnded {
   const removing = new Set<string>()
   return async (name, { reason, id }) => {

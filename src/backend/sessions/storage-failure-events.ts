@@ -8,8 +8,8 @@ import type { BackendEvent, StorageOperation } from '../events.ts'
 export type LockedStorage = TokenStorage & Required<Pick<TokenStorage, 'withLock'>>
 
 /**
- * Returns the storage with the event `storage_error` for each operation that fails. A session in memory emits `storage_degraded` only
- * once, until the problem has passed. Adds the lock of this process if the storage has none.
+ * Returns a storage that does the same, and emits `storage_error` for each operation that fails. The events of the sessions are not enough,
+ * because a session emits `storage_degraded` only once for each problem. Adds the lock of this process if the storage has none.
  */
 export function watchedStorage(sessions: TokenStorage, emit: (event: BackendEvent) => void): LockedStorage {
   function failed(operation: StorageOperation, error: unknown): never {

@@ -1,7 +1,7 @@
 /**
- * The reason why a query failed. `conflict`: two transactions conflicted and one was rolled back, so that it
- * changed nothing. `unavailable`: the database is locked, full, read-only, stopping or away; a commit in progress may have
- * taken effect.
+ * The reason why a query failed. `conflict`: two transactions conflicted and one was rolled back, so that it changed nothing, and
+ * `transact` (transact.ts) runs it again. Some transactions run again after `isLockTimeout` as well. `unavailable`: the database is
+ * locked, full, read-only, stopping or away; a commit in progress may have taken effect.
  */
 export type DatabaseFailure = 'conflict' | 'unavailable' | 'other'
 

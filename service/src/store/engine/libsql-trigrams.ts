@@ -12,7 +12,7 @@ export const libsqlTrigrams: TrigramIndex = {
     await sql`create virtual table agent_trigrams using fts5(trigrams, ${options})`.execute(db)
   },
   async add(tx, agents) {
-    // Adding a smaller id than before would write what is in memory to the table first.
+    // FTS5 collects new rows in memory. If an id is smaller than the one before it, FTS5 writes them to the table early, which is slow.
     const rising = agents.toSorted((left, right) => left.id - right.id)
     const rows = rising.map(({ id, trigrams }) => ({ rowid: id, trigrams: trigrams.join(' ') }))
     await tx.insertInto('agent_trigrams').values(rows).execute()

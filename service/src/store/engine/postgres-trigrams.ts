@@ -28,7 +28,10 @@ export const postgresTrigrams: TrigramIndex = {
   },
 }
 
-/** Adds agents by one statement. `add` gives it about `addedTrigrams`, 100,000, at most, so that it ends before `statementMs`, 10 s. */
+/**
+ * Adds agents by one statement, which ends before `statementMs`, 10 s: `add` gives it no further agent once it has `addedTrigrams`,
+ * 100,000.
+ */
 async function insert(tx: RawDatabase, agents: { id: number; trigrams: number[] }[]): Promise<void> {
   await tx
     .insertInto('agent_trigrams')

@@ -82,7 +82,7 @@ type NewAccount = Pick<Account, 'id' | 'tenantId' | 'email' | 'name' | 'password
   activity: 'active' | 'inactive'
 }
 
-/** Adds a user, who is listed at this position. Takes the email address in lower case, to which seed/world-of-seed.ts brings it. */
+/** Adds a user, who is listed at this position. The email address must be in lower case (seed/world-of-seed.ts). */
 export async function saveAccount(tx: Db, account: NewAccount, position: number): Promise<void> {
   const { id, tenantId, email, name, passwordHash, permissions, activity } = account
   await rawDatabase(tx)

@@ -20,7 +20,7 @@ export interface AuthorizationRequestRow {
   /** The sign-in session that was asked for consent, if one was. */
   sessionHash: string | null
   expiresMs: number
-  /** 1 if a sign-in page carries the request. A browser could then submit the form of the page after the decision. */
+  /** 1 if the request came with the form of a sign-in page. A browser can submit that form again after the decision. */
   carried: Flag
 }
 
@@ -73,8 +73,8 @@ const deleteOld = prepare((db, { sessionHash, keptIdHash }: Slots<OldRequests>) 
 )
 
 /**
- * Deletes the oldest open requests of one sign-in session above its limit (`requestsPerSession`, 20; at a time `deletedRequests`,
- * 1,000), but never the request `keptIdHash`.
+ * Keeps the newest open requests of one sign-in session (`requestsPerSession`, 20) and the request `keptIdHash`, and deletes the next
+ * older ones (`deletedRequests`, 1,000 at most in one call).
  */
 export async function deleteOldRequests(db: Db, old: OldRequests): Promise<void> {
   await deleteOld.run(db, old)

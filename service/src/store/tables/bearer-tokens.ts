@@ -65,8 +65,9 @@ const liveAccessToken = prepare((db, { hash, nowMs }: Slots<Presented>) =>
 
 /**
  * Finds the bearer of an OAuth access token. Each call reads it, so that a revocation or an inactive account (401) and the end of an
- * approval or of a client (403, by `client.approval`) take effect with the next request (S-054). It does not compare the tenant of the
- * authorization with that of the account. `findBearer` (api/check-bearer-token.ts) compares the `tenant` claim of the signed token with it.
+ * approval or of a client (403, by `client.approval`) take effect with the next request (S-054). This function does not
+ * compare the tenant of the authorization with the tenant of the account. `findBearer` (api/check-bearer-token.ts) compares the `tenant`
+ * claim of the signed token with the tenant of the account.
  */
 export async function findBearerOfAccessToken(db: Db, hash: string, nowMs: number): Promise<Bearer | undefined> {
   const row = await liveAccessToken.first(db, { hash, nowMs })

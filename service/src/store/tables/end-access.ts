@@ -3,11 +3,13 @@ import { rawDatabase } from '../database.ts'
 
 /**
  * Voids the open requests and the codes of a user, from which applications would get tokens. Call it after `lockSignIns`, so that no
- * session asks for another code, and before `lockAuthorizations`, because a code exchange locks its code first.
+ * session asks for another code, and before `lockAuthorizations`. A code exchange locks its code and then writes its authorization, so in
+ * the other order two transactions could wait for each other.
  */
 export async function voidCodes(tx: Db, personId: string): Promise<void> {
   const db = rawDatabase(tx)
-  // First: it waits for a decision that is being stored, whose code the next statement then deletes.
+  // This statement comes first, because it waits for a transaction that decides one of these requests and saves a code for it. The next
+  // statement then finds that code and deletes it.
   await db
     .deleteFrom('authorization_requests')
     .where('session_hash', 'in', (own) =>

@@ -5,8 +5,8 @@ import { prepare } from '../engine/prepare.ts'
 
 /**
  * `hash` is the key of stored hashes, and `signing` signs access tokens (credentials/keys.ts). `reset` encrypts the authorization
- * requests that sign-in pages carry. Each reset of the data replaces this key, so that requests encrypted before are void. `seed` marks
- * what the database was filled with, and `endpoint-billing` is the part of a seed that no table holds.
+ * requests that sign-in pages carry. Each reset of the data replaces this key, so that requests encrypted before are void. Two entries
+ * are no keys: `seed` marks what the database was filled with, and `endpoint-billing` is a part of a seed without a table of its own.
  */
 export type ServiceKeyName = 'hash' | 'signing' | 'reset' | 'seed' | 'endpoint-billing'
 
@@ -19,7 +19,7 @@ export async function findServiceKey(db: Db, name: ServiceKeyName): Promise<stri
   return (await byName.first(db, { name }))?.value
 }
 
-/** Stores the key unless there is one of this name. If two processes start at once, the first key is kept, and the second one waits. */
+/** Stores the key unless there is one of this name. If two processes start at once, the second one waits, and the first key is kept. */
 export async function addServiceKey(db: Db, name: ServiceKeyName, value: string): Promise<'added' | 'present'> {
   const { numInsertedOrUpdatedRows } = await rawDatabase(db)
     .insertInto('service_keys')

@@ -16,9 +16,11 @@ export interface Candidates {
 }
 
 /**
- * Finds the agents that an index leaves. If the search value has trigrams, these are the agents of the filter if they are few, and
- * otherwise the agents that have the rarest of them (`agentsWithTrigrams`). If it has none, these are the agents of the filter, or all
- * agents if no index serves the filter.
+ * Finds the agents that an index leaves. The filter leaves some if it has comparisons of columns with an index (`narrowing`).
+ *
+ * - If the search value has trigrams and the filter leaves few agents, these.
+ * - If the search value has trigrams and the filter does not, the agents with the rarest trigrams (`agentsWithTrigrams`).
+ * - If the search value has no trigrams, the agents that the filter leaves, or all agents if no index serves the filter.
  */
 export async function candidates<Column extends string>(db: RawDatabase, steps: Steps<Column>): Promise<Candidates> {
   const { tenantId, search } = steps

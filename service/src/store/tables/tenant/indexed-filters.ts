@@ -15,9 +15,11 @@ export function requiredEquals<Column extends string>(filter: Filter<Column>): E
 }
 
 /**
- * Returns comparisons of columns with an index. Each hit of the filter fulfills at least one of them. If such a comparison is required,
- * returns only the required one that leaves the fewest agents. Otherwise returns the first group of alternatives that has no other
- * comparisons, and without one, none.
+ * Returns comparisons of columns with an index. If it returns any, each hit of the filter fulfills at least one of them.
+ *
+ * - If the filter requires such comparisons, it returns the one that leaves the fewest agents.
+ * - Otherwise it returns the first group of alternatives in which every part is such a comparison.
+ * - If there is no such group, it returns none.
  */
 export function narrowing<Column extends string>(filter: Filter<Column>): Equals<Column>[] {
   const parts = requiredParts(filter)
