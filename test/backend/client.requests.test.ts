@@ -227,6 +227,27 @@ describe('sign-out', () => {
     await flush()
     expect(rig.client.state.status).toBe('signed-out')
   })
+
+  it.each([
+    ['showed no user', 0],
+    ['was signed out before', 1],
+  ])('is not undone by a read that began before it, on a page that %s', async (_, signOutsBefore) => {
+    const rig = backendClientRig(signedOut)
+    await rig.client.ready()
+    for (let count = 0; count < signOutsBefore; count++) await rig.client.signOut()
+    let respond: ((response: Response) => void) | undefined
+    rig.session = () =>
+      new Promise<Response>((resolve) => {
+        respond = resolve
+      })
+    // The user has signed in in another window, and this page reads it slowly.
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 2)
+    await rig.client.signOut()
+    respond?.(Response.json(signedIn))
+    await flush()
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
+  })
 })
 
 describe('clients of one origin', () => {
@@ -304,6 +325,30 @@ describe('clients of one origin', () => {
     rig.session = signedOut
     respond?.(Response.json(signedIn))
     await until(() => rig.client.state, { status: 'signed-out', reason: 'signed_out' })
+  })
+
+  it('keep a sign-out of which they hear again during a read that began before it', async () => {
+    const rig = backendClientRig()
+    await rig.client.ready()
+    await rig.client.signOut()
+    let respond: ((response: Response) => void) | undefined
+    rig.session = () =>
+      new Promise<Response>((resolve) => {
+        respond = resolve
+      })
+    rig.page.dispatch('focus')
+    await until(rig.page.reads, 2)
+    const [sender, witness] = [new BroadcastChannel(`${pageOrigin}/auth`), new BroadcastChannel(`${pageOrigin}/auth`)]
+    const heard = new Promise((resolve) => {
+      witness.onmessage = resolve
+    })
+    sender.postMessage('signed_out')
+    await heard
+    await flush()
+    for (const channel of [sender, witness]) channel.close()
+    respond?.(Response.json(signedIn))
+    await flush()
+    expect(rig.client.state).toEqual({ status: 'signed-out', reason: 'signed_out' })
   })
 
   it('follow a sign-in in another tab', async () => {

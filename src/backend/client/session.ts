@@ -36,16 +36,16 @@ export function pageSession(
   let heardReason: SessionEndReason | undefined
   let first: Promise<void> | undefined
   let send: ((summary: string) => void) | undefined
+  /** The state that the read in progress may replace, which is that at its beginning. Undefined after a sign-out. */
+  let replaceable: BackendClientState | undefined
   const [current, apply] = currentState((summary) => send?.(summary))
   const revalidate = revalidation(async () => {
-    const before = current.state
+    replaceable = current.state
     const heardBefore = heardReason
     try {
       const next = await callBackend(`${base}/session`, 'GET')
-      // After a sign-out the response of a read that began before it no longer counts.
-      if (current.state === before) apply(withReason(next, before, heardReason))
+      if (current.state === replaceable) apply(withReason(next, replaceable, heardReason))
       if (heardBefore) heardReason = undefined
-      problem = undefined
       failures = 0
       return nextReadMs(current.state)
     } catch (error) {
@@ -57,9 +57,10 @@ export function pageSession(
   if (globalThis.document) {
     send = openPageEvents(base, {
       received(text) {
-        if (text === summaryOf(current.state)) return
-        heardReason = text === 'signed_out' ? text : undefined
-        void revalidate()
+        if (text !== summaryOf(current.state)) {
+          heardReason = text === 'signed_out' ? text : undefined
+          void revalidate()
+        } else if (text === 'signed_out') replaceable = undefined
       },
       returned: revalidate,
       signal,
@@ -68,8 +69,8 @@ export function pageSession(
   }
   const methods: SessionMethods = {
     async ready() {
-      await (problem ? revalidate() : first)
-      if (problem && current.state.status === 'loading') throw problem
+      await (failures ? revalidate() : first)
+      if (current.state.status === 'loading' && failures) throw problem
       return current.state
     },
     async signOut() {
@@ -82,6 +83,7 @@ export function pageSession(
         await revalidate()
         throw error
       }
+      replaceable = undefined
       apply({ status: 'signed-out', reason: 'signed_out' })
     },
   }
