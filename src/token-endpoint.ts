@@ -115,8 +115,8 @@ function wireRequest(
  * `fetch` of Node names the cause. Throws if a member of the cause cannot be read or converted to text.
  */
 function wasNotSent(error: unknown): boolean {
-  // An error about a certificate has no `syscall`, so the default lets it pass. A code of `unconnected` can also come from a `read` or a
-  // `write`. Then there was a connection, and bytes may have been sent.
+  // The first test below is needed, because a code of `unconnected` can also come from a `read` or a `write`. Then there was a connection,
+  // and bytes may have been sent. An error about a certificate has no `syscall`, so it counts as one of `connect`.
   const { code = '', syscall = 'connect' } =
     (error as { cause?: { code?: string; syscall?: string } } | null)?.cause ?? {}
   // Node has about thirty codes for a refused certificate. The expression matches parts of their names, because a set would be larger. A

@@ -36,7 +36,8 @@ export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure 
   const { status, media, body } = result
   // 429 and 503: the service asks to wait. 408: the request was too slow. All may be sent again later.
   if ([408, 429, 503].includes(status)) return 'busy'
-  // 5xx: a server or a proxy failed, which is no verdict on the grant. Below 200: a `fetch` of the app hides the status (0).
+  // 5xx: a server or a proxy failed, which is no verdict on the grant. Below 200: an opaque response of a `fetch` of the
+  // app has the status 0. Only an opaque redirect is 302 here (response.ts).
   if (status >= 500 || status < 200) return 'ambiguous'
   // A redirect means a wrong address.
   if (status >= 300 && status < 400) return 'config'
@@ -44,7 +45,7 @@ export function classify(grant: GrantType, result: TokenResult): 'ok' | Failure 
   const error = body?.error
   // An `error` that is a code decides, in a 2xx as in a 4xx. RFC 6749 section 5.2.
   if (typeof error === 'string' && anyCode.test(error)) return classifyError(grant, status, error)
-  // 200 or 201 with a token and without any `error` is the only success. Another 2xx says nothing about the grant.
+  // The only success is 200 or 201 with a token, whose `error` is absent or empty. Any other 2xx says nothing about the grant.
   if (status < 300) return status <= 201 && body && !error && hasBearerToken(body) ? 'ok' : 'ambiguous'
   // From here on, an `error` that is no code counts as absent. 402 and above are about the request, 400 and 401 about the grant.
   if (status > 401) return 'config'
@@ -121,8 +122,8 @@ function verdictOnResponse(
     case 'terminal':
       return ['grant_rejected', `${what} The user must sign in again.`]
     case 'config':
-      // `error` is undefined if the response has no code, or one that is not shown (`shownCode`). A 400 or 401 without any code is not
-      // `config`. With a shown code, or a status from 400 to 403, the service refused the client. All else means a wrong address.
+      // A shown code means that the service refused the client. So does a status from 400 to 403 without one: a 400 or 401 has a code that
+      // is not shown then (`shownCode`), because without any code it is not `config`. All else means a wrong address.
       return error || (status >= 400 && status <= 403)
         ? ['client_rejected', `${what} ${remedy ?? 'Developer: check clientId, clientSecret and the registration.'}`]
         : ['config_invalid', `${origin} ${reply}. ${checkAddress}`]

@@ -7,14 +7,14 @@ import { readTextAtMost } from '../internal/read-at-most.ts'
 /** The dates of `Retry-After`. Checked, because `Date.parse` finds a date in nearly any text. RFC 9110 section 5.6.7. */
 const httpDate = /^\w+, [\w -]+ [\d:]+ GMT$/
 
-/** Stands for a redirect that was followed, or whose status is hidden. A redirect counts as wrong configuration. */
+/** Stands for a redirect that was followed, and for an opaque redirect. A redirect counts as wrong configuration. */
 const movedStatus = 302
 
 /** A response of the token endpoint. `body` is set if the response was one JSON object. tokens.ts reads its fields. */
 export interface TokenResponse {
   readonly status: number
   /**
-   * `foreign` if the media type is not JSON, and for a redirect that was followed or whose status is hidden. A response without a media
+   * `foreign` if the media type is not JSON, and for a redirect that was followed or is opaque. A response without a media
    * type counts as JSON.
    */
   readonly media: 'json' | 'foreign'
@@ -30,7 +30,7 @@ export async function readTokenResponse(response: Response, requested: string): 
   const { status, headers, url, redirected, type } = response
   const retryAfter = headers.get('retry-after')
   const mediaType = headers.get('content-type')
-  // An opaque redirect has status 0. A fetch that ignored `redirect` has already sent the body elsewhere.
+  // An opaque redirect has status 0. A fetch that ignored `redirect` may have sent the body of the request to another address.
   const moved = redirected || type === 'opaqueredirect' || (url && url !== new URL(requested).href)
   if (moved || (mediaType && !/^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(mediaType))) {
     discardBody(response)

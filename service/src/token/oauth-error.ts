@@ -38,7 +38,10 @@ export function invalidRequest(description: string): OAuthError {
   return new OAuthError({ error: 'invalid_request', description })
 }
 
-/** Texts that say why a client may not act (S-061). The user who signs in and the developer of the client read them. */
+/**
+ * Texts that say why a client may not act (S-061). The user who signs in and the developer of the client read them.
+ * A surface is a part of the service that the approval of a tenant opens to a client (spec 5.1).
+ */
 export const unapprovedText: Record<ClientRefusal, string> = {
   'client-inactive': 'the client is inactive',
   'client-not-approved': 'the tenant of this account has not approved the client',

@@ -107,8 +107,8 @@ function isSameScope(requested: string | undefined, authorized: string): boolean
 
 /**
  * Returns the encrypted tokens that a used token gets again, because the client may have lost the response: only within `graceMs`, and
- * only while the refresh token among them is unused (S-048). Otherwise it returns undefined. For an unused token that is the normal case.
- * For a used one it means that two parties may have the token (S-050).
+ * only while the refresh token among them is unused (S-048). Otherwise it returns undefined, as for an unused token. If a used
+ * token gets undefined, two parties may have it (S-050).
  */
 async function repeatableSuccessor(
   { clock, config }: ServiceContext,

@@ -39,7 +39,10 @@ async function respond(c: Context<HttpEnvironment>): Promise<Response> {
   return respondWith(c, tokenResponseBody(service, issued))
 }
 
-/** Refuses pages of origins that no client has registered. A client that is not a page sends no Origin (S-083). */
+/**
+ * Refuses a page of an unknown origin (S-083). Known are the origins of the service, those of `allowedOrigins`, and those of registered
+ * redirect URIs. A client that is not a page sends no Origin.
+ */
 async function checkOrigin(c: Context<HttpEnvironment>): Promise<void> {
   const origin = c.req.header('origin')
   if (origin === undefined || ownOrigins(c.get('service').config.authUrl).has(origin)) return
